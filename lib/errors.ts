@@ -1,0 +1,80 @@
+/**
+ * The errors of the outside: what goes on the wire is `error` and `error_description`; what goes in the log is `detail` and
+ * `cause`. Nothing else defines a wire error.
+ */
+
+export type OAuthErrorCode =
+  | 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'unauthorized_client' | 'unsupported_grant_type' | 'invalid_scope'
+  | 'invalid_token' | 'insufficient_scope'
+  | 'invalid_password' | 'username_taken' | 'too_many_requests'
+  | 'not_found' | 'server_error' | 'temporarily_unavailable'
+
+/** The status each code has unless the error says another. @see RFC 6749 §5.2, RFC 6750 §3.1 */
+const STATUS: Record<OAuthErrorCode, number> = {
+  invalid_request: 400,
+  invalid_client: 401,
+  invalid_grant: 400,
+  unauthorized_client: 400,
+  unsupported_grant_type: 400,
+  invalid_scope: 400,
+  invalid_token: 401,
+  insufficient_scope: 403,
+  invalid_password: 400,
+  username_taken: 409,
+  too_many_requests: 429,
+  not_found: 404,
+  server_error: 500,
+  temporarily_unavailable: 503
+}
+
+export interface OAuthErrorOptions {
+  statusCode?: number
+  headers?: Record<string, string>
+  /** For the log only. Never a secret. */
+  detail?: string
+  cause?: unknown
+}
+
+/**
+ * An error with a wire form. `message` is the `error_description`: printable ASCII without quote or backslash, whatever it
+ * was made from. @see RFC 6749 §5.2
+ */
+export class OAuthError extends Error {
+  readonly code = 'FST_AUTHORITY_OAUTH'
+  readonly error: OAuthErrorCode
+  readonly statusCode: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly detail: string | undefined
+
+  constructor (error: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
+    super(description.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?').slice(0, 500), 'cause' in options ? { cause: options.cause } : undefined)
+    this.name = 'OAuthError'
+    this.error = error
+    this.statusCode = options.statusCode ?? STATUS[error]
+    this.headers = options.headers ?? {}
+    this.detail = options.detail
+  }
+}
+
+/** `UserStore.create` throws this where the username exists. */
+export class UsernameTakenError extends Error {
+  readonly code = 'FST_AUTHORITY_USERNAME_TAKEN'
+
+  constructor (options?: ErrorOptions) {
+    super('The username is taken.', options)
+    this.name = 'UsernameTakenError'
+  }
+}
+
+export type StartErrorCode = 'FST_AUTHORITY_INVALID_OPTIONS' | 'FST_AUTHORITY_NAME_TAKEN'
+
+/** Stops the start. The message says what to set. */
+export class StartError extends Error {
+  readonly code: StartErrorCode
+
+  constructor (code: StartErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'StartError'
+    this.code = code
+  }
+}

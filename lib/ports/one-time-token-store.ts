@@ -1,0 +1,21 @@
+export type OneTimeTokenPurpose = 'password_reset' | 'verify_email'
+
+/** A token that a message carries. Only its digest is kept. Times are milliseconds since the epoch. */
+export interface OneTimeToken {
+  purpose: OneTimeTokenPurpose
+  digest: string
+  userId: string
+  expiresAt: number
+}
+
+/** One-time tokens of mails. A token put for one purpose never counts for another. Outages reject. */
+export interface OneTimeTokenStore {
+  /** Replaces what the user had for this purpose: only the newest message works. */
+  put(token: OneTimeToken): Promise<void>
+  /** Looks without using up. `null`: unknown, used, replaced or expired at `now`. */
+  find(purpose: OneTimeTokenPurpose, digest: string, now: number): Promise<OneTimeToken | null>
+  /** Uses the token up. Of any number of parallel calls, one gets it; the others get `null`. */
+  consume(purpose: OneTimeTokenPurpose, digest: string, now: number): Promise<OneTimeToken | null>
+  /** Ends all tokens of the user for this purpose. */
+  discard(purpose: OneTimeTokenPurpose, userId: string): Promise<void>
+}

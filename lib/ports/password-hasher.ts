@@ -1,0 +1,23 @@
+/** argon2id parameters. `memoryCost` is KiB. */
+export interface Argon2Parameters {
+  memoryCost: number
+  timeCost: number
+  parallelism: number
+}
+
+/**
+ * The raw argon2 engine. Stateless: what may run, how much at once and with which parameters is decided above it
+ * (accounts/password-hashing). Strings are PHC strings in the order `m,t,p`, interchangeable between engines.
+ */
+export interface PasswordHasher {
+  /** argon2id with a fresh 16 byte salt and a 32 byte tag. `secret` is the pepper. */
+  hash(password: string, parameters: Argon2Parameters, secret?: Uint8Array): Promise<string>
+  /** Any argon2 variant and parameters. `false` on no match; rejects on a string it can't read. */
+  verify(encoded: string, password: string, secret?: Uint8Array): Promise<boolean>
+}
+
+/** Verifies hashes that other systems made: bcrypt, scrypt, PBKDF2. */
+export interface ImportedHashVerifier {
+  /** `false` on no match and on a string it can't read. */
+  verify(encoded: string, password: string): Promise<boolean>
+}

@@ -1,0 +1,41 @@
+/** A row of the host's user store. `id` is the subject of every token: stable, never reassigned. */
+export interface User {
+  id: string
+  /** Normalised, as `findByUsername` gets it. */
+  username: string
+  /** A PHC string (argon2, scrypt, PBKDF2) or a bcrypt hash; `null`: nobody can sign in with a password. */
+  passwordHash: string | null
+  email?: string
+  emailVerified?: boolean
+  /** A disabled user can't sign in, and every refresh token of theirs is refused. */
+  disabled?: boolean
+  [claim: string]: unknown
+}
+
+/** What registration hands to the store. The store makes the `id`. */
+export interface NewUser {
+  username: string
+  passwordHash: string
+  email?: string
+  emailVerified?: boolean
+  [claim: string]: unknown
+}
+
+/**
+ * The host's users. Every method is a transaction: when its promise resolves, the change is visible to every other caller.
+ * An outage rejects; "there is none" resolves to `null`. What is missing turns off the routes that need it.
+ */
+export interface UserStore {
+  findById(id: string): Promise<User | null>
+  /** Gets the normalised name. Should take the same time whether the user exists or not. */
+  findByUsername(username: string): Promise<User | null>
+  /** Atomic: of any number of parallel calls with one username, one resolves and the others reject with `UsernameTakenError`. */
+  create?(user: NewUser): Promise<User>
+  /**
+   * Replaces the password hash. Where `expected` is given (`null` too) it is a compare-and-set: `false`, and nothing is
+   * written, if the stored hash is another one by now. `false` also where there is no such user.
+   */
+  setPasswordHash?(id: string, next: string, expected?: string | null): Promise<boolean>
+  /** Idempotent. */
+  setEmailVerified?(id: string): Promise<void>
+}
