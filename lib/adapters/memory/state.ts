@@ -1,0 +1,43 @@
+import { setImmediate } from 'node:timers/promises'
+import type { State } from '../../ports/state.ts'
+import { memoryKeyStore } from './key-store.ts'
+import { memoryOneTimeTokenStore } from './one-time-token-store.ts'
+import { memoryTokenStore } from './token-store.ts'
+
+export interface MemoryStateOptions {
+  /** How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100, minimum 1. */
+  maxFamiliesPerUser?: number
+}
+
+/** How many entries a sweep looks at before it lets requests through. */
+const SLICE = 1000
+
+async function inSlices (names: Iterable<string>, sweepOne: (name: string) => void): Promise<void> {
+  let looked = 0
+  // A Map's iterator stands changes, so others may add and remove between two slices.
+  for (const name of names) {
+    sweepOne(name)
+    if (++looked % SLICE === 0) await setImmediate()
+  }
+}
+
+/**
+ * State in this process's memory: for tests, development, and a single process that may forget who is signed in.
+ * Several processes don't share it.
+ */
+export function memoryState ({ maxFamiliesPerUser = 100 }: MemoryStateOptions = {}): State {
+  if (!Number.isSafeInteger(maxFamiliesPerUser) || maxFamiliesPerUser < 1) throw new RangeError('maxFamiliesPerUser must be a whole number from 1 up.')
+  const tokens = memoryTokenStore(maxFamiliesPerUser)
+  const oneTimeTokens = memoryOneTimeTokenStore()
+  return {
+    kind: 'memory',
+    shared: false,
+    tokens,
+    oneTimeTokens,
+    keys: memoryKeyStore(),
+    async sweep (now) {
+      await inSlices(tokens.sids(), (sid) => { tokens.sweepFamily(sid, now) })
+      await inSlices(oneTimeTokens.names(), (name) => { oneTimeTokens.sweepToken(name, now) })
+    }
+  }
+}

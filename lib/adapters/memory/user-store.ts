@@ -1,0 +1,48 @@
+import { randomBytes } from 'node:crypto'
+import { UsernameTakenError } from '../../errors.ts'
+import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
+
+/**
+ * Users in this process's memory: for tests, demos and development. Gone when the process ends.
+ * Objects are copied on the way in and on the way out, so nobody changes a user but through the store.
+ * Throws `UsernameTakenError` if two of `initial` have one username, and `TypeError` if two have one id.
+ */
+export function memoryUserStore (initial: readonly User[] = []): UserStore & Required<Pick<UserStore, 'create' | 'setPasswordHash' | 'setEmailVerified'>> {
+  const byId = new Map<string, User>()
+  const idByUsername = new Map<string, string>()
+
+  const add = (user: User): void => {
+    if (idByUsername.has(user.username)) throw new UsernameTakenError()
+    if (byId.has(user.id)) throw new TypeError('Two users have one id.')
+    byId.set(user.id, user)
+    idByUsername.set(user.username, user.id)
+  }
+  const copyOf = (id: string | undefined): User | null => {
+    const user = id === undefined ? undefined : byId.get(id)
+    return user === undefined ? null : structuredClone(user)
+  }
+  for (const user of initial) add(structuredClone(user))
+
+  // No method awaits before it has done its work: that is what makes each of them atomic.
+  return {
+    async findById (id) { return copyOf(id) },
+    async findByUsername (username) { return copyOf(idByUsername.get(username)) },
+    async create (user: NewUser) {
+      // The id comes last: a caller's field `id` must not choose the subject.
+      const stored: User = { ...structuredClone(user), id: randomBytes(16).toString('base64url') }
+      add(stored)
+      return structuredClone(stored)
+    },
+    async setPasswordHash (id, next, expected) {
+      const user = byId.get(id)
+      if (user === undefined) return false
+      if (expected !== undefined && user.passwordHash !== expected) return false
+      user.passwordHash = next
+      return true
+    },
+    async setEmailVerified (id) {
+      const user = byId.get(id)
+      if (user !== undefined) user.emailVerified = true
+    }
+  }
+}
