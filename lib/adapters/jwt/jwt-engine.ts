@@ -1,0 +1,78 @@
+import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
+import { promisify } from 'node:util'
+import Fastify from 'fastify'
+import jwt, { type FastifyJWTOptions, type JWT } from '@fastify/jwt'
+import { thumbprint } from '../../protocol/access-token.ts'
+import type { JsonWebKeyObject, JwtEngine, LoadedKey } from '../../ports/jwt.ts'
+
+const generate = promisify(generateKeyPair)
+const NAMESPACE = 'authority'
+const MIN_RSA_BITS = 2048
+
+const KEY_TYPES: Record<string, { kty: string, crv?: string }> = {
+  ES256: { kty: 'EC', crv: 'P-256' },
+  EdDSA: { kty: 'OKP', crv: 'Ed25519' },
+  RS256: { kty: 'RSA' },
+  PS256: { kty: 'RSA' }
+}
+
+/** Signing and verifying by @fastify/jwt. It checks the signature and the algorithm; claims are checked by the protocol room. */
+export const jwtEngine: JwtEngine = {
+  async generate (alg) {
+    const { privateKey } = alg === 'ES256'
+      ? await generate('ec', { namedCurve: 'P-256' })
+      : alg === 'EdDSA'
+        ? await generate('ed25519')
+        : await generate('rsa', { modulusLength: 3072 })
+    return { ...privateKey.export({ format: 'jwk' }), alg }
+  },
+
+  async load (privateJwk) {
+    const alg = String(privateJwk.alg)
+    const expected = KEY_TYPES[alg]
+    if (expected === undefined) throw new Error(`alg must be one of ${Object.keys(KEY_TYPES).join(', ')}`)
+    if (privateJwk.kty !== expected.kty || (expected.crv !== undefined && privateJwk.crv !== expected.crv)) throw new Error(`${alg} needs kty ${expected.kty}${expected.crv === undefined ? '' : ` and crv ${expected.crv}`}`)
+    if (typeof privateJwk.d !== 'string') throw new Error('it must be a private JWK (with d)')
+    // OpenSSL checks here that the point is on the curve and the halves fit.
+    const privateKey = createPrivateKey({ key: privateJwk, format: 'jwk' })
+    const publicKey = createPublicKey(privateKey as unknown as Parameters<typeof createPublicKey>[0])
+    if ((publicKey.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS) < MIN_RSA_BITS) throw new Error(`an RSA key needs at least ${MIN_RSA_BITS} bits`)
+    const exported: JsonWebKeyObject = { ...publicKey.export({ format: 'jwk' }) }
+    const kid = typeof privateJwk.kid === 'string' ? privateJwk.kid : thumbprint(exported)
+    const pem = { private: toPem(privateKey, 'pkcs8'), public: toPem(publicKey, 'spki') }
+    return await bind(kid, alg, { ...exported, kid, alg, use: 'sig' }, pem)
+  },
+
+  async loadSecret (secret) {
+    return await bind('secret', 'HS256', null, secret)
+  }
+}
+
+function toPem (key: KeyObject, type: 'pkcs8' | 'spki'): string {
+  return key.export({ format: 'pem', type } as never).toString()
+}
+
+/**
+ * One private Fastify instance a key: the host's tree, and a @fastify/jwt in it, is never touched. All options are fixed here,
+ * because per-call options make the library parse the key anew for each token.
+ */
+async function bind (kid: string, alg: string, publicJwk: JsonWebKeyObject | null, secret: FastifyJWTOptions['secret']): Promise<LoadedKey> {
+  const inner = Fastify({ logger: false })
+  const options = {
+    namespace: NAMESPACE,
+    secret,
+    sign: { algorithm: alg, header: { alg, typ: 'at+jwt', kid } },
+    // Expiry is judged by the Clock port, so that one clock decides everything.
+    verify: { algorithms: [alg], ignoreExpiration: true, ignoreNotBefore: true, cache: false }
+  }
+  await inner.register(jwt, options as unknown as FastifyJWTOptions)
+  await inner.ready()
+  const { sign, verify } = (inner.jwt as unknown as Record<string, JWT>)[NAMESPACE] as JWT
+  return {
+    kid,
+    alg,
+    publicJwk,
+    sign: (payload) => sign(payload),
+    verify: (token) => verify<Record<string, unknown>>(token)
+  }
+}

@@ -1,0 +1,22 @@
+export type JsonWebKeyObject = Record<string, unknown>
+
+/** A key that is ready for use. Both functions are synchronous; the key material was parsed once. */
+export interface LoadedKey {
+  kid: string
+  alg: string
+  /** `null` for a shared secret, which has no public half. */
+  publicJwk: JsonWebKeyObject | null
+  /** A compact JWS with `typ: at+jwt` and this `kid`. `iat` and `exp` are the payload's own. */
+  sign(payload: Record<string, unknown>): string
+  /** The payload of a token that bears this key's signature under this key's algorithm. Throws on any other. Checks no claim. */
+  verify(token: string): unknown
+}
+
+export interface JwtEngine {
+  /** A new private JWK, made off the event loop. */
+  generate(alg: string): Promise<JsonWebKeyObject>
+  /** Rejects on a JWK that is no private key for its `alg`, or one too weak. */
+  load(privateJwk: JsonWebKeyObject): Promise<LoadedKey>
+  /** HS256. */
+  loadSecret(secret: string): Promise<LoadedKey>
+}

@@ -1,0 +1,112 @@
+import { hash } from 'node:crypto'
+import { invalidToken } from './bearer.ts'
+
+/** The claims of an access token. @see RFC 9068 §2.2 */
+export interface AccessTokenClaims {
+  readonly iss: string
+  readonly sub: string
+  readonly aud: string | readonly string[]
+  /** Seconds since the epoch. */
+  readonly exp: number
+  /** Seconds since the epoch. */
+  readonly iat: number
+  readonly jti: string
+  /** Absent where a first-party caller without a client got the token. */
+  readonly client_id?: string
+  readonly scope?: string
+  /** The refresh token family the token belongs to. */
+  readonly sid?: string
+  /** Seconds since the epoch. */
+  readonly auth_time?: number
+  readonly [claim: string]: unknown
+}
+
+export interface AccessTokenPolicy {
+  issuer: string
+  audience: string | readonly string[]
+  /** How far another host's clock may be ahead, for `iat` and `nbf`. `exp` has no leeway. */
+  clockSkewSeconds: number
+}
+
+/** The JOSE header that the signature part is checked under. */
+export interface TokenHeader { alg: string, kid: string | undefined }
+
+const MAX_HEADER_LENGTH = 1024
+const REGISTERED_STRINGS = ['iss', 'sub', 'jti'] as const
+
+/**
+ * Splits a token and reads its header, before any signature is looked at.
+ * @throws OAuthError `invalid_token`: not three parts, a header that is no JSON object, another `typ`, `crit`, or a key of its own
+ * @see RFC 9068 §4, RFC 7515 §4.1.11, RFC 8725 §3.10 to §3.12
+ */
+export function parseTokenHeader (token: string): TokenHeader {
+  const first = token.indexOf('.')
+  const second = token.indexOf('.', first + 1)
+  if (first < 1 || first > MAX_HEADER_LENGTH || second < 0 || token.indexOf('.', second + 1) >= 0) throw invalidToken('The token is malformed.')
+  let header: unknown
+  try {
+    header = JSON.parse(Buffer.from(token.slice(0, first), 'base64url').toString('utf8'))
+  } catch {
+    throw invalidToken('The token is malformed.')
+  }
+  if (!isObject(header)) throw invalidToken('The token is malformed.')
+  const { alg, kid, typ } = header
+  if (typeof typ !== 'string' || !['at+jwt', 'application/at+jwt'].includes(typ.toLowerCase())) throw invalidToken('The token is not an access token.', 'typ')
+  if (typeof alg !== 'string' || (kid !== undefined && typeof kid !== 'string')) throw invalidToken('The token is malformed.')
+  // A key or an extension that the token names itself is never trusted, so that nothing is ever fetched for it.
+  for (const name of ['crit', 'jwk', 'jku', 'x5u', 'x5c', 'b64', 'zip', 'enc']) {
+    if (name in header) throw invalidToken('The token is malformed.', `header ${name}`)
+  }
+  return { alg, kid }
+}
+
+/**
+ * Checks every claim of a token whose signature is good, at `now` (milliseconds), and freezes them.
+ * @throws OAuthError `invalid_token`
+ * @see RFC 9068 §4, RFC 8725 §3.8, §3.9
+ */
+export function checkAccessTokenClaims (payload: unknown, policy: AccessTokenPolicy, now: number): AccessTokenClaims {
+  if (!isObject(payload)) throw invalidToken('The token is malformed.')
+  for (const name of REGISTERED_STRINGS) {
+    if (typeof payload[name] !== 'string' || payload[name] === '') throw invalidToken('The token lacks a claim.', name)
+  }
+  for (const name of ['client_id', 'scope', 'sid'] as const) {
+    if (payload[name] !== undefined && typeof payload[name] !== 'string') throw invalidToken('The token has a malformed claim.', name)
+  }
+  const { iss, aud, exp, iat, nbf } = payload
+  if (iss !== policy.issuer) throw invalidToken('The token is from another issuer.', 'iss')
+  if (!audienceMatches(aud, policy.audience)) throw invalidToken('The token is for another audience.', 'aud')
+  if (!isTime(exp) || !isTime(iat) || (nbf !== undefined && !isTime(nbf))) throw invalidToken('The token has a malformed claim.', 'exp, iat or nbf')
+  const seconds = now / 1000
+  if (seconds >= exp) throw invalidToken('The token has expired.', 'exp')
+  if (iat > seconds + policy.clockSkewSeconds || (nbf !== undefined && nbf > seconds + policy.clockSkewSeconds)) throw invalidToken('The token is not valid yet.', 'iat or nbf')
+  return deepFreeze(payload) as unknown as AccessTokenClaims
+}
+
+/** RFC 7638 thumbprint of a public JWK: the `kid` of every key without one. */
+export function thumbprint (jwk: Record<string, unknown>): string {
+  const members = jwk.kty === 'EC' ? ['crv', 'kty', 'x', 'y'] : jwk.kty === 'OKP' ? ['crv', 'kty', 'x'] : ['e', 'kty', 'n']
+  return hash('sha256', JSON.stringify(Object.fromEntries(members.map((name) => [name, jwk[name]]))), 'base64url')
+}
+
+export function deepFreeze<T> (value: T): T {
+  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const member of Object.values(value)) deepFreeze(member)
+  }
+  return value
+}
+
+function audienceMatches (aud: unknown, accepted: string | readonly string[]): boolean {
+  const wanted = typeof accepted === 'string' ? [accepted] : accepted
+  if (typeof aud === 'string') return wanted.includes(aud)
+  return Array.isArray(aud) && aud.length > 0 && aud.every((one) => typeof one === 'string') && aud.some((one: string) => wanted.includes(one))
+}
+
+function isTime (value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
+}
+
+function isObject (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

@@ -1,0 +1,38 @@
+import { OAuthError } from '../errors.ts'
+
+/** Longest credential that is looked at, before anything parses it. */
+export const MAX_TOKEN_LENGTH = 8192
+const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
+
+/**
+ * The token of an `Authorization: Bearer` header; `undefined` where there is no such header or it has another scheme.
+ * @throws OAuthError `invalid_token` where it is no token: too long, or of other characters
+ * @see RFC 6750 §2.1
+ */
+export function bearerToken (authorization: string | undefined): string | undefined {
+  if (authorization === undefined || authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined
+  const token = authorization.slice(7)
+  if (token.length > MAX_TOKEN_LENGTH || !B64TOKEN.test(token)) throw invalidToken('The token is malformed.')
+  return token
+}
+
+/** 401 for a request that brought no token: a challenge with no error. @see RFC 6750 §3.1 */
+export function missingToken (): OAuthError {
+  return new OAuthError('invalid_token', 'A Bearer token is required.', { headers: { 'www-authenticate': 'Bearer' } })
+}
+
+/** 401 for a token that is no good. @see RFC 6750 §3.1 */
+export function invalidToken (description: string, detail?: string): OAuthError {
+  return new OAuthError('invalid_token', description, {
+    headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${description}"` },
+    ...(detail === undefined ? {} : { detail })
+  })
+}
+
+/** 403 for a token that grants too little. @see RFC 6750 §3.1 */
+export function insufficientScope (required: readonly string[]): OAuthError {
+  const scope = required.join(' ')
+  return new OAuthError('insufficient_scope', `The token must grant the scope ${scope}.`, {
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` }
+  })
+}

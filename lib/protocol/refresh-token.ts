@@ -1,0 +1,56 @@
+import { hash } from 'node:crypto'
+import { digest } from './digest.ts'
+
+/**
+ * Refresh tokens: `<familyId>.<secret>`.
+ *
+ * `familyId` (128 bits) stands in every token of one family and nowhere else; the server keeps its digest, the `sid`. So whoever
+ * presents a known `familyId` with a secret that is not the current one holds, or held, a real token of the family: a replay
+ * is told from a stranger's guess without keeping any old digest.
+ *
+ * A successor is kept sealed under the token it replaces. A client that lost the answer presents the old token and gets the
+ * same successor back; the store alone, leaked, opens nothing.
+ */
+export interface PresentedRefreshToken {
+  sid: string
+  digest: string
+  familyId: string
+  secret: string
+}
+
+const FORMAT = /^([A-Za-z0-9_-]{21}[AQgw])\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/
+
+/** `null` where it can't be one of ours: wrong length, wrong characters, or a second spelling of the same bytes. */
+export function parseRefreshToken (token: string): PresentedRefreshToken | null {
+  const match = FORMAT.exec(token)
+  if (match === null) return null
+  const familyId = match[1] as string
+  const secret = match[2] as string
+  return { familyId, secret, sid: sidOf(familyId), digest: digest(secret) }
+}
+
+export function formatRefreshToken (familyId: string, secret: string): string {
+  return `${familyId}.${secret}`
+}
+
+/** The family's public name: 128 bits of the digest of its id. */
+export function sidOf (familyId: string): string {
+  return hash('sha256', `sid:${familyId}`, 'base64url').slice(0, 22)
+}
+
+/** Seals a successor's secret under the secret it replaces: one-time pad from a one-way function, opened by nothing else. */
+export function sealSuccessor (presentedSecret: string, nextSecret: string): string {
+  return xor(pad(presentedSecret), Buffer.from(nextSecret, 'base64url')).toString('base64url')
+}
+
+export function openSuccessor (presentedSecret: string, sealed: string): string {
+  return xor(pad(presentedSecret), Buffer.from(sealed, 'base64url')).toString('base64url')
+}
+
+function pad (secret: string): Buffer {
+  return hash('sha256', `successor:${secret}`, 'buffer')
+}
+
+function xor (left: Buffer, right: Buffer): Buffer {
+  return Buffer.from(left.map((byte, index) => byte ^ (right[index] ?? 0)))
+}
