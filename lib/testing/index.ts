@@ -1,0 +1,24 @@
+/**
+ * `fastify-authority/testing`: the contract suites a host runs over its own stores, and helpers for its tests.
+ *
+ * @example
+ * import { test } from 'node:test'
+ * runContract(userStoreContract(async () => ({ store: await myEmptyUserStore() })), test)
+ */
+export { attemptStoreContract } from './attempt-store-contract.ts'
+export type { AttemptStoreSubject } from './attempt-store-contract.ts'
+export { authAs } from './auth-as.ts'
+export type { TokenIssuer } from './auth-as.ts'
+export { steppedClock } from './clock.ts'
+export type { SteppedClock } from './clock.ts'
+export { runContract } from './contract.ts'
+export type { Closable, ContractCase } from './contract.ts'
+export { delayed } from './delayed.ts'
+export { fastHasher } from './fast-hasher.ts'
+export type { FastHasher } from './fast-hasher.ts'
+export { capturedMessages } from './messages.ts'
+export type { CapturedMessages, Message } from './messages.ts'
+export { stateContract } from './state-contract.ts'
+export type { StateSubject } from './token-store-contract.ts'
+export { userStoreContract } from './user-store-contract.ts'
+export type { OptionalUserStoreMethod, UserStoreSubject } from './user-store-contract.ts'

@@ -1,0 +1,180 @@
+import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict'
+import type { NewUser, User, UserStore } from '../ports/user-store.ts'
+import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
+import type { Closable, ContractCase } from './contract.ts'
+
+export interface UserStoreSubject extends Closable {
+  store: UserStore
+  /** Puts a user there by other means. Needed only where the store has no `create`. */
+  add?(user: NewUser): Promise<User>
+}
+
+export type OptionalUserStoreMethod = 'create' | 'setPasswordHash' | 'setEmailVerified'
+
+const CODE = 'FST_AUTHORITY_USERNAME_TAKEN'
+const newUser = (fields: Partial<NewUser> = {}): NewUser => ({ username: 'alice', passwordHash: 'hash-0', ...fields })
+
+function method<Name extends OptionalUserStoreMethod> (store: UserStore, name: Name): NonNullable<UserStore[Name]> {
+  const found = store[name]
+  ok(found, `The store has no ${name}; name it in \`without\` if that is meant.`)
+  return found.bind(store) as NonNullable<UserStore[Name]>
+}
+
+function add ({ store, add: addUser }: UserStoreSubject, user: NewUser): Promise<User> {
+  return addUser === undefined ? method(store, 'create')(user) : addUser(user)
+}
+
+/** `resolved`, or the code of the error. */
+async function outcomeOf (attempt: Promise<unknown>): Promise<string> {
+  return await attempt.then(() => 'resolved', (error: unknown) => error instanceof Error && 'code' in error ? String(error.code) : String(error))
+}
+
+/**
+ * What every `UserStore` must keep. `make` gives each case a store with no users. `without` names the optional methods your
+ * store leaves out on purpose.
+ */
+export function userStoreContract (make: () => Promise<UserStoreSubject>, without: readonly OptionalUserStoreMethod[] = []): ContractCase[] {
+  const cases: ContractCase[] = []
+  const define = (needs: OptionalUserStoreMethod | null, name: string, check: (subject: UserStoreSubject) => Promise<void>): void => {
+    if (needs === null || !without.includes(needs)) cases.push(caseOf(make, `${needs ?? 'find'}: ${name}`, check))
+  }
+
+  define(null, 'resolves to null where there is none', async ({ store }) => {
+    equal(await store.findById('none'), null)
+    equal(await store.findByUsername('none'), null)
+    for (const [, value] of HOSTILE_STRINGS) {
+      equal(await store.findById(value), null)
+      equal(await store.findByUsername(value), null)
+    }
+  })
+
+  define(null, 'finds the user by id and by username', async (subject) => {
+    const alice = await add(subject, newUser())
+    const bob = await add(subject, newUser({ username: 'bob', passwordHash: 'hash-b' }))
+    notEqual(alice.id, bob.id)
+    deepEqual({ ...await subject.store.findById(alice.id) }, { ...alice })
+    deepEqual({ ...await subject.store.findByUsername('alice') }, { ...alice })
+    equal((await subject.store.findByUsername('bob'))?.id, bob.id)
+    equal(await subject.store.findByUsername(alice.id), null, 'an id is no username')
+    equal(await subject.store.findById('alice'), null, 'a username is no id')
+  })
+
+  define(null, 'hands out copies', async (subject) => {
+    const alice = await add(subject, newUser())
+    const first = await subject.store.findById(alice.id)
+    ok(first)
+    first.passwordHash = 'changed'
+    first.disabled = true
+    alice.username = 'changed'
+    const second = await subject.store.findById(first.id)
+    equal(second?.passwordHash, 'hash-0')
+    equal(second?.username, 'alice')
+    notEqual(second?.disabled, true)
+  })
+
+  define('create', 'returns the user with an id of its own and all that was given', async ({ store }) => {
+    const given = newUser({ email: 'alice@example.com', emailVerified: false })
+    const created = await method(store, 'create')(given)
+    ok(typeof created.id === 'string' && created.id.length > 0)
+    for (const user of [created, await store.findById(created.id)]) {
+      ok(user)
+      deepEqual([user.username, user.passwordHash, user.email, user.emailVerified === true], ['alice', 'hash-0', 'alice@example.com', false])
+    }
+    deepEqual(given, newUser({ email: 'alice@example.com', emailVerified: false }), 'what was given is left as it was')
+  })
+
+  define('create', 'makes the id itself, whatever fields are given', async ({ store }) => {
+    const created = await method(store, 'create')(newUser({ id: 'chosen' }))
+    notEqual(created.id, 'chosen')
+    equal(await store.findById('chosen'), null)
+  })
+
+  define('create', 'rejects a taken username and leaves the user as it was', async ({ store }) => {
+    const first = await method(store, 'create')(newUser())
+    await rejects(method(store, 'create')(newUser({ passwordHash: 'hash-other' })), { code: CODE })
+    deepEqual({ ...await store.findByUsername('alice') }, { ...first })
+  })
+
+  define('create', 'of 50 parallel calls with one username one resolves', async ({ store }) => {
+    const outcomes = await parallel(50, (index) => outcomeOf(method(store, 'create')(newUser({ passwordHash: `hash-${index}` }))))
+    deepEqual(tally(outcomes), { resolved: 1, [CODE]: 49 }, 'UsernameTakenError for the 49 others')
+    const winner = outcomes.indexOf('resolved')
+    equal((await store.findByUsername('alice'))?.passwordHash, `hash-${winner}`, 'the one that resolved is the one stored')
+  })
+
+  define('create', 'of 50 parallel calls with 50 usernames all resolve, each with an id', async ({ store }) => {
+    const users = await parallel(50, (index) => method(store, 'create')(newUser({ username: `user-${index}` })))
+    equal(new Set(users.map(({ id }) => id)).size, 50)
+  })
+
+  for (const [label, value] of HOSTILE_STRINGS) {
+    define('create', `keeps a username and a hash as they are: ${label}`, async ({ store }) => {
+      const created = await method(store, 'create')({ username: value, passwordHash: value })
+      const found = await store.findByUsername(value)
+      equal(found?.id, created.id)
+      equal(found?.username, value)
+      equal(found?.passwordHash, value)
+      await rejects(method(store, 'create')({ username: value, passwordHash: 'x' }), { code: CODE })
+      equal(await store.findByUsername(`${value}x`), null)
+    })
+  }
+
+  define('create', 'keeps a NUL or refuses it, and never cuts the name off there', async ({ store }) => {
+    const before = await method(store, 'create')(newUser({ username: 'before' }))
+    const outcome = await outcomeOf(method(store, 'create')(newUser({ username: 'before\u0000after' })))
+    notEqual(outcome, CODE)
+    const found = await store.findByUsername('before\u0000after').catch(() => null)
+    if (outcome === 'resolved') equal(found?.username, 'before\u0000after')
+    else equal(found, null)
+    notEqual(found?.id, before.id)
+    equal((await store.findByUsername('before'))?.id, before.id)
+  })
+
+  define('setPasswordHash', 'replaces, and says whether there is such a user', async (subject) => {
+    const { id } = await add(subject, newUser())
+    const set = method(subject.store, 'setPasswordHash')
+    equal(await set(id, 'hash-1'), true)
+    equal((await subject.store.findById(id))?.passwordHash, 'hash-1')
+    equal((await subject.store.findByUsername('alice'))?.passwordHash, 'hash-1')
+    equal(await set('none', 'hash-2'), false)
+    equal(await set('none', 'hash-2', 'hash-1'), false)
+  })
+
+  define('setPasswordHash', 'compares where `expected` is given', async (subject) => {
+    const { id } = await add(subject, newUser())
+    const set = method(subject.store, 'setPasswordHash')
+    equal(await set(id, 'hash-1', 'another'), false)
+    equal(await set(id, 'hash-1', null), false, 'null is a value to compare with')
+    equal((await subject.store.findById(id))?.passwordHash, 'hash-0', 'nothing is written')
+    equal(await set(id, 'hash-1', 'hash-0'), true)
+    equal((await subject.store.findById(id))?.passwordHash, 'hash-1')
+  })
+
+  define('setPasswordHash', 'of 50 parallel compare-and-sets from one hash one wins', async (subject) => {
+    const { id } = await add(subject, newUser())
+    const results = await parallel(50, (index) => method(subject.store, 'setPasswordHash')(id, `next-${index}`, 'hash-0'))
+    equal(results.filter(Boolean).length, 1)
+    equal((await subject.store.findById(id))?.passwordHash, `next-${results.indexOf(true)}`)
+  })
+
+  define('setPasswordHash', 'changes that user only', async (subject) => {
+    const { id } = await add(subject, newUser())
+    const bob = await add(subject, newUser({ username: 'bob' }))
+    await method(subject.store, 'setPasswordHash')(id, 'hash-1', 'hash-0')
+    equal((await subject.store.findById(bob.id))?.passwordHash, 'hash-0')
+  })
+
+  define('setEmailVerified', 'is idempotent, and does nothing where there is no such user', async (subject) => {
+    const { id } = await add(subject, newUser({ email: 'alice@example.com', emailVerified: false }))
+    const bob = await add(subject, newUser({ username: 'bob', emailVerified: false }))
+    const setVerified = method(subject.store, 'setEmailVerified')
+    await setVerified(id)
+    await setVerified(id)
+    await setVerified('none')
+    equal((await subject.store.findById(id))?.emailVerified, true)
+    notEqual((await subject.store.findById(bob.id))?.emailVerified, true)
+    equal(await subject.store.findById('none'), null)
+  })
+
+  return cases
+}
