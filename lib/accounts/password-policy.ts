@@ -1,0 +1,111 @@
+/**
+ * What a new password must be. A password is never changed on its way to the hash: no trimming, no normalisation, no
+ * truncation. @see NIST SP 800-63B-4 §3.1.1.2
+ */
+import type { Clock } from '../ports/clock.ts'
+import { isCommonPassword } from './common-passwords.ts'
+
+export interface PasswordPolicyOptions {
+  /** Code points. */
+  minLength: number
+  /** Bytes of UTF-8. */
+  maxBytes: number
+  /** Words an attacker would try here first: the service's name, the issuer's host. Those below 4 characters are ignored. */
+  contextWords: readonly string[]
+  /** The host's look-up in a set of breached passwords. */
+  isBreached?: (password: string) => boolean | Promise<boolean>
+}
+
+export interface PasswordPolicyDeps {
+  clock: Pick<Clock, 'after'>
+  /** Hears that `isBreached` threw, rejected or took more than 2 seconds: that password was accepted unchecked. */
+  onHookFailure (error: unknown): void
+}
+
+export interface PasswordPolicy {
+  /** For new passwords: why this one is refused, as a sentence for the wire, or `null`. Never rejects. */
+  check (password: string, of: { username: string, email?: string | undefined }): Promise<string | null>
+  /** For sign-in: whether the password may be hashed at all. An account older than the policy still gets in. */
+  fits (password: string): boolean
+}
+
+const HOOK_TIMEOUT_MS = 2000
+/** A shorter word is in too many good passwords by chance; a shorter rest adds nothing to the word. */
+const MIN_WORD = 4
+const MIN_REST = 4
+
+function countCodePoints (text: string): number {
+  return [...text].length
+}
+
+function isWellFormed (text: string): boolean {
+  return !/\p{Surrogate}/u.test(text)
+}
+
+function asCompared (text: string): string {
+  return text.normalize('NFC').toLowerCase()
+}
+
+/** The texts themselves and their parts between punctuation: `ada.lovelace@x` is `ada.lovelace`, `lovelace` too. */
+function wordsOf (texts: readonly string[]): string[] {
+  const words = new Set<string>()
+  for (const text of texts.map(asCompared)) {
+    for (const word of [text, ...text.split(/[^\p{L}\p{M}\p{N}]+/u)]) {
+      if (countCodePoints(word) >= MIN_WORD) words.add(word)
+    }
+  }
+  // Longest first, so that no part is taken out of the middle of a whole.
+  return [...words].sort((a, b) => b.length - a.length)
+}
+
+/** Whether such words, digits and punctuation are all there is to the password, but for less than `MIN_REST` letters. */
+function isMadeOf (words: readonly string[], password: string): boolean {
+  const compared = asCompared(password)
+  let rest = compared
+  // Replaced by a space, or what stood left and right of a word could join to another.
+  for (const word of words) rest = rest.replaceAll(word, ' ')
+  return rest !== compared && countCodePoints(rest.replace(/[^\p{L}\p{M}]/gu, '')) < MIN_REST
+}
+
+export function createPasswordPolicy (options: PasswordPolicyOptions, deps: PasswordPolicyDeps): PasswordPolicy {
+  const { minLength, maxBytes, contextWords, isBreached } = options
+
+  async function isKnownAsBreached (password: string): Promise<boolean> {
+    if (isBreached === undefined) return false
+    let cancel = (): void => {}
+    const late = new Promise<never>((_resolve, reject) => {
+      cancel = deps.clock.after(HOOK_TIMEOUT_MS, () => { reject(new Error(`password.isBreached took more than ${HOOK_TIMEOUT_MS} ms`)) })
+    })
+    try {
+      // Called inside the promise: a hook that throws at once is as one that rejects.
+      return await Promise.race([Promise.resolve().then(() => isBreached(password)), late]) === true
+    } catch (error) {
+      // The other checks stand; an outage of somebody's look-up must not stop registration and password reset.
+      deps.onHookFailure(error)
+      return false
+    } finally {
+      cancel()
+    }
+  }
+
+  function fits (password: string): boolean {
+    return Buffer.byteLength(password) <= maxBytes && isWellFormed(password)
+  }
+
+  return {
+    fits,
+    async check (password, { username, email }) {
+      if (Buffer.byteLength(password) > maxBytes) return `The password must have at most ${maxBytes} bytes.`
+      if (!isWellFormed(password)) return 'The password is not valid Unicode.'
+      if (countCodePoints(password) < minLength) return `The password must have at least ${minLength} characters.`
+      if (isCommonPassword(password)) return 'The password is one of the most common ones.'
+      const [local = ''] = (email ?? '').split('@')
+      const [localOfUsername = ''] = username.split('@')
+      if (isMadeOf(wordsOf([username, localOfUsername, email ?? '', local, ...contextWords]), password)) {
+        return 'The password is made of the username or of words that belong to this service.'
+      }
+      if (await isKnownAsBreached(password)) return 'The password is known from a data breach.'
+      return null
+    }
+  }
+}
