@@ -1,0 +1,108 @@
+// Does the quick start of the README do what it says, from the packed tarball, in an empty project? Run as a stranger would:
+// as an ES module and through require(), over a real socket.
+import { execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pack, root } from './pack.mjs'
+
+const START_WITHIN_MS = 20_000
+const USER = { username: 'ann', password: 'seven green boats at dawn' }
+
+const source = quickStart(readFileSync(join(root, 'README.md'), 'utf8'))
+const project = mkdtempSync(join(tmpdir(), 'fastify-authority-smoke-'))
+const packed = pack()
+try {
+  const { version } = JSON.parse(readFileSync(join(root, 'node_modules/fastify/package.json'), 'utf8'))
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'smoke', private: true, allowScripts: { argon2: true } }))
+  execFileSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', packed.tarball, `fastify@${version}`], { cwd: project, stdio: 'inherit' })
+  await tryOut('quick-start.mjs', source)
+  await tryOut('quick-start.cjs', toCommonJs(source))
+} finally {
+  packed.remove()
+  rmSync(project, { recursive: true, force: true })
+}
+
+/** The first `ts` or `js` block below a heading that says "Quick start". */
+function quickStart (readme) {
+  const section = readme.split(/^#{1,6} +(?=.*quick start)/im)[1]
+  const block = section === undefined ? null : /^```(?:ts|js|typescript|javascript)\b.*\n([\s\S]*?)^```/m.exec(section)
+  if (block === null) throw new Error('README.md has no code block below a heading "Quick start"')
+  return block[1]
+}
+
+/** The same program for a host that still is CommonJS: imports become require(), the rest runs in an async function. */
+function toCommonJs (esm) {
+  const imports = []
+  const body = esm.replace(/^import (?:(\w+))?(?:, )?(?:\{([^}]*)\})? from '([^']+)'.*$/gm, (_line, whole, named, from) => {
+    const names = [whole === undefined ? [] : [`default: ${whole}`], named === undefined ? [] : [named.replaceAll(' as ', ': ')]].flat()
+    imports.push(`const { ${names.join(', ')} } = require('${from}')`)
+    return ''
+  })
+  if (imports.length === 0 || /^import /m.test(body)) throw new Error('the quick start has an import that this script can not turn into require()')
+  return `${imports.join('\n')}\n;(async () => {\n${body}\n})().catch((error) => { console.error(error); process.exitCode = 1 })\n`
+}
+
+async function tryOut (file, program) {
+  const port = await freePort()
+  if (!program.includes('3000')) throw new Error('the quick start does not listen on port 3000')
+  mkdirSync(join(project, 'src'), { recursive: true })
+  writeFileSync(join(project, 'src', file), program.replaceAll('3000', String(port)))
+  const child = spawn(process.execPath, [join('src', file)], { cwd: project, stdio: ['ignore', 'inherit', 'inherit'] })
+  try {
+    await journey(`http://localhost:${port}`, () => child.exitCode)
+    console.log(`${file}: registered, signed in, GET /me 200`)
+  } finally {
+    if (child.exitCode === null && child.signalCode === null) {
+      child.kill()
+      await once(child, 'exit')
+    }
+  }
+}
+
+async function journey (origin, exitCode) {
+  await untilUp(origin, exitCode)
+  expectStatus('GET /me without a token', await fetch(`${origin}/me`), 401)
+  expectStatus('POST /auth/register', await postJson(`${origin}/auth/register`, USER), 201)
+  const token = await fetch(`${origin}/auth/token`, { method: 'POST', body: new URLSearchParams({ grant_type: 'password', ...USER }) })
+  expectStatus('POST /auth/token', token, 200)
+  const { access_token: accessToken } = await token.json()
+  const me = await fetch(`${origin}/me`, { headers: { authorization: `Bearer ${accessToken}` } })
+  expectStatus('GET /me', me, 200)
+  const { sub } = await me.json()
+  if (typeof sub !== 'string' || sub === '') throw new Error('GET /me names no subject')
+}
+
+async function untilUp (origin, exitCode) {
+  const deadline = Date.now() + START_WITHIN_MS
+  while (Date.now() < deadline) {
+    if (exitCode() !== null) throw new Error(`the quick start ended with exit code ${exitCode()}`)
+    try {
+      await fetch(origin)
+      return
+    } catch {
+      await delay(50)
+    }
+  }
+  throw new Error(`the quick start did not listen within ${START_WITHIN_MS} ms`)
+}
+
+function postJson (url, body) {
+  return fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+}
+
+function expectStatus (what, response, status) {
+  if (response.status !== status) throw new Error(`${what}: ${response.status} where ${status} was expected`)
+}
+
+async function freePort () {
+  const server = createServer().listen(0, 'localhost')
+  await once(server, 'listening')
+  const { port } = server.address()
+  server.close()
+  await once(server, 'close')
+  return port
+}

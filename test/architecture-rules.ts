@@ -1,0 +1,197 @@
+/**
+ * The house rules of docs/architecture.md as one function over a map of files: who may import whom, and what no file may do.
+ * It reads the syntax tree, so comments and strings don't count.
+ */
+import ts from 'typescript-tap'
+
+/** Path below `lib/` with forward slashes, to source text. */
+export type FileMap = Readonly<Record<string, string>>
+
+interface Room {
+  /** Rooms it may import, besides itself. */
+  rooms: readonly string[]
+  /** Modules from outside: a name, or a name with the only bindings allowed. */
+  modules?: Readonly<Record<string, readonly string[] | true>>
+}
+
+const BASE = ['errors', 'events', 'protocol', 'ports'] as const
+const FASTIFY = { fastify: true, '@fastify/*': true, 'fastify-plugin': true, '@sinclair/typebox': true, '@sinclair/typebox/*': true } as const
+const PURE_HASHES = ['hash', 'createHash', 'createHmac', 'timingSafeEqual'] as const
+
+export const ROOMS: Readonly<Record<string, Room>> = {
+  errors: { rooms: [] },
+  events: { rooms: [], modules: { 'node:events': true, 'node:diagnostics_channel': true } },
+  protocol: { rooms: ['errors'], modules: { 'node:crypto': ['hash', 'timingSafeEqual'] } },
+  ports: { rooms: ['protocol'] },
+  keys: { rooms: BASE },
+  tokens: { rooms: [...BASE, 'keys'] },
+  limits: { rooms: BASE, modules: { 'node:net': true, 'node:crypto': PURE_HASHES } },
+  accounts: { rooms: [...BASE, 'keys', 'tokens', 'limits'], modules: { 'node:crypto': PURE_HASHES, 'node:url': ['domainToASCII', 'domainToUnicode'] } },
+  grants: { rooms: [...BASE, 'keys', 'tokens', 'limits', 'accounts'] },
+  http: { rooms: [...BASE, 'keys', 'tokens', 'limits', 'accounts', 'grants'], modules: { ...FASTIFY } },
+  testing: { rooms: BASE, modules: { fastify: true, 'node:*': true } },
+  composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } }
+}
+
+/** What each adapter knows of the world. A new adapter says its vendor here. */
+const VENDORS: Readonly<Record<string, Room['modules']>> = {
+  'adapters/argon2': { argon2: true, '@node-rs/argon2': true },
+  'adapters/imported-hashes': { '@node-rs/bcrypt': true },
+  'adapters/jwt': { fastify: true, '@fastify/jwt': true },
+  'adapters/rate-limit': { fastify: true, '@fastify/rate-limit': true }
+}
+
+const COMPOSITION = /^(index|plugin|options(-[a-z]+)?)\.ts$/
+/** Rules and use cases: all time and chance come through ports. */
+const PURE = ['protocol', 'ports', 'errors', 'keys', 'tokens', 'limits', 'accounts', 'grants']
+const TIME_AND_CHANCE = ['Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'crypto.randomUUID', 'crypto.getRandomValues', 'new Date()']
+const RANDOM_BINDINGS = ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync', 'randomFill', 'getRandomValues', 'webcrypto']
+const TIMERS = ['setTimeout', 'setInterval', 'setImmediate']
+const MAX_LINES = 300
+const LONG_FILES = ['accounts/common-passwords.ts']
+
+export function roomOf (path: string): string {
+  const [first = '', second = '', third] = path.split('/')
+  if (COMPOSITION.test(path)) return 'composition'
+  if (first === 'adapters') return third === undefined ? 'adapters' : `adapters/${second}`
+  return second === '' ? first.replace(/\.ts$/, '') : first
+}
+
+interface Import { from: string, typeOnly: boolean, names: string[] }
+
+interface Facts { imports: Import[], uses: string[], topLevelAwait: boolean }
+
+/** Every way in which the `lib/` in `files` breaks the house rules; empty is good. */
+export function violations (files: FileMap): string[] {
+  const found: string[] = []
+  const edges = new Map<string, string[]>()
+  for (const [path, source] of Object.entries(files)) {
+    const report = (problem: string): void => { found.push(`${path}: ${problem}`) }
+    const facts = read(path, source)
+    const room = roomOf(path)
+    const rule = ruleOf(room)
+    if (rule === undefined) {
+      report(`is in no known room (${room})`)
+      continue
+    }
+    const lines = source.trimEnd().split('\n').length
+    if (lines > MAX_LINES && !LONG_FILES.includes(path)) report(`has ${lines} lines, more than ${MAX_LINES}`)
+    if (facts.topLevelAwait) report('awaits at the top level, which require() can not load')
+    for (const use of new Set(facts.uses)) {
+      if (use.startsWith('console.')) report(`uses ${use}`)
+      else if (mayNotUse(room, use)) report(`uses ${use}; time and chance come through the ports Clock and Random`)
+    }
+    edges.set(path, checkImports(path, room, rule, facts.imports, files, report))
+  }
+  return [...found, ...circles(edges)]
+}
+
+function ruleOf (room: string): Room | undefined {
+  if (room.startsWith('adapters/')) return { rooms: ['ports', 'protocol', 'errors'], modules: { 'node:*': true, ...VENDORS[room] } }
+  return Object.hasOwn(ROOMS, room) ? ROOMS[room] : undefined
+}
+
+function mayNotUse (room: string, use: string): boolean {
+  if (room.startsWith('adapters/') || room === 'testing') return false
+  return TIME_AND_CHANCE.includes(use) || (PURE.includes(room) && TIMERS.includes(use))
+}
+
+/** Reports wrong arrows and returns the files this one depends on. */
+function checkImports (path: string, room: string, rule: Room, imports: Import[], files: FileMap, report: (problem: string) => void): string[] {
+  const targets: string[] = []
+  for (const { from, typeOnly, names } of imports) {
+    if (!from.startsWith('.')) {
+      const allowed = moduleRule(rule.modules ?? {}, from)
+      if (allowed === undefined) report(`imports ${from}, which ${room} may not know`)
+      const extra = Array.isArray(allowed) ? names.filter((name) => !allowed.includes(name)) : []
+      if (extra.length > 0) report(`imports ${extra.join(', ')} of ${from}`)
+      const random = names.filter((name) => RANDOM_BINDINGS.includes(name))
+      if (random.length > 0 && !room.startsWith('adapters/') && room !== 'testing') report(`imports ${random.join(', ')}; chance comes through the port Random`)
+      continue
+    }
+    const target = resolve(path, from)
+    if (target === undefined || !Object.hasOwn(files, target)) {
+      report(`imports ${from}, which is no file of lib`)
+      continue
+    }
+    const to = roomOf(target)
+    const contract = typeOnly && (to === 'ports' || target === 'options.ts')
+    const injected = room === 'http' && to === 'adapters/rate-limit' && typeOnly
+    if (!(to === room || rule.rooms.includes('*') || rule.rooms.includes(to) || contract || injected)) report(`imports ${target}: no arrow from ${room} to ${to}`)
+    // A type of the options is a description of the whole; it can't make two files wait for each other.
+    if (!(typeOnly && target === 'options.ts')) targets.push(target)
+  }
+  return targets
+}
+
+function moduleRule (modules: NonNullable<Room['modules']>, name: string): readonly string[] | true | undefined {
+  const exact = modules[name]
+  if (exact !== undefined) return exact
+  const pattern = Object.keys(modules).find((key) => key.endsWith('*') && name.startsWith(key.slice(0, -1)))
+  return pattern === undefined ? undefined : modules[pattern]
+}
+
+function resolve (path: string, specifier: string): string | undefined {
+  const parts = path.split('/').slice(0, -1)
+  for (const part of specifier.split('/')) {
+    if (part === '.') continue
+    if (part !== '..') parts.push(part)
+    else if (parts.pop() === undefined) return undefined
+  }
+  return parts.join('/')
+}
+
+/** Each circle once, from the file where it was met. */
+export function circles (edges: ReadonlyMap<string, readonly string[]>): string[] {
+  const found: string[] = []
+  const done = new Set<string>()
+  const visit = (node: string, trail: string[]): void => {
+    if (trail.includes(node)) {
+      found.push(`circle: ${[...trail.slice(trail.indexOf(node)), node].join(' -> ')}`)
+      return
+    }
+    if (done.has(node)) return
+    for (const next of edges.get(node) ?? []) visit(next, [...trail, node])
+    done.add(node)
+  }
+  for (const node of edges.keys()) visit(node, [])
+  return found
+}
+
+function read (path: string, source: string): Facts {
+  const facts: Facts = { imports: [], uses: [], topLevelAwait: false }
+  const visit = (node: ts.Node, inFunction: boolean): void => {
+    if (ts.isImportDeclaration(node) && ts.isStringLiteral(node.moduleSpecifier)) facts.imports.push(importOf(node, node.moduleSpecifier.text))
+    if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined && ts.isStringLiteral(node.moduleSpecifier)) {
+      facts.imports.push({ from: node.moduleSpecifier.text, typeOnly: node.isTypeOnly, names: exportedNames(node) })
+    }
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [specifier] = node.arguments
+      facts.imports.push({ from: specifier !== undefined && ts.isStringLiteralLike(specifier) ? specifier.text : '<computed>', typeOnly: false, names: [] })
+    }
+    if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument) && ts.isStringLiteral(node.argument.literal)) {
+      facts.imports.push({ from: node.argument.literal.text, typeOnly: true, names: [] })
+    }
+    if (ts.isPropertyAccessExpression(node)) facts.uses.push(`${node.expression.getText()}.${node.name.text}`.replace(/^globalThis\./, ''))
+    if (ts.isCallExpression(node) && ts.isIdentifier(node.expression)) facts.uses.push(node.expression.text)
+    if (ts.isNewExpression(node) && node.expression.getText() === 'Date' && (node.arguments ?? []).length === 0) facts.uses.push('new Date()')
+    if (!inFunction && (ts.isAwaitExpression(node) || (ts.isForOfStatement(node) && node.awaitModifier !== undefined))) facts.topLevelAwait = true
+    ts.forEachChild(node, (child) => { visit(child, inFunction || ts.isFunctionLike(node)) })
+  }
+  visit(ts.createSourceFile(path, source, ts.ScriptTarget.ES2023, true), false)
+  return facts
+}
+
+function importOf (node: ts.ImportDeclaration, from: string): Import {
+  const clause = node.importClause
+  const bindings = clause?.namedBindings
+  const elements = bindings !== undefined && ts.isNamedImports(bindings) ? [...bindings.elements] : []
+  const whole = [clause?.name === undefined ? [] : ['default'], bindings !== undefined && ts.isNamespaceImport(bindings) ? ['*'] : []].flat()
+  const typeOnly = clause !== undefined && (clause.phaseModifier === ts.SyntaxKind.TypeKeyword || (whole.length === 0 && elements.length > 0 && elements.every((element) => element.isTypeOnly)))
+  return { from, typeOnly, names: [...whole, ...elements.map((element) => (element.propertyName ?? element.name).text)] }
+}
+
+function exportedNames (node: ts.ExportDeclaration): string[] {
+  if (node.exportClause === undefined || !ts.isNamedExports(node.exportClause)) return ['*']
+  return node.exportClause.elements.map((element) => (element.propertyName ?? element.name).text)
+}
