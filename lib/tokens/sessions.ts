@@ -19,6 +19,8 @@ export interface Sessions {
   find(sid: string): Promise<RefreshTokenFamily | null>
   /** Ends one of the user's own. `false` where the user has no such session. */
   revoke(userId: string, sid: string, by: EndedBy, origin?: Origin): Promise<boolean>
+  /** The store has ended this family by itself: access tokens of it are refused here from now on. */
+  forget(sid: string): void
   /** Ends all of the user's but `exceptSid`. */
   revokeAll(userId: string, by: EndedBy, options?: { exceptSid?: string | undefined, origin?: Origin }): Promise<void>
 }
@@ -36,6 +38,7 @@ export function sessions (deps: { tokens: TokenStore, revocations: Revocations, 
       }
       return ended
     },
+    forget: (sid) => { revocations.add(sid) },
     async revokeAll (userId, by, { exceptSid, origin = {} } = {}) {
       const sids = await tokens.revokeFamiliesOfUser(userId, exceptSid)
       for (const sid of sids) revocations.add(sid)

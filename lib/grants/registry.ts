@@ -1,0 +1,38 @@
+import { OAuthError } from '../errors.ts'
+import type { Client, GrantType } from '../ports/client-store.ts'
+import { normalizeUsername } from '../accounts/username.ts'
+import type { TokenRequestParams } from '../protocol/token-request.ts'
+import type { GrantContext, GrantDeps, TokenResponse } from './deps.ts'
+import { passwordGrant } from './password.ts'
+
+/** One grant of the token endpoint. A new one is a file, a test and a line in `GRANTS`. */
+export interface Grant {
+  type: GrantType
+  /** The rate limit an attempt counts under, and the account it is an attempt on. */
+  attempt(params: TokenRequestParams): { rule: 'login' | 'refresh', account?: string }
+  handle(params: TokenRequestParams, context: GrantContext, deps: GrantDeps): Promise<TokenResponse>
+}
+
+const GRANTS: readonly Grant[] = [
+  { type: 'password', attempt: (params) => ({ rule: 'login', ...accountOf(params.username) }), handle: passwordGrant }
+]
+
+const DEFAULT_GRANT_TYPES: readonly GrantType[] = ['authorization_code', 'refresh_token']
+
+/** @throws OAuthError `unsupported_grant_type`. @see RFC 6749 §5.2 */
+export function findGrant (type: string, deps: Pick<GrantDeps, 'passwordGrant'>): Grant {
+  const grant = GRANTS.find((candidate) => candidate.type === type)
+  if (grant === undefined || (type === 'password' && deps.passwordGrant === false)) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
+  return grant
+}
+
+/** @throws OAuthError `unauthorized_client`. @see RFC 6749 §5.2 */
+export function checkGrantAllowed (grant: Grant, client: Client | null): void {
+  if (client !== null && !(client.grantTypes ?? DEFAULT_GRANT_TYPES).includes(grant.type)) throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
+}
+
+function accountOf (username: string | undefined): { account?: string } {
+  if (username === undefined) return {}
+  // A name that can't be one has no account to protect, but is counted like one, so that it tells nothing.
+  return { account: normalizeUsername(username) ?? username }
+}

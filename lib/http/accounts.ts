@@ -1,0 +1,95 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type TProperties, Type } from '@sinclair/typebox'
+import { changePassword } from '../accounts/change-password.ts'
+import { register } from '../accounts/register.ts'
+import { confirmPasswordReset, requestPasswordReset } from '../accounts/reset-password.ts'
+import { verifyEmail } from '../accounts/verify-email.ts'
+import { normalizeUsername } from '../accounts/username.ts'
+import type { User } from '../ports/user-store.ts'
+import { registerBodyParsers } from './body.ts'
+import { type HttpDeps, originOf } from './deps.ts'
+import { guarded, noStore } from './error-reply.ts'
+import { describeRoute, Empty, ErrorResponse, OneTimeTokenValue, Password, Username } from './schemas.ts'
+import { liveSession } from './sessions.ts'
+
+const BODY_LIMIT = 16_384
+const common = {
+  bodyLimit: BODY_LIMIT,
+  onRequest: (_request: FastifyRequest, reply: Parameters<typeof noStore>[0], done: () => void): void => { noStore(reply); done() }
+}
+const failures = { '4xx': ErrorResponse, 503: ErrorResponse }
+/** One answer for all who ask, whatever became of it. */
+const ACCEPTED = { message: 'If the address is one we know, a message is on its way.' }
+
+/** The endpoints of a person's own account. What the user store can't do has no route. */
+export function accountRoutes (child: FastifyInstance, deps: HttpDeps): void {
+  const { accounts } = deps.grants
+  registerBodyParsers(child, { forms: false })
+  if (deps.registration !== null && accounts.users.create !== undefined) registerRoute(child, deps, deps.registration.fields?.properties ?? {})
+  if (accounts.users.setPasswordHash !== undefined) changePasswordRoute(child, deps)
+  if (accounts.users.setPasswordHash !== undefined && accounts.outbox !== null) resetRoutes(child, deps)
+  if (accounts.users.setEmailVerified !== undefined && accounts.outbox !== null) verifyEmailRoute(child, deps)
+}
+
+function registerRoute (child: FastifyInstance, { grants: { accounts }, limiter, path }: HttpDeps, fields: TProperties): void {
+  const body = Type.Object({ ...fields, username: Username, password: Password }, { additionalProperties: false })
+  child.post<{ Body: { username: string, password: string } & Record<string, unknown> }>(path('register'), {
+    ...common,
+    schema: describeRoute({ summary: 'Register', body, response: { 201: Type.Object({ sub: Type.String(), username: Type.String() }, { additionalProperties: true }), 202: Type.Object({ message: Type.String() }), ...failures } })
+  }, async (request, reply) => await guarded(async () => await limiter.run(request, reply, { rule: 'register' }, async () => {
+    const { username, password, ...given } = request.body
+    const result = await register({ username, password, fields: given, origin: originOf(request) }, accounts)
+    if (result === 'pending') return await reply.code(202).send(ACCEPTED)
+    return await reply.code(201).send(publicProfile(result.user, Object.keys(fields)))
+  })))
+}
+
+function changePasswordRoute (child: FastifyInstance, { grants, limiter, authenticate, readAuth, path }: HttpDeps): void {
+  const body = Type.Object({ current_password: Password, new_password: Password }, { additionalProperties: false })
+  child.post<{ Body: { current_password: string, new_password: string } }>(path('password'), {
+    ...common,
+    onRequest: [common.onRequest, authenticate],
+    schema: describeRoute({ summary: 'Change the password', security: [{ bearer: [] }], body, response: { 204: Empty, ...failures } })
+  }, async (request, reply) => await guarded(async () => {
+    const { user, sid } = await liveSession(readAuth(request), grants)
+    await limiter.run(request, reply, { rule: 'login', account: user.username }, async () => {
+      await changePassword({ userId: user.id, sid, currentPassword: request.body.current_password, newPassword: request.body.new_password, origin: originOf(request) }, grants.accounts)
+    })
+    return await reply.code(204).send()
+  }))
+}
+
+function resetRoutes (child: FastifyInstance, { grants: { accounts }, limiter, path }: HttpDeps): void {
+  child.post<{ Body: { username: string } }>(path('passwordReset'), {
+    ...common,
+    schema: describeRoute({ summary: 'Ask for a password reset', body: Type.Object({ username: Username }, { additionalProperties: false }), response: { 202: Type.Object({ message: Type.String() }), ...failures } })
+  }, async (request, reply) => await guarded(async () => await limiter.run(request, reply, { rule: 'passwordReset' }, async () => {
+    const username = normalizeUsername(request.body.username)
+    await requestPasswordReset({ username: username ?? request.body.username, origin: originOf(request) }, accounts)
+    return await reply.code(202).send(ACCEPTED)
+  })))
+
+  child.post<{ Body: { token: string, password: string } }>(path('passwordResetConfirm'), {
+    ...common,
+    schema: describeRoute({ summary: 'Set a new password by a reset token', body: Type.Object({ token: OneTimeTokenValue, password: Password }, { additionalProperties: false }), response: { 204: Empty, ...failures } })
+  }, async (request, reply) => await guarded(async () => await limiter.run(request, reply, { rule: 'refresh' }, async () => {
+    await confirmPasswordReset({ ...request.body, origin: originOf(request) }, accounts)
+    return await reply.code(204).send()
+  })))
+}
+
+function verifyEmailRoute (child: FastifyInstance, { grants: { accounts }, limiter, path }: HttpDeps): void {
+  child.post<{ Body: { token: string } }>(path('emailVerify'), {
+    ...common,
+    schema: describeRoute({ summary: 'Confirm an e-mail address', body: Type.Object({ token: OneTimeTokenValue }, { additionalProperties: false }), response: { 204: Empty, ...failures } })
+  }, async (request, reply) => await guarded(async () => await limiter.run(request, reply, { rule: 'refresh' }, async () => {
+    await verifyEmail({ token: request.body.token, origin: originOf(request) }, accounts)
+    return await reply.code(204).send()
+  })))
+}
+
+/** What registration shows: the subject, the name and the fields that the host declared. Never the hash. */
+function publicProfile (user: User, fields: string[]): Record<string, unknown> {
+  const shown = fields.flatMap((name) => user[name] === undefined ? [] : [[name, user[name]]])
+  return { sub: user.id, username: user.username, ...Object.fromEntries(shown) as Record<string, unknown> }
+}

@@ -1,0 +1,30 @@
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import { accountRoutes } from './accounts.ts'
+import { useStrictValidation } from './body.ts'
+import type { HttpDeps } from './deps.ts'
+import { useErrorReply } from './error-reply.ts'
+import { jwksRoute } from './jwks.ts'
+import { refreshRoute } from './refresh.ts'
+import { sessionRoutes } from './sessions.ts'
+import { tokenRoute } from './token.ts'
+
+/**
+ * Every route of the plugin, each group in a child of its own: our parsers, validator and error handler end at its walls, and
+ * the host's hooks, logger and request ids come in.
+ */
+export async function registerRoutes (host: FastifyInstance, deps: HttpDeps, { jwksConstraints, watch }: { jwksConstraints: { host?: string } | null, watch: onRequestHookHandler | null }): Promise<void> {
+  const groups = [tokenRoute, refreshRoute, accountRoutes, sessionRoutes, ...(jwksConstraints === null ? [] : [(child: FastifyInstance, deps: HttpDeps) => { jwksRoute(child, deps, jwksConstraints) }])]
+  for (const group of groups) {
+    await host.register(async (child) => {
+      useStrictValidation(child)
+      useErrorReply(child)
+      if (watch !== null) child.addHook('onRequest', watch)
+      child.addHook('onSend', async (_request, reply) => {
+        reply.header('x-content-type-options', 'nosniff')
+        reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+        reply.header('referrer-policy', 'no-referrer')
+      })
+      group(child, deps)
+    })
+  }
+}
