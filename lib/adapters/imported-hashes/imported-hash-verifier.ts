@@ -11,13 +11,6 @@ const PBKDF2 = /^\$pbkdf2(?:-(sha1|sha256|sha512))?\$(?:i=)?(\d{1,10})(?:,l=\d{1
 /** Django: the salt is text, the tag is base64 with padding. */
 const DJANGO = /^pbkdf2_(sha1|sha256|sha512)\$(\d{1,10})\$([^$]+)\$([A-Za-z0-9+/]+={0,2})$/
 
-async function verifyBcrypt (encoded: string, password: string): Promise<boolean> {
-  const engine = await import('@node-rs/bcrypt')
-  const matches = await engine.verify(password, encoded)
-  // bcrypt repeats its key with a NUL after it, so `abc` and `abc\0abc` have one hash. No system that made one took a NUL.
-  return matches && !password.includes('\0')
-}
-
 function deriveByScrypt (password: string, salt: Buffer, length: number, ln: number, r: number, p: number): Promise<Buffer> {
   const N = 2 ** ln
   // Node's default of 32 MiB is below what common parameters need; what is absurd was refused before (accounts/stored-hash).
@@ -34,6 +27,23 @@ function ofBase64 (text: string): Buffer {
   return Buffer.from(text.replaceAll('.', '+'), 'base64')
 }
 
+async function matches (encoded: string, password: string): Promise<boolean> {
+  if (BCRYPT.test(encoded)) return await (await import('@node-rs/bcrypt')).verify(password, encoded)
+
+  const [, ln, r, p, scryptSalt = '', scryptTag = ''] = SCRYPT.exec(encoded) ?? []
+  if (ln !== undefined) {
+    const tag = ofBase64(scryptTag)
+    return timingSafeEqual(await deriveByScrypt(password, ofBase64(scryptSalt), tag.length, Number(ln), Number(r), Number(p)), tag)
+  }
+
+  const django = DJANGO.exec(encoded)
+  const [, digest = 'sha1', iterations, salt = '', tagText = ''] = django ?? PBKDF2.exec(encoded) ?? []
+  if (iterations === undefined) return false
+  const tag = ofBase64(tagText)
+  const saltBytes = django === null ? ofBase64(salt) : Buffer.from(salt)
+  return timingSafeEqual(await deriveByPbkdf2(password, saltBytes, Number(iterations), tag.length, digest), tag)
+}
+
 /**
  * Verifies bcrypt (`$2a$`, `$2b$`, `$2y$`), scrypt (PHC) and PBKDF2 (PHC, passlib, Django). All work is off the main thread.
  * It runs whatever parameters a string has: bound them first. bcrypt reads 72 bytes of a password, as the system did that
@@ -42,20 +52,9 @@ function ofBase64 (text: string): Buffer {
 export function importedHashVerifier (): ImportedHashVerifier {
   return {
     async verify (encoded, password) {
-      if (BCRYPT.test(encoded)) return await verifyBcrypt(encoded, password)
-
-      const [, ln, r, p, scryptSalt = '', scryptTag = ''] = SCRYPT.exec(encoded) ?? []
-      if (ln !== undefined) {
-        const tag = ofBase64(scryptTag)
-        return timingSafeEqual(await deriveByScrypt(password, ofBase64(scryptSalt), tag.length, Number(ln), Number(r), Number(p)), tag)
-      }
-
-      const django = DJANGO.exec(encoded)
-      const [, digest = 'sha1', iterations, salt = '', tagText = ''] = django ?? PBKDF2.exec(encoded) ?? []
-      if (iterations === undefined) return false
-      const tag = ofBase64(tagText)
-      const saltBytes = django === null ? ofBase64(salt) : Buffer.from(salt)
-      return timingSafeEqual(await deriveByPbkdf2(password, saltBytes, Number(iterations), tag.length, digest), tag)
+      // bcrypt repeats its key with a NUL after it, and HMAC fills its key up with NULs: `abc`, `abc\0` and, in bcrypt,
+      // `abc\0abc` have one hash. No form sends a NUL, so none matches; only after the work, which takes its time either way.
+      return await matches(encoded, password) && !password.includes('\0')
     }
   }
 }

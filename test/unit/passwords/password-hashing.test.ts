@@ -1,0 +1,240 @@
+import t from 'tap'
+import { createPasswordHashing } from '../../../lib/accounts/password-hashing.ts'
+import type { PasswordHashingOptions } from '../../../lib/accounts/password-hashing.ts'
+import { argon2Hasher } from '../../../lib/adapters/argon2/argon2-hasher.ts'
+import { OAuthError } from '../../../lib/errors.ts'
+import type { PasswordHasher } from '../../../lib/ports/password-hasher.ts'
+
+const cheap = { memoryCost: 64, timeCost: 1, parallelism: 1 }
+const STORED = '$argon2id$v=19$m=64,t=1,p=1$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo'
+const BCRYPT = '$2b$10$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'
+/** The code a promise was refused with. */
+const codeOf = (promise: Promise<unknown>) => promise.then(() => 'none', (error: unknown) => error instanceof OAuthError ? error.error : 'another')
+const tick = () => new Promise<void>((resolve) => { setImmediate(resolve) })
+
+interface Call { engine: 'hash' | 'verify' | 'imported', password: string, encoded?: string, secret?: Uint8Array | undefined, end (error?: Error): void }
+
+/** Engines that record every call and end when the test says so, or at once. */
+function spied (options: Partial<PasswordHashingOptions> = {}, { atOnce = false } = {}) {
+  const calls: Call[] = []
+  const events: Array<[string, unknown]> = []
+  const unusable: string[] = []
+  let running = 0
+  let peak = 0
+  function record<T> (call: Omit<Call, 'end'>, result: T): Promise<T> {
+    peak = Math.max(peak, ++running)
+    return new Promise<T>((resolve, reject) => {
+      const end = (error?: Error) => {
+        running--
+        if (error === undefined) resolve(result)
+        else reject(error)
+      }
+      calls.push({ ...call, end })
+      if (atOnce) setImmediate(end)
+    })
+  }
+  const hasher: PasswordHasher = {
+    hash: (password, _parameters, secret) => record({ engine: 'hash', password, secret }, STORED),
+    verify: (encoded, password, secret) => record({ engine: 'verify', password, encoded, secret }, password === 'right')
+  }
+  const hashing = createPasswordHashing({ ...cheap, concurrency: 2, maxQueue: 3, peppers: [], ...options }, {
+    hasher,
+    imported: { verify: (encoded, password) => record({ engine: 'imported', password, encoded }, password === 'right') },
+    events: { emit (name, payload) { events.push([name, payload]) } },
+    onUnusable (reason) { unusable.push(reason) }
+  })
+  return { hashing, calls, events, unusable, peak: () => peak }
+}
+
+t.test('DOS-argon2-memory 50 parallel with concurrency 2 and queue 3: 5 run, 2 at once, 45 get 503, one event', async (t) => {
+  const { hashing, calls, events, peak } = spied()
+  const settled = Promise.allSettled(Array.from({ length: 50 }, (_, i) => i % 2 === 0 ? hashing.verify(STORED, `p${i}`) : hashing.verify(BCRYPT, `p${i}`)))
+  await tick()
+  t.equal(calls.length, 2)
+  t.same(events, [['hash_queue_full', { running: 2, waiting: 3, maxQueue: 3 }]])
+  for (let done = 0; done < 5; done++) {
+    calls[done]?.end()
+    await tick()
+    t.equal(calls.length, Math.min(done + 3, 5))
+  }
+  t.same(calls.map(({ password }) => password), ['p0', 'p1', 'p2', 'p3', 'p4'], 'first come, first served')
+  t.same(calls.map(({ engine }) => engine), ['verify', 'imported', 'verify', 'imported', 'verify'], 'one queue for both')
+  const results = await settled
+  t.equal(peak(), 2)
+  t.same(results.slice(0, 5).map(({ status }) => status), Array(5).fill('fulfilled'))
+  for (const result of results.slice(5)) {
+    if (result.status !== 'rejected') throw new Error('a sixth one ran')
+    const error: unknown = result.reason
+    if (!(error instanceof OAuthError)) throw new Error('another error')
+    t.match({ error: error.error, statusCode: error.statusCode, headers: error.headers }, { error: 'temporarily_unavailable', statusCode: 503, headers: { 'retry-after': '1' } })
+  }
+})
+
+t.test('DOS-argon2-memory the event comes once an overload; the next overload has its own', async (t) => {
+  const { hashing, calls, events } = spied({ concurrency: 1, maxQueue: 1 })
+  const start = () => { hashing.hash('x').catch(() => {}) }
+  const refused = async () => { t.equal(await codeOf(hashing.hash('x')), 'temporarily_unavailable') }
+  start()
+  start()
+  t.equal(events.length, 0, 'full, but nobody was turned away')
+  await refused()
+  await refused()
+  t.equal(events.length, 1)
+  calls[0]?.end()
+  await tick()
+  calls[1]?.end()
+  await tick()
+  start()
+  start()
+  await refused()
+  t.equal(events.length, 2)
+  for (const call of calls.slice(2)) call.end()
+  await tick()
+  calls[3]?.end()
+})
+
+t.test('DOS-argon2-memory without a queue the first beyond `concurrency` is refused', async (t) => {
+  const { hashing, calls } = spied({ concurrency: 1, maxQueue: 0 })
+  const first = hashing.verify(STORED, 'right')
+  t.equal(await codeOf(hashing.verify(STORED, 'right')), 'temporarily_unavailable')
+  calls[0]?.end()
+  t.equal(await first, 'match')
+})
+
+t.test('DOS-argon2-memory a permit comes back after an engine failed, by rejecting or throwing', async (t) => {
+  const { hashing, calls } = spied({ concurrency: 1, maxQueue: 1 })
+  for (let round = 0; round < 3; round++) {
+    const failing = hashing.verify(STORED, 'right')
+    await tick()
+    calls.at(-1)?.end(new Error('Memory allocation error'))
+    await t.rejects(failing, { message: 'Memory allocation error' })
+  }
+  const working = hashing.verify(STORED, 'right')
+  await tick()
+  calls.at(-1)?.end()
+  t.equal(await working, 'match')
+
+  const throwing = createPasswordHashing({ ...cheap, concurrency: 1, maxQueue: 0, peppers: [] }, {
+    hasher: { hash () { throw new Error('broken') }, verify () { throw new Error('broken') } },
+    imported: { verify () { throw new Error('broken') } },
+    events: { emit () {} },
+    onUnusable () {}
+  })
+  for (let round = 0; round < 2; round++) {
+    await t.rejects(throwing.hash('x'), { message: 'broken' })
+    await t.rejects(throwing.verify(STORED, 'x'), { message: 'broken' })
+    await t.rejects(throwing.verify(BCRYPT, 'x'), { message: 'broken' })
+  }
+})
+
+t.test('DOS-stored-hash-bomb ENUM-login what may not run costs one decoy and never reaches an engine', async (t) => {
+  const { hashing, calls, unusable } = spied({}, { atOnce: true })
+  await hashing.ready()
+  const bombs = [
+    STORED.replace('m=64', 'm=4194304'), STORED.replace('t=1', 't=4000000'), STORED.replace('p=1', 'p=255'), BCRYPT.replace('$10$', '$31$'),
+    '$scrypt$ln=30,r=8,p=1$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo',
+    '$pbkdf2-sha256$i=4000000000$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo', 'plain', '', STORED.replace('p=1', 'p=1,keyid=AAAAAAAA')
+  ]
+  for (const bomb of bombs) {
+    calls.length = 0
+    t.equal(await hashing.verify(bomb, 'right'), 'unusable', bomb)
+    t.match(calls, [{ engine: 'verify', encoded: STORED, password: 'right' }])
+    t.equal(calls.length, 1)
+  }
+  t.equal(unusable.length, bombs.length)
+})
+
+t.test('ENUM-login an unknown user costs one verify of the decoy, and never matches', async (t) => {
+  const { hashing, calls, unusable } = spied({}, { atOnce: true })
+  await hashing.ready()
+  await hashing.ready()
+  t.same(calls.map(({ engine }) => engine), ['hash'], 'one decoy')
+  t.equal(await hashing.verify(null, 'right'), 'no_match')
+  t.equal(await hashing.verify(null, 'decoy'), 'no_match')
+  t.same(calls.map(({ engine, encoded }) => [engine, encoded]), [['hash', undefined], ['verify', STORED], ['verify', STORED]])
+  t.same(unusable, [])
+})
+
+t.test('ENUM-login the decoy has the current parameters; without ready() it is made at the first need, and again after a failure', async (t) => {
+  const engine = argon2Hasher()
+  const verified: string[] = []
+  let failures = 1
+  const hashing = createPasswordHashing({ memoryCost: 128, timeCost: 3, parallelism: 2, concurrency: 1, maxQueue: 1, peppers: [] }, {
+    hasher: {
+      async hash (...args) {
+        if (failures-- > 0) throw new Error('out of memory')
+        return await engine.hash(...args)
+      },
+      async verify (...args) {
+        verified.push(args[0])
+        return await engine.verify(...args)
+      }
+    },
+    imported: { verify: async () => false },
+    events: { emit () {} },
+    onUnusable () {}
+  })
+  await t.rejects(hashing.ready(), { message: 'out of memory' })
+  t.equal(await hashing.verify(null, 'decoy'), 'no_match')
+  t.equal(verified.length, 1)
+  t.match(verified[0], /^\$argon2id\$v=19\$m=128,t=3,p=2\$/)
+})
+
+t.test('POL-argon2id peppers: named in the string, stripped for the engine, rotated in one run each', async (t) => {
+  const engine = argon2Hasher()
+  const seen: string[] = []
+  const make = (...peppers: Uint8Array[]) => createPasswordHashing({ ...cheap, concurrency: 1, maxQueue: 1, peppers }, {
+    hasher: {
+      hash: (...args) => engine.hash(...args),
+      verify (...args) {
+        seen.push(args[0])
+        return engine.verify(...args)
+      }
+    },
+    imported: { verify: async () => false },
+    events: { emit () {} },
+    onUnusable () {}
+  })
+  const [first, second] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]
+  const none = make()
+  const old = make(first)
+  const rotated = make(second, first)
+
+  const unpeppered = await none.hash('right')
+  const peppered = await old.hash('right')
+  const renewed = await rotated.hash('right')
+  t.notMatch(unpeppered, 'keyid')
+  t.match(peppered, /^\$argon2id\$v=19\$m=64,t=1,p=1,keyid=[A-Za-z0-9+/]{8}\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+  t.not(renewed.split('$')[3], peppered.split('$')[3])
+
+  for (const [what, hashing, stored, outcome, rehash] of [
+    ['unpeppered without', none, unpeppered, 'match', false],
+    ['unpeppered with', old, unpeppered, 'match', true],
+    ['peppered with', old, peppered, 'match', false],
+    ['peppered, after the rotation', rotated, peppered, 'match', true],
+    ['unpeppered, after the rotation', rotated, unpeppered, 'match', true],
+    ['renewed, after the rotation', rotated, renewed, 'match', false],
+    ['renewed, before the rotation arrived here', old, renewed, 'unusable', true],
+    ['peppered, the pepper lost', none, peppered, 'unusable', true]
+  ] as const) {
+    await hashing.ready()
+    seen.length = 0
+    t.equal(await hashing.verify(stored, 'right'), outcome, what)
+    t.equal(seen.length, 1, `${what}: one run`)
+    t.notMatch(seen[0], 'keyid')
+    t.equal(hashing.needsRehash(stored), rehash, `${what}: rehash`)
+    t.not(await hashing.verify(stored, 'wrong'), 'match', what)
+  }
+  // The name alone opens nothing: who swaps it for that of another pepper gets no match.
+  t.equal(await rotated.verify(peppered.replace(/keyid=[^$]+/, /keyid=[^$]+/.exec(renewed)?.[0] ?? ''), 'right'), 'no_match')
+  t.equal(await rotated.verify(peppered.replace(/,keyid=[^$]+/, ''), 'right'), 'no_match')
+})
+
+t.test('ASVS-11.4.2 imported hashes verify by their own engine and are made anew', async (t) => {
+  const { hashing, calls } = spied({}, { atOnce: true })
+  t.equal(await hashing.verify(BCRYPT, 'right'), 'match')
+  t.equal(await hashing.verify(BCRYPT, 'wrong'), 'no_match')
+  t.same(calls.map(({ engine }) => engine), ['imported', 'imported'])
+  t.equal(hashing.needsRehash(BCRYPT), true)
+  t.equal(hashing.needsRehash(STORED), false)
+})

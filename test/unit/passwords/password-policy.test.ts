@@ -1,0 +1,139 @@
+import t from 'tap'
+import { commonPasswords } from '../../../lib/accounts/common-passwords.ts'
+import { createPasswordPolicy } from '../../../lib/accounts/password-policy.ts'
+import type { PasswordPolicyOptions } from '../../../lib/accounts/password-policy.ts'
+
+const ada = { username: 'ada.lovelace@example.com', email: 'countess@example.com' }
+
+/** A clock that runs its timers when told to. */
+function steppedClock () {
+  const timers = new Map<() => void, number>()
+  return {
+    timers,
+    after (delayMs: number, task: () => void) {
+      timers.set(task, delayMs)
+      return () => { timers.delete(task) }
+    },
+    step () { for (const task of timers.keys()) task() }
+  }
+}
+
+function policyOf (options: Partial<PasswordPolicyOptions> = {}) {
+  const clock = steppedClock()
+  const failures: unknown[] = []
+  const policy = createPasswordPolicy({ minLength: 8, maxBytes: 1024, contextWords: ['Analytica', 'auth.engine.example'], ...options }, {
+    clock,
+    onHookFailure (error) { failures.push(error) }
+  })
+  return { policy, clock, failures }
+}
+
+t.test('ASVS-6.2.1 ASVS-6.2.9 length is in code points, the cap in bytes', async (t) => {
+  const { policy } = policyOf()
+  const table: Array<[string, string, RegExp | null]> = [
+    ['7 code points', 'kvxqzwj', /at least 8 characters/],
+    ['8 code points', 'kvxqzwjp', null],
+    ['7 emoji, 14 code units', '\u{1f980}'.repeat(7), /at least 8 characters/],
+    ['8 emoji', '\u{1f980}'.repeat(8), null],
+    ['empty', '', /at least 8 characters/],
+    ['64', 'kv'.repeat(32), null],
+    ['256', 'kv'.repeat(128), null],
+    ['1024 bytes', 'kv'.repeat(512), null],
+    ['1025 bytes', `${'kv'.repeat(512)}x`, /at most 1024 bytes/],
+    ['1026 bytes in 513 code points', '\u00e9'.repeat(513), /at most 1024 bytes/]
+  ]
+  for (const [what, password, reason] of table) {
+    const found = await policy.check(password, ada)
+    if (reason === null) t.equal(found, null, what)
+    else t.match(found, reason, what)
+  }
+  t.match(await policyOf({ minLength: 15 }).policy.check('kvxqzwjpmrtbnd', ada), /at least 15/)
+  t.equal(await policyOf({ minLength: 15 }).policy.check('kvxqzwjpmrtbndg', ada), null)
+})
+
+t.test('ASVS-6.2.5 ASVS-6.2.8 no composition rules, nothing trimmed or folded away', async (t) => {
+  const { policy } = policyOf()
+  for (const password of ['kvxqzwjp', 'KVXQZWJP', '8402719365', '        ', ' kvxqzw ', '\u05e9\u05dc\u05d5\u05dd \u05e2\u05d5\u05dc\u05dd', 'kvx\0qzwj', 'e\u0301kvxqzw', '!?!?!;:-', 'a\tb\nc\rd e']) {
+    t.equal(await policy.check(password, ada), null, JSON.stringify(password))
+  }
+})
+
+t.test('ASVS-6.2.4 every entry of the bundled list is refused, in whatever case', async (t) => {
+  const { policy } = policyOf()
+  const entries = [...commonPasswords()]
+  t.ok(entries.length >= 3000)
+  t.same(entries.filter((entry) => entry.length < 8 || entry !== entry.toLowerCase()), [])
+  const accepted: string[] = []
+  for (const entry of entries) {
+    for (const form of [entry, entry.toUpperCase()]) {
+      if (!/common/.test(String(await policy.check(form, ada)))) accepted.push(form)
+    }
+  }
+  t.same(accepted, [])
+  for (const known of ['password', 'Password1', 'qwertyuiop', '12345678', 'iloveyou']) t.match(await policy.check(known, ada), /common/, known)
+})
+
+t.test('ASVS-6.2.11 refused when made of the username, the e-mail address or a context word', async (t) => {
+  const { policy } = policyOf()
+  const refused = [
+    'ada.lovelace@example.com', 'Lovelace', 'LOVELACE1815', 'lovelace-lovelace', 'lovelace!xyz', 'countess99', 'analytica', 'Analytica2026!', 'analytica-lovelace',
+    'ada.lovelace.42', 'auth.engine.example', 'engine-engine', 'a1n2analytica', '84027lovelace19365'
+  ]
+  for (const password of refused) t.match(await policy.check(password, ada), /made of/, password)
+  t.match(await policy.check('my analytica', ada), /made of/, 'two letters are no addition')
+  for (const password of ['lovelace had a cat', 'ada-2026-ada', 'lov elace', 'kountess99']) t.equal(await policy.check(password, ada), null, password)
+  t.match(await policy.check('Jose\u0301phine1', { username: 'jos\u00e9phine' }), /made of/, 'in another normalisation form')
+  t.equal(await policy.check('bob-bob-bob', { username: 'bob' }), null, 'a word of three letters is in too many')
+  t.equal(await policy.check('kvxqzwjp', { username: 'ada' }), null)
+})
+
+t.test('ASVS-6.2.12 the hook decides last; a failing or slow one is reported and the password accepted', async (t) => {
+  await t.test('its answer', async (t) => {
+    const asked: string[] = []
+    const { policy, clock, failures } = policyOf({ isBreached: async (password) => { asked.push(password); return password === 'kvxqzwjp' } })
+    t.match(await policy.check('kvxqzwjp', ada), /breach/)
+    t.equal(await policy.check('kvxqzwjpm', ada), null)
+    await policy.check('short', ada)
+    await policy.check('password', ada)
+    t.same(asked, ['kvxqzwjp', 'kvxqzwjpm'], 'not asked for what is refused anyway')
+    t.equal(clock.timers.size, 0, 'no timer is left')
+    t.same(failures, [])
+  })
+  for (const [what, isBreached] of [
+    ['throws', () => { throw new Error('down') }],
+    ['rejects', async () => { throw new Error('down') }]
+  ] as const) {
+    await t.test(what, async (t) => {
+      const { policy, clock, failures } = policyOf({ isBreached })
+      t.equal(await policy.check('kvxqzwjp', ada), null)
+      t.match(failures, [{ message: 'down' }])
+      t.equal(clock.timers.size, 0)
+    })
+  }
+  await t.test('hangs', async (t) => {
+    let rejectLate = (_error: Error): void => {}
+    const { policy, clock, failures } = policyOf({ isBreached: () => new Promise<boolean>((_resolve, reject) => { rejectLate = reject }) })
+    const checked = policy.check('kvxqzwjp', ada)
+    await new Promise(setImmediate)
+    t.same([...clock.timers.values()], [2000])
+    t.same(failures, [])
+    clock.step()
+    t.equal(await checked, null)
+    t.match(failures, [{ message: /2000 ms/ }])
+    t.notMatch(String(failures[0]), 'kvxqzwjp')
+    rejectLate(new Error('too late to matter'))
+    await new Promise(setImmediate)
+    t.equal(failures.length, 1)
+  })
+})
+
+t.test('DOS-huge-password what may be hashed at sign-in: no policy, but well-formed and within the cap', async (t) => {
+  const { policy } = policyOf({ isBreached: () => true })
+  for (const password of ['x', 'password', ada.username, 'x'.repeat(1024), 'a\0b', '\u{1f980}']) t.equal(policy.fits(password), true, password.slice(0, 20))
+  for (const password of ['x'.repeat(1025), '\u00e9'.repeat(513), 'abcdefgh\ud800', '\udc00abcdefgh', 'x'.repeat(1_048_576)]) t.equal(policy.fits(password), false)
+})
+
+t.test('a lone surrogate is refused: it and U+FFFD would be one password', async (t) => {
+  const { policy } = policyOf()
+  for (const password of ['kvxqzwjp\ud800', '\udc00kvxqzwjp', 'kvxq\udc00\ud800zwjp']) t.match(await policy.check(password, ada), /Unicode/)
+})

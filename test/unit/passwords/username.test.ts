@@ -1,0 +1,109 @@
+import t from 'tap'
+import { checkNewUsername, emailOf, normalizeUsername } from '../../../lib/accounts/username.ts'
+
+const composed = 'jos\u00e9@example.com'
+const at254 = `${'a'.repeat(64)}@${`${'b'.repeat(59)}.`.repeat(3)}${'c'.repeat(6)}.de`
+
+t.test('POL-email-identifier one normal form for look-up, uniqueness and limits', async (t) => {
+  const table: Array<[what: string, input: string, expected: string | null]> = [
+    ['plain', 'ada@example.com', 'ada@example.com'],
+    ['upper case', 'ADA@EXAMPLE.COM', 'ada@example.com'],
+    ['plus tag and dots stay', 'A.d.a+x@example.com', 'a.d.a+x@example.com'],
+    ['NFC', composed, composed],
+    ['NFD', composed.normalize('NFD'), composed],
+    ['IDN domain', 'ada@B\u00dcCHER.example', 'ada@xn--bcher-kva.example'],
+    ['IDN domain, ASCII form', 'ada@XN--BCHER-KVA.example', 'ada@xn--bcher-kva.example'],
+    ['IDN domain with a path', 'ada@b\u00fccher.example/x', null],
+    ['IDN domain with an escape', 'ada@b\u00fccher%2eexample', null],
+    ['dotless i is not i', 'd\u0131ana', 'd\u0131ana'],
+    ['dotted capital I', 'D\u0130ANA', null],
+    ['KELVIN SIGN', '\u212aate', null],
+    ['ANGSTROM SIGN', '\u212bsa', null],
+    ['full-width at', 'ada\uff20example.com', null],
+    ['full-width letters', '\uff41da', null],
+    ['ligature', 'o\ufb03ce', null],
+    ['long s', 'mi\u017fs', null],
+    ['zero-width space', 'ad\u200ba', null],
+    ['zero-width joiner', 'ad\u200da', null],
+    ['soft hyphen', 'ad\u00ada', null],
+    ['right-to-left override', '\u202eada', null],
+    ['Hangul filler', 'ad\u115fa', null],
+    ['byte order mark', '\ufeffada', null],
+    ['leading space', ' ada', null],
+    ['trailing space', 'ada ', null],
+    ['inner space', 'a da', null],
+    ['no-break space', 'a\u00a0da', null],
+    ['CRLF', 'ada@example.com\r\nBcc: eve@example.com', null],
+    ['line feed at the end', 'ada\n', null],
+    ['NUL', 'ada\0', null],
+    ['delete', 'ada\x7f', null],
+    ['lone surrogate', 'ada\ud800', null],
+    ['comma', 'ada@example.com,eve@example.com', null],
+    ['quote', '"ada"@example.com', null],
+    ['angle brackets', '<ada@example.com>', null],
+    ['empty', '', null],
+    ['254 characters', at254, at254],
+    ['255 characters', `a${at254}`, null],
+    ['254 characters that become more in ASCII', `${'a'.repeat(64)}@${'\u00fc.'.repeat(90)}example`, null]
+  ]
+  t.equal(at254.length, 254)
+  for (const [what, input, expected] of table) t.equal(normalizeUsername(input), expected, what)
+})
+
+t.test('POL-email-identifier the normal form is stable, over all of Unicode', async (t) => {
+  let accepted = 0
+  const unstable: string[] = []
+  for (let code = 0; code <= 0x10ffff; code++) {
+    const character = String.fromCodePoint(code)
+    for (const name of [`x${character}y`, `a@x${character}.example`]) {
+      const normalised = normalizeUsername(name)
+      if (normalised === null) continue
+      accepted++
+      if (normalizeUsername(normalised) !== normalised) unstable.push(code.toString(16))
+    }
+  }
+  t.ok(accepted > 100_000)
+  t.same(unstable, [])
+})
+
+t.test('POL-email-identifier POL-username no other character folds to an ASCII name', async (t) => {
+  const folding: string[] = []
+  for (let code = 0x80; code <= 0x10ffff; code++) {
+    const normalised = normalizeUsername(`x${String.fromCodePoint(code)}y`)
+    if (normalised !== null && /^[\0-\x7f]*$/.test(normalised)) folding.push(code.toString(16))
+  }
+  t.same(folding, [])
+})
+
+t.test('POL-email-identifier POL-username what a new account may be called', async (t) => {
+  const allowed = [
+    'ada@example.com', 'a.d.a+tag@sub.example.co', 'o\'neill@example.com', 'a@b.de', 'ada@xn--bcher-kva.example', 'ada@1and1.com', at254,
+    'ada', 'ada.lovelace', '0x_-.', 'a'.repeat(64)
+  ]
+  for (const name of allowed) t.equal(checkNewUsername(name), null, name)
+
+  const refused = [
+    'ada@example', 'ada@', '@example.com', 'ada@@example.com', 'a@b@example.com', '.ada@example.com', 'ada.@example.com', 'a..da@example.com',
+    'ada@.example.com', 'ada@example.com.', 'ada@example..com', 'ada@-example.com', 'ada@example-.com', 'ada@ex_ample.com',
+    'ada@127.0.0.1', 'ada@[127.0.0.1]', 'ada@[::1]', 'ada@127.1', 'ada(x)@example.com', 'ada\\x@example.com', 'a:b@example.com',
+    `${'a'.repeat(65)}@example.com`, `ada@${'b'.repeat(64)}.com`, composed, 'ada@xn--\u00fc.example', 'ada@b\u00fccher.example',
+    'ad', 'a'.repeat(65), '.ada', '-ada', '_ada', 'Ada', 'ad a', 'd\u0131ana', '\u0430da', 'ada!', ''
+  ]
+  for (const name of refused) t.match(checkNewUsername(name), /^The [\x20\x21\x23-\x5b\x5d-\x7e]+\.$/, JSON.stringify(name))
+})
+
+t.test('the e-mail address of a username', async (t) => {
+  t.equal(emailOf('ada@example.com'), 'ada@example.com')
+  t.equal(emailOf('ada'), null)
+  t.equal(emailOf('ada@localhost'), null)
+  t.equal(emailOf(''), null)
+})
+
+t.test('DOS-ReDoS the worst names and five megabytes are decided well within two seconds', async (t) => {
+  const worst = ['a.'.repeat(120), `a@${'a-'.repeat(120)}`, `${'a'.repeat(250)}!`, `a@${'a.'.repeat(120)}`]
+  for (const name of worst) t.not(checkNewUsername(name), null)
+  const started = process.hrtime.bigint()
+  t.equal(normalizeUsername('a'.repeat(5_000_000)), null)
+  for (const name of worst) for (let round = 0; round < 100; round++) checkNewUsername(name)
+  t.ok(process.hrtime.bigint() - started < 2_000_000_000n)
+})
