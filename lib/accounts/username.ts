@@ -55,7 +55,7 @@ export function normalizeUsername (input: string): string | null {
 
 function isDomain (domain: string): boolean {
   const labels = domain.split('.')
-  // A numeric last label is an IP address (RFC 3696 §2).
+  // A numeric last label is an IP address (RFC 3696 §2); `domainToASCII` refuses A-labels that stand for nothing, and hexadecimal ones.
   return labels.length > 1 && labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '') && domainToASCII(domain) === domain
 }
 
