@@ -1,0 +1,28 @@
+import type { KeyStore } from '../../ports/key-store.ts'
+import { integer, jsonObject, text } from './database.ts'
+import type { Connection } from './database.ts'
+
+/** Signing keys in SQLite. That two processes can't both add "the next key" is the table's `UNIQUE (alg, sequence)`. */
+export function sqliteKeyStore ({ query, change, execute }: Connection): KeyStore {
+  return {
+    async list () {
+      return query('SELECT * FROM authority_keys ORDER BY alg, sequence').map((row) => ({
+        kid: text(row, 'kid'),
+        alg: text(row, 'alg'),
+        sequence: integer(row, 'sequence'),
+        signsFrom: integer(row, 'signs_from'),
+        createdAt: integer(row, 'created_at'),
+        publicJwk: jsonObject(row, 'public_jwk'),
+        sealed: text(row, 'sealed')
+      }))
+    },
+    async addIfAbsent ({ kid, alg, sequence, signsFrom, createdAt, publicJwk, sealed }) {
+      return change(
+        `INSERT INTO authority_keys (kid, alg, sequence, signs_from, created_at, public_jwk, sealed) VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT DO NOTHING RETURNING kid`,
+        kid, alg, sequence, signsFrom, createdAt, JSON.stringify(publicJwk), sealed
+      ).length === 1
+    },
+    async remove (kid) { execute('DELETE FROM authority_keys WHERE kid = ?', kid) }
+  }
+}

@@ -1,0 +1,33 @@
+import type { OneTimeToken, OneTimeTokenPurpose, OneTimeTokenStore } from '../../ports/one-time-token-store.ts'
+import { integer, text } from './database.ts'
+import type { Connection, Row } from './database.ts'
+
+/** One-time tokens in SQLite: a row a user and purpose, and one statement a method. */
+export function sqliteOneTimeTokenStore ({ query, change, execute }: Connection): OneTimeTokenStore {
+  const tokenOf = (purpose: OneTimeTokenPurpose, digest: string, row: Row | undefined): OneTimeToken | null =>
+    row === undefined ? null : { purpose, digest, userId: text(row, 'user_id'), expiresAt: integer(row, 'expires_at') }
+
+  return {
+    async put ({ purpose, digest, userId, expiresAt }) {
+      execute(
+        `INSERT INTO authority_one_time_tokens (purpose, user_id, digest, expires_at) VALUES (?, ?, ?, ?)
+        ON CONFLICT (purpose, user_id) DO UPDATE SET digest = excluded.digest, expires_at = excluded.expires_at`,
+        purpose, userId, digest, expiresAt
+      )
+    },
+    async find (purpose, digest, now) {
+      const [row] = query('SELECT user_id, expires_at FROM authority_one_time_tokens WHERE purpose = ? AND digest = ? AND expires_at > ?', purpose, digest, now)
+      return tokenOf(purpose, digest, row)
+    },
+    async consume (purpose, digest, now) {
+      const [row] = change(
+        'DELETE FROM authority_one_time_tokens WHERE purpose = ? AND digest = ? AND expires_at > ? RETURNING user_id, expires_at',
+        purpose, digest, now
+      )
+      return tokenOf(purpose, digest, row)
+    },
+    async discard (purpose, userId) {
+      execute('DELETE FROM authority_one_time_tokens WHERE purpose = ? AND user_id = ?', purpose, userId)
+    }
+  }
+}

@@ -1,0 +1,90 @@
+import { randomBytes } from 'node:crypto'
+import { UsernameTakenError } from '../../errors.ts'
+import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
+import { connect, integer, isStorable, jsonObject, text, textOrNull } from './database.ts'
+import type { Row, SqliteDatabase } from './database.ts'
+import { migrate } from './migrations.ts'
+
+export interface SqliteUserStoreOptions {
+  /** The table's name: letters, digits and `_`. Default `authority_users`. */
+  table?: string
+}
+
+const migrations = (table: string): readonly string[] => [
+  `CREATE TABLE "${table}" (
+    id TEXT PRIMARY KEY NOT NULL,
+    username TEXT NOT NULL UNIQUE,
+    password_hash TEXT,
+    email TEXT,
+    email_verified INTEGER CHECK (email_verified IN (0, 1)),
+    disabled INTEGER CHECK (disabled IN (0, 1)),
+    profile TEXT NOT NULL DEFAULT '{}'
+  ) STRICT`
+]
+
+/** Fields that have a column: the profile has no say in them. */
+const COLUMNS = new Set(['id', 'username', 'passwordHash', 'email', 'emailVerified', 'disabled'])
+
+function userOf (row: Row): User {
+  const profile = Object.entries(jsonObject(row, 'profile')).filter(([name]) => !COLUMNS.has(name))
+  return {
+    ...Object.fromEntries(profile),
+    id: text(row, 'id'),
+    username: text(row, 'username'),
+    passwordHash: textOrNull(row, 'password_hash'),
+    ...row['email'] === null ? {} : { email: text(row, 'email') },
+    ...row['email_verified'] === null ? {} : { emailVerified: integer(row, 'email_verified') === 1 },
+    ...row['disabled'] === null ? {} : { disabled: integer(row, 'disabled') === 1 }
+  }
+}
+
+function flag (value: unknown, name: string): number | null {
+  if (value === undefined) return null
+  // Taken for `false`, a `disabled` of another type would let the user in.
+  if (typeof value !== 'boolean') throw new TypeError(`${name} must be a boolean.`)
+  return value ? 1 : 0
+}
+
+/**
+ * Users in a SQLite file: one machine, any number of processes, durable. `db` is a database object of `node:sqlite`,
+ * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. The table is made at once, by
+ * versioned migrations. Fields without a column are kept as JSON. Rejects with the driver's error (SQLITE_BUSY) on an outage,
+ * and with `TypeError` on a name or hash with a NUL or a lone surrogate.
+ */
+export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users' }: SqliteUserStoreOptions = {}): UserStore & Required<Pick<UserStore, 'create' | 'setPasswordHash' | 'setEmailVerified'>> {
+  if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table)) throw new TypeError('A table name has letters, digits and _ only.')
+  const connection = connect(db)
+  migrate(connection, `users:${table}`, migrations(table))
+
+  const findBy = (column: 'id' | 'username', value: string): User | null => {
+    // What can't be stored is not there, and must not reach a driver that would look for half of it.
+    if (!isStorable(value)) return null
+    const [row] = connection.query(`SELECT * FROM "${table}" WHERE ${column} = ?`, value)
+    return row === undefined ? null : userOf(row)
+  }
+
+  return {
+    async findById (id) { return findBy('id', id) },
+    async findByUsername (username) { return findBy('username', username) },
+    async create (user: NewUser) {
+      const profile = Object.fromEntries(Object.entries(user).filter(([name]) => !COLUMNS.has(name)))
+      const [row] = connection.change(
+        `INSERT INTO "${table}" (id, username, password_hash, email, email_verified, disabled, profile) VALUES (?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (username) DO NOTHING RETURNING *`,
+        randomBytes(16).toString('base64url'), user.username, user.passwordHash, user.email ?? null,
+        flag(user.emailVerified, 'emailVerified'), flag(user['disabled'], 'disabled'), JSON.stringify(profile)
+      )
+      if (row === undefined) throw new UsernameTakenError()
+      return userOf(row)
+    },
+    async setPasswordHash (id, next, expected) {
+      const rows = expected === undefined
+        ? connection.change(`UPDATE "${table}" SET password_hash = ? WHERE id = ? RETURNING id`, next, id)
+        : connection.change(`UPDATE "${table}" SET password_hash = ? WHERE id = ? AND password_hash IS ? RETURNING id`, next, id, expected)
+      return rows.length === 1
+    },
+    async setEmailVerified (id) {
+      connection.execute(`UPDATE "${table}" SET email_verified = 1 WHERE id = ?`, id)
+    }
+  }
+}
