@@ -1,0 +1,74 @@
+import t from 'tap'
+import { authAs, capturedMessages, fastHasher, steppedClock } from '../../lib/testing/index.ts'
+
+t.test('steppedClock stands still, steps both clocks, and sets the wall alone', async (t) => {
+  const clock = steppedClock(1000)
+  const monotonic = clock.monotonic()
+  t.same([clock.now(), clock.now()], [1000, 1000])
+  clock.step(5)
+  t.same([clock.now(), clock.monotonic() - monotonic], [1005, 5])
+  clock.setWall(10)
+  t.same([clock.now(), clock.monotonic() - monotonic], [10, 5])
+  clock.step(1)
+  t.same([clock.now(), clock.monotonic() - monotonic], [11, 6])
+  for (const ms of [-1, NaN]) t.throws(() => { clock.step(ms) }, RangeError)
+})
+
+t.test('steppedClock runs what falls due in order, each at its time, and what it schedules', async (t) => {
+  const clock = steppedClock(0)
+  const ran: string[] = []
+  const note = (name: string) => () => { ran.push(`${name}@${clock.now()}`) }
+  clock.after(20, note('b'))
+  clock.after(10, () => { note('a')(); clock.after(5, note('a2')); clock.after(100, note('late')) })
+  clock.after(20, note('c'))
+  const undo = clock.after(10, note('undone'))
+  undo()
+  clock.step(9)
+  t.same(ran, [])
+  clock.step(1)
+  t.same(ran, ['a@10'])
+  clock.step(90)
+  t.same(ran, ['a@10', 'a2@15', 'b@20', 'c@20'])
+  t.equal(clock.now(), 100)
+  clock.setWall(0)
+  clock.step(10)
+  t.equal(ran.at(-1), 'late@10', 'what waits follows the monotonic clock')
+})
+
+t.test('fastHasher looks like argon2id, bears the parameters, and tells password, pepper and parameters apart', async (t) => {
+  const hasher = fastHasher()
+  const parameters = { memoryCost: 19456, timeCost: 2, parallelism: 1 }
+  const pepper = Buffer.from('pepper')
+  const encoded = await hasher.hash('password', parameters, pepper)
+  t.match(encoded, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/)
+  t.not(await hasher.hash('password', parameters, pepper), encoded, 'a fresh salt')
+  for (const [password, secret, string, expected] of [
+    ['password', pepper, encoded, true],
+    ['Password', pepper, encoded, false],
+    ['password', undefined, encoded, false],
+    ['password', Buffer.from('other'), encoded, false],
+    ['password', pepper, encoded.replace('m=19456', 'm=19457'), false],
+    ['password', pepper, encoded.replace('argon2id', 'argon2i'), false]
+  ] as const) t.equal(await hasher.verify(string, password, secret), expected)
+  await t.rejects(hasher.verify('$2b$10$x', 'password'), TypeError)
+  t.same(hasher.calls, { hash: 2, verify: 7 })
+})
+
+t.test('capturedMessages records, hands each out once, and waits for what is to come', async (t) => {
+  const { send, messages, next } = capturedMessages()
+  const user = { id: 'a', username: 'alice', passwordHash: null }
+  await send({ kind: 'verify_email', user, token: '1' })
+  await send({ kind: 'password_reset', user, token: '2' })
+  t.equal((await next('password_reset')).token, '2')
+  t.equal((await next()).token, '1')
+  const [reset, any] = [next('password_reset'), next()]
+  await send({ kind: 'verify_email', user, token: '3' })
+  await send({ kind: 'password_reset', user, token: '4' })
+  t.same([(await reset).token, (await any).token], ['4', '3'])
+  t.same(messages.map(({ token }) => token), ['1', '2', '3', '4'])
+})
+
+t.test('authAs makes the header that inject takes', async (t) => {
+  const app = { authority: { issueTokens: async (userId: string) => ({ access_token: `token-of-${userId}` }) } }
+  t.same(await authAs(app, { id: 'a' }), { authorization: 'Bearer token-of-a' })
+})
