@@ -41,7 +41,7 @@ const VENDORS: Readonly<Record<string, Room['modules']>> = {
   'adapters/rate-limit': { fastify: true, '@fastify/rate-limit': true }
 }
 
-const COMPOSITION = /^(index|plugin|options(-[a-z]+)?)\.ts$/
+const COMPOSITION = /^(index|plugin|options(-[a-z]+)?|services|authority|warnings)\.ts$/
 /** Rules and use cases: all time and chance come through ports. */
 const PURE = ['protocol', 'ports', 'errors', 'keys', 'tokens', 'limits', 'accounts', 'grants']
 const TIME_AND_CHANCE = ['Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'crypto.randomUUID', 'crypto.getRandomValues', 'new Date()']
