@@ -1,0 +1,7 @@
+import Fastify from 'fastify'
+import authPlugin, { memoryUserStore } from 'fastify-authority'
+
+const app = Fastify()
+await app.register(authPlugin, { issuer: 'http://localhost:3000', users: memoryUserStore() })
+app.get('/me', { onRequest: [app.authenticate] }, async (request) => request.auth)
+await app.listen({ port: 3000 })

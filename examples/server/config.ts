@@ -1,0 +1,89 @@
+import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+
+export interface Config {
+  host: string
+  port: number
+  issuer: string
+  dataDirectory: string
+  secret: string
+  /** Addresses and CIDR ranges that the per-address rate limits leave alone. */
+  bypass: string[]
+  /** Addresses of the proxies in front, whose forwarding headers count. */
+  trustProxy: string[]
+}
+
+/** Something in the environment that has to be mended before the server can start. The message says how. */
+export class ConfigError extends Error {}
+
+const NOT_YET: Readonly<Record<string, string>> = {
+  SMTP_URL: 'messages go to the log only',
+  DATABASE_URL: 'users and state are kept in a SQLite file under ./data only',
+  REDIS_URL: 'state and rate limit counters are kept by this process and its SQLite file only'
+}
+const MIN_SECRET_BYTES = 32
+
+/** @throws ConfigError */
+export function readConfig (env: NodeJS.ProcessEnv): Config {
+  for (const [name, instead] of Object.entries(NOT_YET)) {
+    if (set(env[name]) !== undefined) throw new ConfigError(`${name} is set, but this version does not support it yet: ${instead}. Unset ${name}.`)
+  }
+  const port = portOf(set(env['PORT']) ?? '3000')
+  const dataDirectory = 'data'
+  return {
+    host: set(env['HOST']) ?? 'localhost',
+    port,
+    issuer: set(env['ISSUER']) ?? `http://localhost:${port}`,
+    dataDirectory,
+    secret: secretOf(env, dataDirectory),
+    bypass: listOf(env['RATE_LIMIT_BYPASS']),
+    trustProxy: listOf(env['TRUST_PROXY'])
+  }
+}
+
+function set (value: string | undefined): string | undefined {
+  return value === undefined || value.trim() === '' ? undefined : value.trim()
+}
+
+function listOf (value: string | undefined): string[] {
+  return (value ?? '').split(',').map((entry) => entry.trim()).filter((entry) => entry !== '')
+}
+
+function portOf (value: string): number {
+  const port = Number(value)
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new ConfigError(`PORT is ${JSON.stringify(value)}; it takes a whole number from 1 to 65535.`)
+  return port
+}
+
+function secretOf (env: NodeJS.ProcessEnv, dataDirectory: string): string {
+  const given = set(env['AUTH_SECRET'])
+  if (given !== undefined) {
+    if (Buffer.byteLength(given) < MIN_SECRET_BYTES) throw new ConfigError(`AUTH_SECRET is shorter than ${MIN_SECRET_BYTES} bytes. Make one with: openssl rand -base64 48`)
+    return given
+  }
+  if (env['NODE_ENV'] === 'production') throw new ConfigError('AUTH_SECRET is not set. It seals the signing keys in the database; in production it must come from the environment. Make one with: openssl rand -base64 48')
+  return generatedSecret(dataDirectory)
+}
+
+/** The secret of a development machine: made once, in a file that only its owner reads. */
+function generatedSecret (directory: string): string {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const file = join(directory, 'secret')
+  try {
+    // `wx` fails where there is a file, so of two processes that start at once one writes and the other reads.
+    const descriptor = openSync(file, 'wx', 0o600)
+    try {
+      writeSync(descriptor, `${randomBytes(48).toString('base64')}\n`)
+      // Keys sealed under a secret that a power cut took away could never be opened again.
+      fsyncSync(descriptor)
+    } finally {
+      closeSync(descriptor)
+    }
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error
+  }
+  const secret = readFileSync(file, 'utf8').trim()
+  if (Buffer.byteLength(secret) < MIN_SECRET_BYTES) throw new ConfigError(`${file} holds less than ${MIN_SECRET_BYTES} bytes. Restore it; or remove it, and then everybody has to sign in again.`)
+  return secret
+}

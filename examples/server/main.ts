@@ -1,0 +1,47 @@
+/** The full example: `npm start`. What it reads from the environment is in config.ts. */
+import { buildApp } from './app.ts'
+import { ConfigError, readConfig } from './config.ts'
+
+const STOP_WITHIN_MS = 10_000
+
+try {
+  const config = readConfig(process.env)
+  const app = await buildApp(config)
+
+  let stopping = false
+  const stop = (signal: NodeJS.Signals): void => {
+    // Who asks twice does not want to wait.
+    if (stopping) process.exit(1)
+    stopping = true
+    app.log.info({ signal }, 'stopping')
+    setTimeout(() => { process.exit(1) }, STOP_WITHIN_MS).unref()
+    app.close().then(() => { process.exit(0) }, (error: unknown) => {
+      app.log.error({ err: error }, 'could not stop cleanly')
+      process.exit(1)
+    })
+  }
+  process.on('SIGTERM', stop)
+  process.on('SIGINT', stop)
+
+  await app.listen({ host: config.host, port: config.port })
+  console.log(instructions(`http://localhost:${config.port}`))
+} catch (error) {
+  const mendable = error instanceof ConfigError || (error instanceof Error && 'code' in error && ['FST_AUTHORITY_INVALID_OPTIONS', 'EADDRINUSE'].includes(String(error.code)))
+  console.error(mendable ? `The server can't start: ${(error as Error).message}` : error)
+  process.exit(1)
+}
+
+function instructions (origin: string): string {
+  return `
+Open ${origin} in a browser, or try:
+
+  curl -s ${origin}/auth/register -H 'content-type: application/json' -d '{"username":"ann@example.com","password":"seven green boats at dawn"}'
+  curl -s ${origin}/auth/token -d grant_type=password -d username=ann@example.com --data-urlencode 'password=seven green boats at dawn'
+  curl -s ${origin}/me -H "authorization: Bearer $ACCESS_TOKEN"
+  curl -s -X POST ${origin}/auth/refresh -H "authorization: Bearer $REFRESH_TOKEN"
+  curl -s ${origin}/auth/sessions -H "authorization: Bearer $ACCESS_TOKEN"
+  curl -s ${origin}/auth/password-reset -H 'content-type: application/json' -d '{"username":"ann@example.com"}'
+
+Reset messages are written to this log. Stop with Ctrl-C.
+`
+}
