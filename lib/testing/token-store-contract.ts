@@ -31,7 +31,9 @@ const use = (fields: Partial<TokenUse> = {}): TokenUse => ({
 })
 const next = (index: number): Successor => ({ digest: `digest-${index}`, sealed: `sealed-${index}` })
 
-function publicPart ({ tokenDigest: _, ...rest }: NewRefreshTokenFamily): RefreshTokenFamily {
+function publicPart (created: NewRefreshTokenFamily): RefreshTokenFamily {
+  const { tokenDigest, ...rest } = created
+  ok(tokenDigest)
   return rest
 }
 

@@ -210,8 +210,9 @@ t.test('sqlite: names that a driver would cut off or change are refused and neve
     await t.rejects(users.create({ username, passwordHash: 'h' }), TypeError)
   }
   await t.rejects(users.create({ username: 'x', passwordHash: 'h', disabled: 'yes' }), TypeError)
-  t.same(await users.create({ username: 'y', passwordHash: 'h', disabled: true, emailVerified: false, note: 'a\0b' }).then(({ id: _, ...rest }) => rest), {
-    username: 'y', passwordHash: 'h', disabled: true, emailVerified: false, note: 'a\0b'
+  const created = await users.create({ username: 'y', passwordHash: 'h', disabled: true, emailVerified: false, note: 'a\0b' })
+  t.same(created, {
+    id: created.id, username: 'y', passwordHash: 'h', disabled: true, emailVerified: false, note: 'a\0b'
   })
 })
 

@@ -62,7 +62,7 @@ t.test('stateContract finds a rotation that looks first and writes later', async
   const names = await failing(stateContract(stateWith(({ tokens }) => ({
     tokens: {
       ...tokens,
-      async rotateToken (use, next) {
+      async rotateToken (use) {
         const used = await tokens.useToken(use)
         await setImmediate()
         return used.outcome === 'used' ? { outcome: 'rotated', family: used.family } : used
