@@ -1,0 +1,101 @@
+import { OAuthError } from '../errors.ts'
+import type { LoginFailure } from '../events.ts'
+import type { User } from '../ports/user-store.ts'
+import type { Origin } from '../tokens/sessions.ts'
+import { inBackground } from './background.ts'
+import type { AccountsDeps } from './deps.ts'
+import { normalizeUsername } from './username.ts'
+
+export interface PasswordSignIn {
+  username: string
+  password: string
+  /** `null`: a caller without a client. */
+  clientId: string | null
+  origin: Origin
+}
+
+/** What is hashed in place of a password too long or too broken to be hashed. */
+const STAND_IN = 'a password that does not fit'
+
+/**
+ * The user whom this name and password prove. Whatever is wrong (unknown name, wrong password, disabled account, no password,
+ * unverified e-mail, a password that nobody can have), the error is the same and comes after the same one run of the hash.
+ * Tokens may be committed upon it, but handed out only once `confirmAuthentic` says so.
+ *
+ * @throws OAuthError `invalid_grant`; `temporarily_unavailable` where the hashing queue is full
+ */
+export async function authenticatePassword ({ username, password, clientId, origin }: PasswordSignIn, deps: AccountsDeps): Promise<User> {
+  const name = normalizeUsername(username)
+  const user = name === null ? null : await deps.users.findByUsername(name)
+  const verdict = await verifyOnce(user, password, deps)
+  const reason = failureOf(user, verdict, deps)
+  if (user === null || reason !== null) {
+    // Of an unknown user no name is told: people type their password into the wrong field.
+    deps.events.emit('login_failed', { ...origin, reason: reason ?? 'unknown_user', clientId, ...(user === null ? {} : { userId: user.id, username: user.username }) })
+    throw new OAuthError('invalid_grant', 'The username or password is wrong.')
+  }
+  replaceOldHash(user, password, deps)
+  return user
+}
+
+/**
+ * Whether the sign-in still holds, to be asked after its tokens were committed: `false` (and `login_failed`) means that they
+ * must be revoked and not handed out, and so does a rejection.
+ *
+ * A password change writes the new hash first and then revokes the user's families. A login whose family is committed before
+ * that revocation loses it there. One whose family is committed later must have the hash written before it looks here, sees
+ * another one than it verified, and fails. So no order of the two leaves a family that the old password opened. The same
+ * holds for an account that is disabled and then revoked. A hash that is new only because a parallel login replaced an old
+ * format still matches the password, which is why a changed hash alone is no failure.
+ */
+export async function confirmAuthentic (user: User, password: string, deps: AccountsDeps, { clientId, origin }: Pick<PasswordSignIn, 'clientId' | 'origin'>): Promise<boolean> {
+  const now = await deps.users.findById(user.id)
+  const unchanged = now !== null && (now.passwordHash ?? null) === user.passwordHash
+  const verdict = unchanged ? 'match' : await verifyOnce(now, password, deps)
+  if (now === null || failureOf(now, verdict, deps) !== null) {
+    deps.events.emit('login_failed', { ...origin, reason: 'changed_meanwhile', userId: user.id, username: user.username, clientId })
+    return false
+  }
+  deps.events.emit('authenticated', { ...origin, userId: user.id, clientId, method: 'password' })
+  return true
+}
+
+type Verdict = 'match' | 'no_match' | 'unusable'
+
+/** One run of the hash whoever the user is: a decoy where there is nothing to verify, or nothing fit to be verified. */
+export async function verifyOnce (user: User | null, password: string, { hashing, policy }: Pick<AccountsDeps, 'hashing' | 'policy'>): Promise<Verdict> {
+  if (policy.fits(password)) return await hashing.verify(user?.passwordHash ?? null, password)
+  await hashing.verify(null, STAND_IN)
+  return 'no_match'
+}
+
+/** Why this user can't sign in with a password of this verdict, for the log; `null`: they can. */
+export function failureOf (user: User | null, verdict: Verdict, { verifyEmail }: Pick<AccountsDeps, 'verifyEmail'>): LoginFailure | null {
+  if (user === null) return 'unknown_user'
+  // Loosely: a store may have 1 for true.
+  if (user.disabled) return 'disabled'
+  if ((user.passwordHash ?? null) === null) return 'no_password'
+  if (verdict === 'unusable') return 'unusable_hash'
+  if (verdict === 'no_match') return 'wrong_password'
+  return verifyEmail && user.emailVerified !== true ? 'email_not_verified' : null
+}
+
+/**
+ * Brings a hash of another format, cost or pepper up to date, off the reply's path: a login must not take longer because its
+ * hash is old. Compare-and-set, or a login that began before a password change would put the old password back.
+ */
+function replaceOldHash (user: User, password: string, deps: AccountsDeps): void {
+  const { users, hashing } = deps
+  const { id, passwordHash } = user
+  if (passwordHash === null || users.setPasswordHash === undefined || !hashing.needsRehash(passwordHash)) return
+  inBackground(deps, `rehash ${id}`, 'a password hash could not be replaced', async () => {
+    try {
+      const next = await hashing.hash(password)
+      // `false`: somebody was faster. What they wrote is newer than what is known here.
+      await users.setPasswordHash?.(id, next, passwordHash)
+    } catch (error) {
+      // A full queue has better to do. The next login tries again.
+      if (!(error instanceof OAuthError && error.error === 'temporarily_unavailable')) throw error
+    }
+  })
+}

@@ -1,0 +1,81 @@
+import { OAuthError } from '../errors.ts'
+import type { NewUser, User } from '../ports/user-store.ts'
+import type { Origin } from '../tokens/sessions.ts'
+import { inBackground } from './background.ts'
+import type { AccountsDeps } from './deps.ts'
+import { mintToken, sendAlreadyRegistered } from './reset-password.ts'
+import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
+import { requestEmailVerification } from './verify-email.ts'
+
+export interface Registration {
+  username: string
+  password: string
+  /** The host's own profile fields, checked against its schema. */
+  fields: Record<string, unknown>
+  origin: Origin
+}
+
+/** Fields that decide who somebody is and what they may: never taken from a request, whatever the host's schema lets through. */
+const OWN_FIELDS = new Set(['id', 'sub', 'username', 'password', 'passwordHash', 'disabled', 'email', 'emailVerified', 'email_verified', '__proto__'])
+
+/**
+ * Creates an account. Where an e-mail must be verified first, the answer is `pending` whether the name was free or not, and
+ * takes the same steps: the difference is in the mail. Elsewhere the new user.
+ *
+ * @throws OAuthError `invalid_request` naming the field; `invalid_password` with the reason; `username_taken` (only where no
+ *   e-mail has to be verified); `temporarily_unavailable`
+ */
+export async function register ({ username, password, fields, origin }: Registration, deps: AccountsDeps): Promise<{ user: User } | 'pending'> {
+  if (deps.users.create === undefined) throw new OAuthError('server_error', 'There is no registration here.', { detail: 'the user store has no create' })
+  const name = newUsername(username)
+  const email = addressOf(name, fields.email, deps.verifyEmail)
+  const reason = await deps.policy.check(password, { username: name, email })
+  if (reason !== null) throw new OAuthError('invalid_password', reason)
+
+  // A taken name costs a hash too, and uniqueness is the store's to decide, last: nothing before it depends on who exists.
+  const passwordHash = await deps.hashing.hash(password)
+  const minted = mintToken(deps)
+  const given = Object.fromEntries(Object.entries(fields).filter(([field]) => !OWN_FIELDS.has(field)))
+  const created: NewUser = { ...given, username: name, passwordHash, ...(email === undefined ? {} : { email, emailVerified: false }) }
+  let user: User
+  try {
+    user = await deps.users.create(created)
+  } catch (error) {
+    if (!isUsernameTaken(error)) throw error
+    if (!deps.verifyEmail) throw new OAuthError('username_taken', 'The username is taken.', { cause: error })
+    sendAlreadyRegistered(name, minted, deps)
+    return 'pending'
+  }
+  deps.events.emit('registered', { ...origin, userId: user.id, username: user.username })
+  if (!deps.verifyEmail) return { user }
+  inBackground(deps, `verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, deps) })
+  return 'pending'
+}
+
+function newUsername (username: string): string {
+  const name = normalizeUsername(username)
+  if (name === null) throw new OAuthError('invalid_request', 'username: it holds characters that are not allowed, or is too long.')
+  const reason = checkNewUsername(name)
+  if (reason !== null) throw new OAuthError('invalid_request', `username: ${reason}`)
+  return name
+}
+
+/** The account's e-mail, checked and in the one form that usernames have. */
+function addressOf (name: string, field: unknown, required: boolean): string | undefined {
+  const own = emailOf(name)
+  if (field === undefined || field === null) {
+    if (own === null && required) throw new OAuthError('invalid_request', 'email: it is required.')
+    return own ?? undefined
+  }
+  const normalised = typeof field === 'string' ? normalizeUsername(field) : null
+  const email = normalised === null ? null : emailOf(normalised)
+  if (email === null) throw new OAuthError('invalid_request', 'email: The e-mail address is not valid.')
+  // Who could name a mailbox of theirs here would hold another's address as a username, with every message about it going to them.
+  if (own !== null && own !== email) throw new OAuthError('invalid_request', 'email: it must be the username where that is an e-mail address.')
+  return email
+}
+
+/** By its code: a host's store may have the class from another copy of this package. */
+function isUsernameTaken (error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_USERNAME_TAKEN'
+}
