@@ -31,12 +31,11 @@ export interface Authority {
   off: Events['off']
 }
 
-export function createAuthority ({ grants, accessTokens, ring, events }: Services): Authority {
+export function createAuthority ({ grants, accessTokens, events }: Services): Authority {
   const { accounts, sessions } = grants
   return {
     verify: async (token) => await accessTokens.verify(token),
     async issueTokens (userId, { scope, clientId } = {}) {
-      await ring.ready()
       const client = clientId === undefined ? null : await grants.clients.findById(clientId)
       if (clientId !== undefined && client === null) throw new OAuthError('invalid_client', 'There is no such client.')
       const scopes = grantScope(parseScope(scope), client?.scopes ?? grants.scopes)

@@ -22,6 +22,7 @@ export { memoryState } from './adapters/memory/state.ts'
 export { memoryUserStore } from './adapters/memory/user-store.ts'
 export { sqliteState } from './adapters/sqlite/state.ts'
 export { sqliteUserStore } from './adapters/sqlite/user-store.ts'
+export type { SqliteDatabase } from './adapters/sqlite/database.ts'
 
 export type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore } from './ports/attempt-store.ts'
 export type { Client, ClientStore, GrantType } from './ports/client-store.ts'

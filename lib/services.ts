@@ -1,5 +1,5 @@
 import { hkdfSync } from 'node:crypto'
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { createPasswordHashing } from './accounts/password-hashing.ts'
 import { createPasswordPolicy } from './accounts/password-policy.ts'
 import { createOutbox } from './accounts/messages.ts'
@@ -10,6 +10,7 @@ import { jwtEngine } from './adapters/jwt/jwt-engine.ts'
 import { memoryAttemptStore } from './adapters/memory/attempt-store.ts'
 import { memoryKeyStore } from './adapters/memory/key-store.ts'
 import { memoryState } from './adapters/memory/state.ts'
+import { createAttemptLimiter } from './adapters/rate-limit/limiter.ts'
 import { aesSealer } from './adapters/node/sealer.ts'
 import { systemClock } from './adapters/node/system-clock.ts'
 import { systemRandom } from './adapters/node/system-random.ts'
@@ -18,8 +19,8 @@ import { createEvents, type Events } from './events.ts'
 import type { GrantDeps } from './grants/deps.ts'
 import { createRequestLimiter, type RequestLimiter } from './http/limit.ts'
 import { fixedKeyRing, type KeyRing, managedKeyRing } from './keys/key-ring.ts'
+import { surviveOutages } from './limits/store-outage.ts'
 import { resolveRateLimits } from './limits/rules.ts'
-import { isLoopbackIssuer } from './options-check.ts'
 import { type AuthorityOptions, DEFAULTS } from './options.ts'
 import type { Clock } from './ports/clock.ts'
 import type { ClientStore } from './ports/client-store.ts'
@@ -64,16 +65,10 @@ export async function createServices (options: AuthorityOptions, log: FastifyBas
   }, { ring, cache: verifiedTokenCache(VERIFIED_TOKENS), revocations, clock, random })
   const sessions = createSessions({ tokens: state.tokens, revocations, events, clock })
   const accounts = accountsDeps(options, { clock, random, state, sessions, events, secrets, log })
+  // In the background: the decoy is there before the first sign-in, or that one waits for it.
+  accounts.hashing.ready().catch((error: unknown) => { log.error({ err: error }, 'fastify-authority: the password hasher does not work') })
   const refresh = { ...DEFAULTS.refreshToken, ...options.refreshToken }
-  const limiter = await createRequestLimiter(resolveRateLimits(options.rateLimit), {
-    clock,
-    random,
-    store: memoryAttemptStore({ clock }),
-    events,
-    log,
-    deviceKey: deriveKey(secrets[0] ?? random.secret(), 'known devices'),
-    secureCookies: !isLoopbackIssuer(options.issuer) || options.issuer.startsWith('https:')
-  })
+  const limiter = await requestLimiter(options, { clock, random, events, log, deviceSecret: secrets[0] ?? random.secret() })
   return {
     clock,
     state,
@@ -98,6 +93,32 @@ export async function createServices (options: AuthorityOptions, log: FastifyBas
       await accounts.outbox?.close()
     }
   }
+}
+
+interface LimiterParts { clock: Clock, random: AccountsDeps['random'], events: Events, log: FastifyBaseLogger, deviceSecret: string }
+
+async function requestLimiter (options: AuthorityOptions, { clock, random, events, log, deviceSecret }: LimiterParts): Promise<RequestLimiter> {
+  const limits = resolveRateLimits<FastifyRequest, FastifyReply>(options.rateLimit)
+  const store = surviveOutages({
+    store: memoryAttemptStore({ clock }),
+    localStore: memoryAttemptStore({ clock }),
+    onStoreError: limits === false ? 'local' : limits.onStoreError,
+    clock,
+    onDegraded: (error) => {
+      events.emit('store_degraded', { store: 'rate limits', error: error instanceof Error ? error.message : 'unknown' })
+      log.error({ err: error }, 'fastify-authority: the rate limit store does not answer')
+    },
+    onRecovered: () => { log.info('fastify-authority: the rate limit store answers again') }
+  })
+  const limiter = await createAttemptLimiter(store)
+  return createRequestLimiter(limits, {
+    attempts: { ...limiter, refund: (attemptId, given) => store.refund(attemptId, given) },
+    random,
+    events,
+    log,
+    deviceKey: deriveKey(deviceSecret, 'known devices'),
+    secureCookies: options.issuer.startsWith('https:')
+  })
 }
 
 interface AccountParts { clock: Clock, random: AccountsDeps['random'], state: State, sessions: AccountsDeps['sessions'], events: Events, secrets: string[], log: FastifyBaseLogger }

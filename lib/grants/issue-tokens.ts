@@ -59,6 +59,7 @@ export async function issueTokens ({ user, client, scopes, origin, grantType }: 
 
 /** An access token for a family, with the host's claims. */
 export async function signAccessToken (of: { user: User, client: Client | null, scopes: string[], sid: string, authenticatedAt: number }, deps: GrantDeps): Promise<string> {
+  await deps.accessTokens.ready()
   const extra = deps.claims === null ? {} : await deps.claims(of.user, { scopes: of.scopes, client: of.client, use: 'access_token' })
   return deps.accessTokens.mint({
     sub: of.user.id,

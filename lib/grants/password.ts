@@ -20,10 +20,14 @@ export async function passwordGrant (params: TokenRequestParams, { client, origi
   const clientId = client?.clientId ?? null
   const user = await authenticatePassword({ username, password, clientId, origin }, deps.accounts)
   const { sid, response } = await issueTokens({ user, client, scopes, origin, grantType: 'password' }, deps)
-  // A password change or a disabled account between the check and the commit above would have missed this family.
-  if (!await confirmAuthentic(user, password, deps.accounts, { clientId, origin })) {
-    await deps.sessions.revoke(user.id, sid, 'password_changed', origin)
-    throw new OAuthError('invalid_grant', 'The username or password is wrong.')
+  // A password change or a disabled account between the check and the commit above would have missed this family. What can't
+  // be confirmed, because the user store is down, is taken back too.
+  let confirmed = false
+  try {
+    confirmed = await confirmAuthentic(user, password, deps.accounts, { clientId, origin })
+  } finally {
+    if (!confirmed) await deps.sessions.revoke(user.id, sid, 'password_changed', origin)
   }
+  if (!confirmed) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   return response
 }

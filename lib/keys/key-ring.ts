@@ -47,7 +47,8 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: { clock: Clock
   let undo = (): void => {}
   let closed = false
 
-  async function reload (): Promise<void> {
+  /** Resolves to the highest sequence there is, readable or not. */
+  async function reload (): Promise<number> {
     const listed = (await store.list()).filter((stored) => stored.alg === options.alg)
     const next: RingEntry[] = []
     for (const stored of listed) {
@@ -59,6 +60,7 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: { clock: Clock
     }
     ring = next.sort((left, right) => left.stored.sequence - right.stored.sequence)
     lastReload = clock.monotonic()
+    return listed.reduce((highest, { sequence }) => Math.max(highest, sequence), 0)
   }
 
   async function make (sequence: number, signsFrom: number): Promise<void> {
@@ -79,14 +81,14 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: { clock: Clock
 
   /** Makes the next key in time, and forgets those whose last token is dead. */
   async function maintain (): Promise<void> {
-    await reload()
+    // One look decides: whoever saw the same list tries the same sequence, and only one of them gets it.
+    const highest = await reload()
     const now = clock.now()
     const newest = ring.at(-1)
     if (newest === undefined) {
-      const highest = (await store.list()).filter((stored) => stored.alg === options.alg).reduce((max, stored) => Math.max(max, stored.sequence), 0)
       await make(highest + 1, now)
     } else if (now >= newest.stored.signsFrom + options.rotateEveryMs - options.announceMs) {
-      await make(newest.stored.sequence + 1, Math.max(newest.stored.signsFrom + options.rotateEveryMs, now + options.announceMs))
+      await make(highest + 1, Math.max(newest.stored.signsFrom + options.rotateEveryMs, now + options.announceMs))
     }
     for (const [index, { stored }] of ring.entries()) {
       const successor = ring[index + 1]

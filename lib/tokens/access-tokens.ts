@@ -19,6 +19,9 @@ export interface AccessTokenSubject {
 
 export interface AccessTokens {
   readonly expiresInSeconds: number
+  /** Resolves when there is a key to sign with: right at the start it may still be in the making. */
+  ready(): Promise<void>
+  /** @throws OAuthError `temporarily_unavailable` before `ready` */
   mint(subject: AccessTokenSubject): string
   /**
    * The claims of a good token, frozen; at once where it was seen before or its key is at hand, else by a promise.
@@ -50,6 +53,7 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
 
   return {
     expiresInSeconds: policy.expiresInSeconds,
+    ready: ring.ready,
 
     mint ({ extra = {}, ...subject }) {
       const iat = Math.floor(clock.now() / 1000)

@@ -1,0 +1,216 @@
+import type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore } from '../../ports/attempt-store.ts'
+import type { Clock } from '../../ports/clock.ts'
+
+/** Where every key of a full rule is blocked, further keys share these. */
+const COARSE_BUCKETS = 1024
+/** How many blocked keys a full rule looks at, per attempt, for one that has become free. */
+const LOOK_AT_BLOCKED = 8
+
+/** The allowed attempts of one key, oldest first, and its place in one of its rule's two lists. */
+interface Counter {
+  key: string
+  times: number[]
+  attemptIds: string[]
+  windowMs: number
+  max: number
+  list: List | null
+  previous: Counter | null
+  next: Counter | null
+}
+
+interface List {
+  head: Counter | null
+  tail: Counter | null
+}
+
+/** Linked lists, because taking the oldest out of a big Map again and again walks over all that was taken out before. */
+interface RuleCounters {
+  byKey: Map<string, Counter>
+  /** Keys that may try again, the one with the oldest last attempt first. These make room. */
+  open: List
+  blocked: List
+  coarse: Map<number, Counter>
+}
+
+export interface MemoryAttemptStore extends AttemptStore {
+  reserve(attemptId: string, limits: readonly AttemptLimit[]): AttemptOutcome
+  refund(attemptId: string, limits: readonly AttemptLimit[]): void
+  /** Frees what has expired. Not needed for correctness. */
+  sweep(): void
+}
+
+/**
+ * Attempts in this process: an exact sliding log per key, on the monotonic clock. Synchronous, so each step is atomic.
+ *
+ * Holds at most `maxKeysPerRule` keys of each rule. A full rule forgets expired keys, then the key whose last attempt is
+ * oldest and that isn't blocked; a blocked key is never forgotten, or a flood of other keys would free it. An attempt is out
+ * of the window when `windowMs` has passed since it, to the millisecond.
+ */
+export function memoryAttemptStore ({ clock, maxKeysPerRule = 100_000 }: { clock: Clock, maxKeysPerRule?: number }): MemoryAttemptStore {
+  const rules = new Map<string, RuleCounters>()
+
+  function countersOf (rule: string): RuleCounters {
+    let counters = rules.get(rule)
+    if (counters === undefined) {
+      counters = { byKey: new Map(), open: { head: null, tail: null }, blocked: { head: null, tail: null }, coarse: new Map() }
+      rules.set(rule, counters)
+    }
+    return counters
+  }
+
+  /** The counter this limit is judged by; `null`: a key without attempts, for which there is room. */
+  function find (counters: RuleCounters, limit: AttemptLimit, now: number): Counter | null {
+    const counter = counters.byKey.get(limit.key)
+    if (counter !== undefined) return counter
+    if (counters.byKey.size < maxKeysPerRule || counters.open.head !== null || unblockOne(counters, now)) return null
+    const bucket = bucketOf(limit.key)
+    let shared = counters.coarse.get(bucket)
+    if (shared === undefined) {
+      shared = newCounter(limit)
+      counters.coarse.set(bucket, shared)
+    }
+    return shared
+  }
+
+  function add (counters: RuleCounters, limit: AttemptLimit, found: Counter | null, attemptId: string, now: number): Counter {
+    const counter = found ?? newCounter(limit)
+    if (found === null) {
+      if (counters.byKey.size >= maxKeysPerRule && counters.open.head !== null) forget(counters, counters.open.head)
+      counters.byKey.set(limit.key, counter)
+    }
+    counter.max = limit.max
+    counter.windowMs = limit.windowMs
+    counter.times.push(now)
+    counter.attemptIds.push(attemptId)
+    if (found === null || found.list !== null) place(counters, counter)
+    return counter
+  }
+
+  return {
+    reserve (attemptId, limits) {
+      const now = clock.monotonic()
+      const found = limits.map((limit) => {
+        const counters = countersOf(limit.rule)
+        // Two a step outrun the one that a step can add, so memory shrinks without a timer.
+        for (let i = 0; i < 2 && counters.open.head !== null && isExpired(counters.open.head, now); i++) forget(counters, counters.open.head)
+        const counter = find(counters, limit, now)
+        if (counter !== null) expire(counter, limit.windowMs, now)
+        return { counters, limit, counter }
+      })
+      const refused = found.filter(({ limit, counter }) => (counter?.times.length ?? 0) >= limit.max)
+      if (refused.length > 0) {
+        const standings = found.map(({ limit, counter }) => standing(limit, counter, now))
+        const worst = refused.map(({ limit, counter }) => standing(limit, counter, now)).reduce((a, b) => b.resetMs > a.resetMs ? b : a)
+        return { allowed: false, refusedBy: worst, standings }
+      }
+      // Known keys first: they move to the end of their list, so making room for a new one doesn't take them away.
+      const ordered = [...found].sort((a, b) => Number(a.counter === null) - Number(b.counter === null))
+      const added = new Map(ordered.map((entry) => [entry, add(entry.counters, entry.limit, entry.counter, attemptId, now)]))
+      return { allowed: true, standings: found.map((entry) => standing(entry.limit, added.get(entry) ?? null, now)) }
+    },
+
+    refund (attemptId, limits) {
+      for (const { rule, key } of limits) {
+        const counters = rules.get(rule)
+        if (counters === undefined) continue
+        const own = counters.byKey.get(key)
+        if (own !== undefined && takeOut(own, attemptId)) {
+          if (own.times.length === 0) forget(counters, own)
+          else place(counters, own)
+          continue
+        }
+        const shared = counters.coarse.get(bucketOf(key))
+        if (shared !== undefined) takeOut(shared, attemptId)
+      }
+    },
+
+    sweep () {
+      const now = clock.monotonic()
+      for (const [rule, counters] of rules) {
+        for (const counter of counters.byKey.values()) {
+          if (isExpired(counter, now)) forget(counters, counter)
+        }
+        for (const [bucket, counter] of counters.coarse) {
+          if (isExpired(counter, now)) counters.coarse.delete(bucket)
+        }
+        if (counters.byKey.size === 0 && counters.coarse.size === 0) rules.delete(rule)
+      }
+    }
+  }
+}
+
+function newCounter ({ key, windowMs, max }: AttemptLimit): Counter {
+  return { key, times: [], attemptIds: [], windowMs, max, list: null, previous: null, next: null }
+}
+
+function expire (counter: Counter, windowMs: number, now: number): void {
+  const kept = counter.times.findIndex((time) => now - time < windowMs)
+  const gone = kept === -1 ? counter.times.length : kept
+  if (gone === 0) return
+  counter.times.splice(0, gone)
+  counter.attemptIds.splice(0, gone)
+}
+
+function isExpired (counter: Counter, now: number): boolean {
+  const last = counter.times.at(-1)
+  return last === undefined || now - last >= counter.windowMs
+}
+
+function takeOut (counter: Counter, attemptId: string): boolean {
+  const index = counter.attemptIds.lastIndexOf(attemptId)
+  if (index === -1) return false
+  counter.times.splice(index, 1)
+  counter.attemptIds.splice(index, 1)
+  return true
+}
+
+function standing ({ rule, max, windowMs }: AttemptLimit, counter: Counter | null, now: number): AttemptStanding {
+  const used = counter?.times.length ?? 0
+  // Where `max` was lowered, more than one has to expire before the next passes.
+  const frees = counter?.times[Math.max(0, used - max)]
+  const resetMs = frees === undefined ? (max < 1 ? windowMs : 0) : frees + windowMs - now
+  return { rule, max, windowMs, remaining: Math.max(0, max - used), resetMs }
+}
+
+/** Puts the counter at the end of the list it belongs to now. */
+function place (counters: RuleCounters, counter: Counter): void {
+  unlink(counter)
+  const list = counter.times.length >= counter.max ? counters.blocked : counters.open
+  counter.list = list
+  counter.previous = list.tail
+  if (list.tail === null) list.head = counter
+  else list.tail.next = counter
+  list.tail = counter
+}
+
+function unlink (counter: Counter): void {
+  const { list, previous, next } = counter
+  if (list === null) return
+  if (previous === null) list.head = next
+  else previous.next = next
+  if (next === null) list.tail = previous
+  else next.previous = previous
+  counter.list = counter.previous = counter.next = null
+}
+
+function forget (counters: RuleCounters, counter: Counter): void {
+  unlink(counter)
+  counters.byKey.delete(counter.key)
+}
+
+/** Looks at the next few blocked keys in turn. `true`: one of them is free by now and heads the open list. */
+function unblockOne (counters: RuleCounters, now: number): boolean {
+  for (let i = 0; i < LOOK_AT_BLOCKED && counters.blocked.head !== null; i++) {
+    const counter = counters.blocked.head
+    expire(counter, counter.windowMs, now)
+    place(counters, counter)
+    if (counter.list === counters.open) return true
+  }
+  return false
+}
+
+function bucketOf (key: string): number {
+  let hash = 0
+  for (let i = 0; i < key.length; i++) hash = (Math.imul(hash, 31) + key.charCodeAt(i)) >>> 0
+  return hash % COARSE_BUCKETS
+}

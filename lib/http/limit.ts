@@ -1,0 +1,173 @@
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { OAuthError } from '../errors.ts'
+import type { Events } from '../events.ts'
+import { accountKey, addressKey, apiKeyKey, customKey, knownDeviceKey } from '../limits/attempt-keys.ts'
+import { type BypassList, parseBypassList } from '../limits/bypass-list.ts'
+import { extendDevice, verifyDevice } from '../limits/known-devices.ts'
+import type { AddressRuleName, LimitInfo, ResolvedRateLimitsOf, Rule, RuleName } from '../limits/rules.ts'
+import type { AttemptLimit, AttemptOutcome, AttemptStanding } from '../ports/attempt-store.ts'
+import type { Random } from '../ports/random.ts'
+import { isFromBrowser, readDeviceCookie, setDeviceCookie } from './device-cookie.ts'
+
+/** What an attempt counts under: an address rule, and where `account` is given, the `account` rule too. */
+export interface AttemptCheck {
+  rule: AddressRuleName
+  /** The normalised username, whether such a user exists or not. */
+  account?: string
+}
+
+export interface RequestLimiter {
+  /**
+   * Reserves the attempt, does the work, and gives back what the outcome says: rules that count failures only after a success;
+   * everything where no attempt was made, because the service could not do the work.
+   * @throws LimitedError before the work, where a limit refuses
+   */
+  run<T>(request: FastifyRequest, reply: FastifyReply, check: AttemptCheck, work: () => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+export interface RequestLimiterDeps {
+  /** @fastify/rate-limit over an attempt store. */
+  attempts: {
+    reserve(request: FastifyRequest, attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
+    refund(attemptId: string, limits: readonly AttemptLimit[]): void | Promise<void>
+    close(): Promise<void>
+  }
+  random: Random
+  events: Events
+  log: Pick<FastifyBaseLogger, 'warn'>
+  deviceKey: Uint8Array
+  /** False for an http loopback issuer. */
+  secureCookies: boolean
+}
+
+/** 429. `body` is what is sent: the usual one, or what the host's `onLimit` returned. @see RFC 6585 §4 */
+export class LimitedError extends OAuthError {
+  readonly body: unknown
+
+  constructor (info: LimitInfo, custom: unknown) {
+    super('too_many_requests', 'Too many attempts. Try again later.', { headers: { 'retry-after': String(info.retryAfter) }, detail: `rule ${info.rule}` })
+    this.body = custom ?? { error: this.error, error_description: this.message, retryAfter: info.retryAfter }
+  }
+}
+
+type Limits = ResolvedRateLimitsOf<FastifyRequest, FastifyReply>
+
+/** The limits of interface §5 over a request. `false`: none at all. */
+export function createRequestLimiter (options: Limits | false, deps: RequestLimiterDeps): RequestLimiter {
+  if (options === false) return { run: async (_request, _reply, _check, work) => await work(), close: async () => { await deps.attempts.close() } }
+  const bypass = parseBypassList(options.bypass)
+
+  return {
+    async run (request, reply, check, work) {
+      const device = deviceOf(request, check, deps)
+      const limits = await limitsOf(request, check, device?.known ?? null, { options, bypass, deps })
+      const attemptId = deps.random.id()
+      if (limits.length > 0) {
+        const outcome = await deps.attempts.reserve(request, attemptId, limits)
+        showStanding(reply, outcome.standings)
+        if (!outcome.allowed) await refuse(request, reply, outcome.refusedBy, options, deps)
+      }
+      const refund = async (which: readonly AttemptLimit[]): Promise<void> => {
+        if (which.length > 0) await deps.attempts.refund(attemptId, which)
+      }
+      try {
+        const result = await work()
+        await refund(limits.filter(({ rule }) => countsFailuresOnly(options, rule)))
+        device?.remember(reply)
+        return result
+      } catch (error) {
+        if (!isAttempt(error)) await refund(limits)
+        throw error
+      }
+    },
+    close: async () => { await deps.attempts.close() }
+  }
+}
+
+/** What the service could not do, because the queue is full or a store is down, was no attempt of the caller. */
+function isAttempt (error: unknown): boolean {
+  return error instanceof OAuthError && error.error !== 'temporarily_unavailable' && error.error !== 'server_error'
+}
+
+function countsFailuresOnly (options: Limits, rule: string): boolean {
+  const found = options.rules[rule as RuleName]
+  return found !== false && found.count === 'failed'
+}
+
+interface Parts { options: Limits, bypass: BypassList, deps: RequestLimiterDeps }
+
+async function limitsOf (request: FastifyRequest, check: AttemptCheck, knownDevice: string | null, { options, bypass, deps }: Parts): Promise<AttemptLimit[]> {
+  const limits: AttemptLimit[] = []
+  const rule = options.rules[check.rule]
+  // The bypass list is about the address, whatever the attempt would be counted under.
+  if (rule !== false && !bypass.has(request.ip)) limits.push(limitOf(check.rule, rule, await callerKey(request, rule.max, options, deps)))
+  const account = options.rules.account
+  if (account !== false && check.account !== undefined) {
+    const key = knownDevice === null ? accountKey(check.account) : knownDeviceKey(check.account, knownDevice)
+    limits.push(limitOf('account', account, { key, max: account.max }))
+  }
+  return limits
+}
+
+function limitOf (name: RuleName, rule: Rule, { key, max }: { key: string, max: number }): AttemptLimit {
+  return { rule: name, key, windowMs: rule.windowMs, max }
+}
+
+/** What a request is counted under: a verified API key, what the host says, or the address. */
+async function callerKey (request: FastifyRequest, max: number, options: Limits, { log }: RequestLimiterDeps): Promise<{ key: string, max: number }> {
+  const { apiKey, key } = options
+  const presented = apiKey === undefined ? undefined : request.headers[apiKey.header ?? 'x-api-key']
+  if (apiKey !== undefined && typeof presented === 'string' && presented !== '') {
+    try {
+      const verified = await apiKey.verify(presented)
+      // A key that does not verify is no key: made-up ones must not each have an allowance.
+      if (verified === true) return { key: apiKeyKey(presented), max }
+      if (typeof verified === 'object' && Number.isInteger(verified.max) && verified.max > 0) return { key: apiKeyKey(presented), max: verified.max }
+    } catch (error) {
+      log.warn({ err: error }, 'fastify-authority: rateLimit.apiKey.verify failed; the address counts')
+    }
+  }
+  if (key !== undefined) {
+    try {
+      const custom: unknown = await key(request)
+      if (typeof custom === 'string' && custom !== '') return { key: customKey(custom), max }
+    } catch (error) {
+      log.warn({ err: error }, 'fastify-authority: rateLimit.key failed; the address counts')
+    }
+  }
+  return { key: addressKey(request.ip), max }
+}
+
+/** The usual headers, of the address rule alone: the account's count would tell who is being tried. */
+function showStanding (reply: FastifyReply, standings: readonly AttemptStanding[]): void {
+  const shown = standings.find(({ rule }) => rule !== 'account')
+  if (shown === undefined) return
+  reply.header('x-ratelimit-limit', shown.max)
+  reply.header('x-ratelimit-remaining', shown.remaining)
+  reply.header('x-ratelimit-reset', Math.ceil(shown.resetMs / 1000))
+}
+
+async function refuse (request: FastifyRequest, reply: FastifyReply, by: AttemptStanding, options: Limits, { events, log }: RequestLimiterDeps): Promise<never> {
+  const info: LimitInfo = { rule: by.rule as RuleName, max: by.max, windowMs: by.windowMs, retryAfter: Math.max(1, Math.ceil(by.resetMs / 1000)) }
+  events.emit('rate_limited', { ip: request.ip, userAgent: request.headers['user-agent'] ?? null, ...info })
+  let custom: unknown
+  try {
+    custom = await options.onLimit?.(request, reply, info)
+  } catch (error) {
+    log.warn({ err: error }, 'fastify-authority: rateLimit.onLimit failed; the usual answer is sent')
+  }
+  throw new LimitedError(info, custom)
+}
+
+/** A browser that signed in to this account before: strangers' failures don't lock it out. */
+function deviceOf (request: FastifyRequest, { account }: AttemptCheck, { deviceKey, random, secureCookies }: RequestLimiterDeps): { known: string | null, remember(reply: FastifyReply): void } | null {
+  if (account === undefined) return null
+  const token = readDeviceCookie(request, secureCookies)
+  return {
+    known: verifyDevice(deviceKey, token, account),
+    remember (reply) {
+      if (isFromBrowser(request)) setDeviceCookie(reply, extendDevice(deviceKey, token, account, random.id()), secureCookies)
+    }
+  }
+}

@@ -1,0 +1,80 @@
+import { createHash } from 'node:crypto'
+import { isIPv4, isIPv6 } from 'node:net'
+
+/** What a counter's key stands for. It is part of the digest, so that an API key spelt like an address is no address. */
+type Subject = 'address' | 'custom' | 'api-key' | 'account' | 'device'
+
+/** The eight 16 bit groups of an IPv6 address that `isIPv6` accepted. A zone id is dropped. */
+export function ipv6Groups (address: string): number[] {
+  const bare = address.split('%')[0] ?? ''
+  const [head = '', tail] = bare.split('::')
+  const left = groupsOf(head)
+  if (tail === undefined) return left
+  const right = groupsOf(tail)
+  return [...left, ...new Array<number>(8 - left.length - right.length).fill(0), ...right]
+}
+
+function groupsOf (part: string): number[] {
+  if (part === '') return []
+  return part.split(':').flatMap((group) => {
+    if (!group.includes('.')) return [Number.parseInt(group, 16)]
+    const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number)
+    return [a * 256 + b, c * 256 + d]
+  })
+}
+
+/** The IPv4 address inside an IPv4-mapped one (`::ffff:0:0/96`), dotted or hexadecimal; else `null`. @see RFC 4291 §2.5.5.2 */
+export function mappedIPv4 (groups: readonly number[]): string | null {
+  if (groups.slice(0, 5).some((group) => group !== 0) || groups[5] !== 0xffff) return null
+  const [high = 0, low = 0] = groups.slice(6)
+  return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+}
+
+/**
+ * One spelling per address: IPv4 dotted, IPv4-mapped IPv6 as IPv4, IPv6 as eight groups; `null` for what is no address (a
+ * Unix socket has none). A port is dropped: some proxies forward `address:port`, and a client picks its own port.
+ */
+export function canonicalAddress (ip: string | undefined): string | null {
+  if (ip === undefined) return null
+  const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(ip)?.[1] ?? /^([\d.]+):\d+$/.exec(ip)?.[1] ?? ip
+  if (isIPv4(bare)) return bare
+  if (!isIPv6(bare)) return null
+  const groups = ipv6Groups(bare)
+  return mappedIPv4(groups) ?? groups.map((group) => group.toString(16)).join(':')
+}
+
+/**
+ * The key of a client address. IPv6 counts per /64, which is what one customer gets. All that is no address shares one key,
+ * or a client that can put garbage into a forwarding header would have as many allowances as it likes.
+ */
+export function addressKey (ip: string | undefined): string {
+  const address = canonicalAddress(ip)
+  if (address === null) return digest('address', 'none')
+  if (isIPv4(address)) return digest('address', address)
+  return digest('address', `${address.split(':').slice(0, 4).join(':')}::/64`)
+}
+
+/** The key of what the option `rateLimit.key` returned. */
+export function customKey (value: string): string {
+  return digest('custom', value)
+}
+
+/** The key of a verified API key. */
+export function apiKeyKey (apiKey: string): string {
+  return digest('api-key', apiKey)
+}
+
+/** The key of a username, normalised as for `UserStore.findByUsername`; the same whether such a user exists or not. */
+export function accountKey (username: string): string {
+  return digest('account', username)
+}
+
+/** The key of a username as tried from a browser that is known for it. */
+export function knownDeviceKey (account: string, deviceId: string): string {
+  return digest('device', `${account}.${deviceId}`)
+}
+
+/** 43 characters, whatever it is made from: no user's bytes and no user's length reach a store. */
+function digest (subject: Subject, value: string): string {
+  return createHash('sha256').update(`${subject}\0${value}`).digest('base64url')
+}

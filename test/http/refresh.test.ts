@@ -1,0 +1,157 @@
+import t from 'tap'
+import { memoryState, memoryUserStore } from '../../lib/index.ts'
+import { delayed } from '../../lib/testing/index.ts'
+import { decodeJwt } from '../support/jwt.ts'
+import { bearer, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
+
+const refresh = async ({ app }: Pick<TestApp, 'app'>, token: string): Promise<{ status: number, body: Record<string, string>, challenge: unknown }> => {
+  const reply = await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })
+  return { status: reply.statusCode, body: reply.json(), challenge: reply.headers['www-authenticate'] }
+}
+
+t.test('a refresh gives an access token and its lifetime, and nothing else', async (t) => {
+  const test = await testApp()
+  t.teardown(test.close)
+  await signUp(test.app)
+  const tokens = await signIn(test.app)
+  const { status, body } = await refresh(test, tokens.refresh_token)
+  t.equal(status, 200)
+  t.same(Object.keys(body).sort(), ['access_token', 'expires_in'])
+  t.equal(decodeJwt(body.access_token ?? '').claims.sid, decodeJwt(tokens.access_token).claims.sid)
+  t.equal(decodeJwt(body.access_token ?? '').claims.scope, tokens.scope)
+  t.equal((await refresh(test, tokens.refresh_token)).status, 200, 'the token is not used up')
+})
+
+t.test('POL-refresh what is no refresh token is 401 invalid_token', async (t) => {
+  const test = await testApp()
+  t.teardown(test.close)
+  await signUp(test.app)
+  const { access_token: access, refresh_token: token } = await signIn(test.app)
+  const [family = '', secret = ''] = token.split('.')
+  const cases: Record<string, string> = {
+    'an access token': access,
+    garbage: 'x',
+    'a stranger\'s family': `${'A'.repeat(22)}.${secret}`,
+    'another spelling of the same bytes': `${family}.${secret.slice(0, -1)}${String.fromCharCode(secret.charCodeAt(42) + 1)}`,
+    'the public sid as the family': `${String(decodeJwt(access).claims.sid)}.${secret}`,
+    truncated: token.slice(0, -1),
+    long: `${token}A`
+  }
+  for (const [name, value] of Object.entries(cases)) {
+    const { status, body, challenge } = await refresh(test, value)
+    t.equal(status, 401, name)
+    t.equal(body.error, 'invalid_token', name)
+    t.match(challenge, /^Bearer error="invalid_token"/, name)
+  }
+  t.equal((await refresh(test, token)).status, 200, 'none of these revoked the family')
+  const none = await test.app.inject({ method: 'POST', url: '/auth/refresh' })
+  t.equal(none.statusCode, 401)
+  t.equal(none.headers['www-authenticate'], 'Bearer')
+  const body = await test.app.inject({ method: 'POST', url: '/auth/refresh', headers: { ...bearer(token), 'content-type': 'application/json' }, payload: '' })
+  t.equal(body.statusCode, 200, 'an empty body of whatever type is no body')
+})
+
+t.test('ASVS-10.4.8 absolute and idle lifetimes', async (t) => {
+  const test = await testApp({ accessToken: { expiresIn: 10 }, refreshToken: { expiresIn: 100, idleTimeout: 40 } })
+  t.teardown(test.close)
+  await signUp(test.app)
+  const idle = await signIn(test.app)
+  const used = await signIn(test.app)
+  test.clock.step(39_999)
+  t.equal((await refresh(test, used.refresh_token)).status, 200)
+  test.clock.step(1)
+  t.equal((await refresh(test, idle.refresh_token)).status, 401, 'idle for 40 s')
+  test.clock.step(30_000)
+  t.equal((await refresh(test, used.refresh_token)).status, 200, 'use keeps it alive')
+  test.clock.step(29_999)
+  t.equal((await refresh(test, used.refresh_token)).status, 200, 'one millisecond before the end')
+  test.clock.step(1)
+  t.equal((await refresh(test, used.refresh_token)).status, 401, 'nothing moves the absolute end')
+})
+
+t.test('ASVS-7.4.2 a disabled or deleted user is refused at the next refresh, and all sessions end', async (t) => {
+  const users = memoryUserStore()
+  let disabled = false
+  const test = await testApp({ users: { ...users, findById: async (id) => { const user = await users.findById(id); return user === null ? null : { ...user, disabled } } } })
+  t.teardown(test.close)
+  const { sub } = await signUp(test.app)
+  const one = await signIn(test.app)
+  const two = await signIn(test.app)
+  disabled = true
+  t.equal((await refresh(test, one.refresh_token)).status, 401)
+  t.same(await test.app.authority.sessions(sub), [])
+  disabled = false
+  t.equal((await refresh(test, two.refresh_token)).status, 401, 'the other device too')
+  t.equal(test.events.filter(({ name }) => name === 'logged_out').length, 1)
+})
+
+t.test('rotate always: a successor, a grace time with the same successor, then a replay revokes that family alone', async (t) => {
+  const test = await testApp({ refreshToken: { rotate: 'always', reuseGraceSeconds: 10 } })
+  t.teardown(test.close)
+  await signUp(test.app)
+  const { refresh_token: first } = await signIn(test.app)
+  const { refresh_token: bystander } = await signIn(test.app)
+  const second = (await refresh(test, first)).body.refresh_token ?? ''
+  t.not(second, first)
+  t.equal(second.split('.')[0], first.split('.')[0])
+  test.clock.step(10_000)
+  t.equal((await refresh(test, first)).body.refresh_token, second, 'a lost answer is given again')
+  const third = (await refresh(test, second)).body.refresh_token ?? ''
+  test.clock.step(10_001)
+  const replay = await refresh(test, second)
+  t.equal(replay.status, 401)
+  t.equal(replay.body.error, 'invalid_token')
+  t.equal((await refresh(test, third)).status, 401, 'the newest token of the family is dead too')
+  t.equal((await refresh(test, bystander)).status, 200, 'the other device stays signed in')
+  t.equal(test.events.filter(({ name }) => name === 'refresh_token_reused').length, 1)
+})
+
+t.test('a token two generations old is a replay even within the grace time', async (t) => {
+  const test = await testApp({ refreshToken: { rotate: 'always' } })
+  t.teardown(test.close)
+  await signUp(test.app)
+  const { refresh_token: first } = await signIn(test.app)
+  const second = (await refresh(test, first)).body.refresh_token ?? ''
+  const third = (await refresh(test, second)).body.refresh_token ?? ''
+  t.equal((await refresh(test, first)).status, 401)
+  t.equal((await refresh(test, third)).status, 401)
+})
+
+t.test('ADV-CVE-2026-53517 50 parallel refreshes of one token give one successor, on a store that waits', async (t) => {
+  const state = memoryState()
+  const test = await testApp({ refreshToken: { rotate: 'always' }, state: { ...state, tokens: delayed(state.tokens) } })
+  t.teardown(test.close)
+  await signUp(test.app)
+  const { refresh_token: first } = await signIn(test.app)
+  const replies = await Promise.all(Array.from({ length: 50 }, async () => await refresh(test, first)))
+  t.ok(replies.every(({ status }) => status === 200))
+  t.equal(new Set(replies.map(({ body }) => body.refresh_token)).size, 1)
+})
+
+t.test('a failure before the commit uses no token up', async (t) => {
+  const users = memoryUserStore()
+  let down = false
+  const test = await testApp({ refreshToken: { rotate: 'always', reuseGraceSeconds: 0 }, users: { ...users, findById: async (id) => { if (down) throw new Error('users are down'); return await users.findById(id) } } })
+  t.teardown(test.close)
+  await signUp(test.app)
+  const { refresh_token: first } = await signIn(test.app)
+  down = true
+  const failed = await test.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(first) })
+  t.equal(failed.statusCode, 503, 'ASVS-16.5.2')
+  t.equal(failed.json().error, 'temporarily_unavailable')
+  t.ok(failed.headers['retry-after'])
+  t.notMatch(failed.body, 'users are down', 'ASVS-16.5.1')
+  down = false
+  test.clock.step(3_600_000)
+  t.equal((await refresh(test, first)).status, 200)
+})
+
+t.test('ADV-CVE-2025-12110 a scope that may no longer be granted is gone at the next refresh', async (t) => {
+  const scopes = ['openid', 'admin']
+  const test = await testApp({ scopes })
+  t.teardown(test.close)
+  await signUp(test.app)
+  const { refresh_token: token } = await signIn(test.app)
+  scopes.pop()
+  t.equal(decodeJwt((await refresh(test, token)).body.access_token ?? '').claims.scope, 'openid')
+})
