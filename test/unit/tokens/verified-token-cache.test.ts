@@ -1,0 +1,58 @@
+import t from 'tap'
+import type { AccessTokenClaims } from '../../../lib/protocol/access-token.ts'
+import { verifiedTokenCache } from '../../../lib/tokens/verified-token-cache.ts'
+
+const claims = (sub: string): AccessTokenClaims => ({ iss: 'i', aud: 'a', sub, exp: 2, iat: 1, jti: sub })
+const token = (name: string | number): string => `h.p${name}.sig${name}`
+
+t.test('a token is found as the string it is', async (t) => {
+  const cache = verifiedTokenCache(10)
+  const kept = claims('1')
+  t.equal(cache.get(token(1)), undefined)
+  cache.set(token(1), kept)
+  t.equal(cache.get(token(1)), kept)
+})
+
+t.test('a look-alike with the same signature part misses, in both generations', async (t) => {
+  const cache = verifiedTokenCache(4)
+  cache.set('h.p.sig', claims('1'))
+  const lookAlikes = ['h.q.sig', 'H.p.sig', 'h.p.x.sig', '.sig', 'sig', 'h.p.sig ', 'h.p.si', '']
+  for (const other of lookAlikes) t.equal(cache.get(other), undefined, other)
+  cache.set(token('a'), claims('a'))
+  cache.set(token('b'), claims('b'))
+  for (const other of lookAlikes) t.equal(cache.get(other), undefined, `${other} in the old generation`)
+  t.ok(cache.get('h.p.sig'), 'and none of them drove the real one out')
+})
+
+t.test('the size is bounded: at least half the capacity is kept, never more than the capacity', async (t) => {
+  const capacity = 100
+  const cache = verifiedTokenCache(capacity)
+  for (let n = 0; n < 1000; n++) cache.set(token(n), claims(String(n)))
+  const kept = Array.from({ length: 1000 }, (_, n) => n).filter((n) => n >= 950)
+  for (const n of kept) t.ok(cache.get(token(n)), `${n} is recent`)
+  const probe = verifiedTokenCache(capacity)
+  for (let n = 0; n < 1000; n++) probe.set(token(n), claims(String(n)))
+  // From the newest to the oldest, so that a hit in the old generation moves nothing out that is still to be counted.
+  let alive = 0
+  for (let n = 999; n >= 0; n--) if (probe.get(token(n)) !== undefined) alive += 1
+  t.ok(alive <= capacity, `${alive} alive`)
+  t.ok(alive >= capacity / 2)
+  t.equal(probe.get(token(0)), undefined, 'the oldest is gone')
+})
+
+t.test('what is used survives a flood of others', async (t) => {
+  const cache = verifiedTokenCache(20)
+  cache.set(token('mine'), claims('mine'))
+  for (let n = 0; n < 500; n++) {
+    cache.set(token(n), claims(String(n)))
+    if (n % 5 === 0) t.ok(cache.get(token('mine')), `after ${n}`)
+  }
+})
+
+t.test('clear forgets both generations', async (t) => {
+  const cache = verifiedTokenCache(4)
+  for (let n = 0; n < 4; n++) cache.set(token(n), claims(String(n)))
+  t.ok(cache.get(token(3)))
+  cache.clear()
+  for (let n = 0; n < 4; n++) t.equal(cache.get(token(n)), undefined)
+})
