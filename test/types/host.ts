@@ -80,7 +80,7 @@ export async function authority (app: FastifyInstance): Promise<void> {
   await app.authority.issueTokens(subject, { scope: 'profile' })
   await app.authority.issueTokens(subject, { scope: 'profile', clientId: 'app' })
   await app.authority.revokeUser(subject)
-  for (const session of await app.authority.sessions(subject)) await app.authority.revokeSession(subject, session.id)
+  for (const session of await app.authority.sessions(subject)) await app.authority.revokeSession(subject, session.sid)
   const hash: string = await app.authority.hashPassword('seven green boats at dawn')
   await app.authority.startPasswordReset(subject)
   // @ts-expect-error -- verifying is asynchronous
@@ -92,7 +92,7 @@ export async function authority (app: FastifyInstance): Promise<void> {
 
 export function events (app: FastifyInstance): void {
   app.authority.on('authenticated', ({ userId, clientId }) => { [userId, clientId] satisfies [string, string | null] })
-  app.authority.on('login_failed', ({ reason }) => reason === 'wrong_password')
+  app.authority.on('login_failed', ({ reason }) => { reason satisfies string })
   app.authority.on('rate_limited', async ({ rule, retryAfter }) => { [rule, retryAfter] satisfies [string, number] })
   const handler = (payload: { userId: string }): void => { payload.userId satisfies string }
   app.authority.on('registered', handler)
