@@ -40,8 +40,7 @@ export async function changePassword ({ userId, sid, currentPassword, newPasswor
  */
 export async function concludePasswordChange (user: User, by: 'change' | 'reset', { exceptSid, origin }: { exceptSid: string | undefined, origin: Origin }, deps: AccountsDeps): Promise<void> {
   deps.events.emit('password_changed', { ...origin, userId: user.id, by })
-  const recipient = addressed(user)
-  if (recipient !== null) deps.outbox?.post({ kind: 'password_changed', user: recipient })
+  deps.outbox?.post({ kind: 'password_changed', user: addressed(user) })
   const steps = await Promise.allSettled([
     deps.sessions.revokeAll(user.id, 'password_changed', { exceptSid, origin }),
     deps.oneTimeTokens.discard('password_reset', user.id)

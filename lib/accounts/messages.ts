@@ -53,12 +53,13 @@ const SEND_TIMEOUT_MS = 120_000
 const CLOSE_TIMEOUT_MS = 5_000
 
 /**
- * The user with the address that messages go to: the stored e-mail, else the stored username where it is one. `null`: there
- * is none. What somebody typed into a form is never an address: two spellings that a look-up takes for one may be two mailboxes.
+ * The user with the address that messages go to: the stored e-mail, else the stored username where it is one. A user without
+ * any is told to `sendMessage` all the same: the host may know another way to reach them. What somebody typed into a form is
+ * never an address: two spellings that a look-up takes for one may be two mailboxes.
  */
-export function addressed (user: User): User | null {
+export function addressed (user: User): User {
   const email = user.email ?? emailOf(user.username)
-  return email === null || email === '' ? null : { ...user, email }
+  return email === null || email === '' ? user : { ...user, email }
 }
 
 function withoutHash (message: Message): Message {

@@ -33,7 +33,8 @@ export async function requestPasswordReset ({ username, origin }: { username: st
   resetInBackground(name, deps, async () => {
     const user = await deps.users.findByUsername(name)
     if (user === null || user.disabled) return
-    if (await sendReset(user, 'password_reset', minted, deps)) deps.events.emit('password_reset_requested', { ...origin, userId: user.id })
+    await sendReset(user, 'password_reset', minted, deps)
+    deps.events.emit('password_reset_requested', { ...origin, userId: user.id })
   })
 }
 
@@ -47,7 +48,7 @@ export async function startPasswordReset (userId: string, deps: AccountsDeps): P
   const user = await deps.users.findById(userId)
   if (user === null) throw new OAuthError('not_found', 'There is no such user.')
   if (user.disabled) throw new OAuthError('invalid_request', 'The user is disabled.')
-  if (!await sendReset(user, 'password_reset', mintToken(deps), deps)) throw new OAuthError('invalid_request', 'The user has no e-mail address.')
+  await sendReset(user, 'password_reset', mintToken(deps), deps)
   deps.events.emit('password_reset_requested', { userId: user.id })
 }
 
@@ -105,15 +106,11 @@ async function ownerOf (tokenDigest: string, { users, oneTimeTokens, clock }: Ac
   return user === null || user.disabled ? null : user
 }
 
-/** `false`: the user has no address. */
-async function sendReset (user: User, kind: 'password_reset' | 'already_registered', minted: Minted, deps: AccountsDeps): Promise<boolean> {
-  const recipient = addressed(user)
-  if (recipient === null || deps.outbox === null) return false
-  const { token } = minted
+async function sendReset (user: User, kind: 'password_reset' | 'already_registered', { token, digest }: Minted, deps: AccountsDeps): Promise<void> {
+  if (deps.outbox === null) return
   const expiresAt = deps.clock.now() + LIFETIME_MS
-  await deps.oneTimeTokens.put({ purpose: 'password_reset', digest: minted.digest, userId: user.id, expiresAt })
-  deps.outbox.post({ kind, user: recipient, url: deps.messageUrl('password_reset', token), token, expiresAt: new Date(expiresAt) })
-  return true
+  await deps.oneTimeTokens.put({ purpose: 'password_reset', digest, userId: user.id, expiresAt })
+  deps.outbox.post({ kind, user: addressed(user), url: deps.messageUrl('password_reset', token), token, expiresAt: new Date(expiresAt) })
 }
 
 /** One key for all that sends a reset link: of two at once the later message could bear the token that the earlier put replaced. */

@@ -4,7 +4,6 @@ import { changePassword } from '../accounts/change-password.ts'
 import { register } from '../accounts/register.ts'
 import { confirmPasswordReset, requestPasswordReset } from '../accounts/reset-password.ts'
 import { verifyEmail } from '../accounts/verify-email.ts'
-import { normalizeUsername } from '../accounts/username.ts'
 import type { User } from '../ports/user-store.ts'
 import { registerBodyParsers } from './body.ts'
 import { type HttpDeps, originOf } from './deps.ts'
@@ -36,12 +35,12 @@ function registerRoute (child: FastifyInstance, { grants: { accounts }, limiter,
   child.post<{ Body: { username: string, password: string } & Record<string, unknown> }>(path('register'), {
     ...common,
     schema: describeRoute({ summary: 'Register', body, response: { 201: Type.Object({ sub: Type.String(), username: Type.String() }, { additionalProperties: true }), 202: Type.Object({ message: Type.String() }), ...failures } })
-  }, async (request, reply) => await guarded(async () => await limiter.run(request, reply, { rule: 'register' }, async () => {
+  }, async (request, reply) => await guarded(async () => {
     const { username, password, ...given } = request.body
-    const result = await register({ username, password, fields: given, origin: originOf(request) }, accounts)
-    if (result === 'pending') return await reply.code(202).send(ACCEPTED)
-    return await reply.code(201).send(publicProfile(result.user, Object.keys(fields)))
-  })))
+    const result = await limiter.run(request, reply, { rule: 'register' }, async () => await register({ username, password, fields: given, origin: originOf(request) }, accounts))
+    reply.code(result === 'pending' ? 202 : 201)
+    return result === 'pending' ? ACCEPTED : publicProfile(result.user, Object.keys(fields))
+  }))
 }
 
 function changePasswordRoute (child: FastifyInstance, { grants, limiter, authenticate, readAuth, path }: HttpDeps): void {
@@ -55,7 +54,7 @@ function changePasswordRoute (child: FastifyInstance, { grants, limiter, authent
     await limiter.run(request, reply, { rule: 'login', account: user.username }, async () => {
       await changePassword({ userId: user.id, sid, currentPassword: request.body.current_password, newPassword: request.body.new_password, origin: originOf(request) }, grants.accounts)
     })
-    return await reply.code(204).send()
+    reply.code(204)
   }))
 }
 
@@ -63,29 +62,29 @@ function resetRoutes (child: FastifyInstance, { grants: { accounts }, limiter, p
   child.post<{ Body: { username: string } }>(path('passwordReset'), {
     ...common,
     schema: describeRoute({ summary: 'Ask for a password reset', body: Type.Object({ username: Username }, { additionalProperties: false }), response: { 202: Type.Object({ message: Type.String() }), ...failures } })
-  }, async (request, reply) => await guarded(async () => await limiter.run(request, reply, { rule: 'passwordReset' }, async () => {
-    const username = normalizeUsername(request.body.username)
-    await requestPasswordReset({ username: username ?? request.body.username, origin: originOf(request) }, accounts)
-    return await reply.code(202).send(ACCEPTED)
-  })))
+  }, async (request, reply) => await guarded(async () => {
+    await limiter.run(request, reply, { rule: 'passwordReset' }, async () => { await requestPasswordReset({ ...request.body, origin: originOf(request) }, accounts) })
+    reply.code(202)
+    return ACCEPTED
+  }))
 
   child.post<{ Body: { token: string, password: string } }>(path('passwordResetConfirm'), {
     ...common,
     schema: describeRoute({ summary: 'Set a new password by a reset token', body: Type.Object({ token: OneTimeTokenValue, password: Password }, { additionalProperties: false }), response: { 204: Empty, ...failures } })
-  }, async (request, reply) => await guarded(async () => await limiter.run(request, reply, { rule: 'refresh' }, async () => {
-    await confirmPasswordReset({ ...request.body, origin: originOf(request) }, accounts)
-    return await reply.code(204).send()
-  })))
+  }, async (request, reply) => await guarded(async () => {
+    await limiter.run(request, reply, { rule: 'refresh' }, async () => { await confirmPasswordReset({ ...request.body, origin: originOf(request) }, accounts) })
+    reply.code(204)
+  }))
 }
 
 function verifyEmailRoute (child: FastifyInstance, { grants: { accounts }, limiter, path }: HttpDeps): void {
   child.post<{ Body: { token: string } }>(path('emailVerify'), {
     ...common,
     schema: describeRoute({ summary: 'Confirm an e-mail address', body: Type.Object({ token: OneTimeTokenValue }, { additionalProperties: false }), response: { 204: Empty, ...failures } })
-  }, async (request, reply) => await guarded(async () => await limiter.run(request, reply, { rule: 'refresh' }, async () => {
-    await verifyEmail({ token: request.body.token, origin: originOf(request) }, accounts)
-    return await reply.code(204).send()
-  })))
+  }, async (request, reply) => await guarded(async () => {
+    await limiter.run(request, reply, { rule: 'refresh' }, async () => { await verifyEmail({ ...request.body, origin: originOf(request) }, accounts) })
+    reply.code(204)
+  }))
 }
 
 /** What registration shows: the subject, the name and the fields that the host declared. Never the hash. */

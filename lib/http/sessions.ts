@@ -40,7 +40,7 @@ export function sessionRoutes (child: FastifyInstance, { grants, authenticate, r
   }, async (request, reply) => await guarded(async () => {
     const { user } = await liveSession(readAuth(request), grants)
     if (!await grants.sessions.revoke(user.id, request.params.id, 'user', originOf(request))) throw new OAuthError('not_found', 'There is no such session.')
-    return await reply.code(204).send()
+    reply.code(204)
   }))
 }
 
