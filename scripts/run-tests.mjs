@@ -17,7 +17,7 @@ const text = existsSync(output) ? readFileSync(output, 'utf8') : ''
 rmSync(directory, { recursive: true, force: true })
 
 const files = text.match(/^(not )?ok \d+ - .*$/gm) ?? []
-if (!process.stdout.isTTY) console.log(files.join('\n'))
+if (!process.stdout.isTTY) console.log(`\n${files.join('\n')}`)
 
 const passed = total('pass')
 const failed = total('fail')
