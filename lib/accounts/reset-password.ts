@@ -41,7 +41,7 @@ export async function requestPasswordReset ({ username, origin }: { username: st
 /**
  * Sends the user a reset message on the host's own account.
  *
- * @throws OAuthError `not_found` where there is no such user, `invalid_request` where no message can reach them
+ * @throws OAuthError `not_found` where there is no such user, `invalid_request` where they are disabled or there is no `sendMessage`
  */
 export async function startPasswordReset (userId: string, deps: AccountsDeps): Promise<void> {
   if (deps.outbox === null) throw new OAuthError('invalid_request', 'There is no sendMessage to send the message with.')
@@ -118,9 +118,9 @@ function resetInBackground (username: string, deps: AccountsDeps, work: () => Pr
   inBackground(deps, `reset ${username}`, 'a password reset message could not be prepared', work)
 }
 
-/** The link came by mail, so the mailbox is the user's. The new password is already stored: a failure here does not undo it. */
+/** The link came by mail, so the mailbox is the user's; a user without an address got it some other way. The new password is already stored: a failure here does not undo it. */
 async function markVerified (user: User, origin: Origin, deps: AccountsDeps): Promise<void> {
-  if (deps.users.setEmailVerified === undefined || user.emailVerified === true) return
+  if (deps.users.setEmailVerified === undefined || user.emailVerified === true || (addressed(user).email ?? '') === '') return
   try {
     await deps.users.setEmailVerified(user.id)
     deps.events.emit('email_verified', { ...origin, userId: user.id })

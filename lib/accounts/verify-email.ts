@@ -22,7 +22,7 @@ export function invalidLink (): OAuthError {
 /** Posts a link that confirms the user's stored address, good for 24 hours; an earlier one stops working. Does nothing without an address or an outbox. */
 export async function requestEmailVerification (user: User, deps: AccountsDeps): Promise<void> {
   const recipient = addressed(user)
-  if (recipient.email === undefined || deps.outbox === null) return
+  if (recipient.email === undefined || recipient.email === '' || deps.outbox === null) return
   const token = deps.random.secret()
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'verify_email', digest: digest(token), userId: user.id, expiresAt })

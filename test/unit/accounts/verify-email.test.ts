@@ -1,0 +1,97 @@
+import t from 'tap'
+import { requestEmailVerification, verifyEmail } from '../../../lib/accounts/verify-email.ts'
+import { digest } from '../../../lib/protocol/digest.ts'
+import { INVALID_LINK, origin, outcomeOf, turns, world } from './world.ts'
+import type { World } from './world.ts'
+
+async function requested (w: World, fields: Parameters<World['addUser']>[0] = {}) {
+  const user = await w.addUser({ emailVerified: false, ...fields })
+  await requestEmailVerification(user, w.deps)
+  await turns()
+  return { user, token: w.messages.at(-1)?.token ?? '' }
+}
+
+t.test('ASVS-6.5.1 a link verifies the address, once in 50', async (t) => {
+  const w = await world()
+  const { user, token } = await requested(w)
+  t.match(w.messages, [{ kind: 'verify_email', user: { email: 'ada@example.com' }, url: `https://auth.example.com/verify_email#token=${token}`, expiresAt: new Date(w.clock.now() + 86_400_000) }])
+  const outcomes = await Promise.all(Array.from({ length: 50 }, () => outcomeOf(verifyEmail({ token, origin }, w.deps))))
+  t.equal(outcomes.filter((outcome) => outcome === 'done').length, 1)
+  t.strictSame(outcomes.filter((outcome) => outcome !== 'done'), Array.from({ length: 49 }, () => INVALID_LINK))
+  t.equal((await w.store.findById(user.id))?.emailVerified, true)
+  t.strictSame(w.told, [{ name: 'email_verified', payload: { ...origin, userId: user.id } }])
+})
+
+t.test('ASVS-6.5.2 only the digest of a token is kept', async (t) => {
+  const w = await world()
+  const { token } = await requested(w)
+  t.ok(await w.state.oneTimeTokens.find('verify_email', digest(token), w.clock.now()))
+  t.equal(await w.state.oneTimeTokens.find('verify_email', token, w.clock.now()), null)
+})
+
+t.test('ASVS-6.5.5 a link that is not good', async (t) => {
+  const table: Array<[string, (w: World) => Promise<string>]> = [
+    ['unknown', async () => 'x'.repeat(43)],
+    ['malformed', async () => 'x'],
+    ['24 hours old', async (w) => {
+      const { token } = await requested(w)
+      w.clock.step(86_400_000)
+      return token
+    }],
+    ['replaced', async (w) => {
+      const { user, token } = await requested(w)
+      await requestEmailVerification(user, w.deps)
+      return token
+    }],
+    ['made for another purpose', async (w) => {
+      const user = await w.addUser()
+      await w.state.oneTimeTokens.put({ purpose: 'password_reset', digest: digest('p'.repeat(43)), userId: user.id, expiresAt: w.clock.now() + 1000 })
+      return 'p'.repeat(43)
+    }],
+    ['of a disabled user', async (w) => (await requested(w, { disabled: true })).token],
+    ['of a user who is gone', async (w) => {
+      await w.state.oneTimeTokens.put({ purpose: 'verify_email', digest: digest('g'.repeat(43)), userId: 'gone', expiresAt: w.clock.now() + 1000 })
+      return 'g'.repeat(43)
+    }]
+  ]
+  for (const [name, tokenOf] of table) {
+    const w = await world()
+    const token = await tokenOf(w)
+    t.strictSame(await outcomeOf(verifyEmail({ token, origin }, w.deps)), INVALID_LINK, name)
+    t.equal(w.count('email_verified'), 0)
+  }
+})
+
+t.test('ASVS-2.3.3 a link is not lost to a failing store', async (t) => {
+  for (const method of ['findById', 'setEmailVerified'] as const) {
+    let fail = true
+    const w = await world({
+      users: (store) => ({
+        ...store,
+        async findById (id) { if (fail && method === 'findById') throw new Error('down'); return await store.findById(id) },
+        async setEmailVerified (id) { if (fail && method === 'setEmailVerified') throw new Error('down'); await store.setEmailVerified(id) }
+      })
+    })
+    const { token } = await requested(w)
+    await t.rejects(verifyEmail({ token, origin }, w.deps), { message: 'down' }, method)
+    t.equal(w.count('email_verified'), 0)
+    fail = false
+    t.equal(await outcomeOf(verifyEmail({ token, origin }, w.deps)), 'done', method)
+  }
+})
+
+t.test('the first failure is told where the token can not be put back either', async (t) => {
+  const w = await world({ users: (store) => ({ ...store, setEmailVerified: async () => { throw new Error('users down') } }) })
+  const { token } = await requested(w)
+  const deps = { ...w.deps, oneTimeTokens: { ...w.state.oneTimeTokens, put: async () => { throw new Error('tokens down') } } }
+  await t.rejects(verifyEmail({ token, origin }, deps), { message: 'users down' })
+  t.match(w.errors, [{ error: { message: 'tokens down' } }])
+})
+
+t.test('nothing is sent without an address or an outbox', async (t) => {
+  const w = await world()
+  await requestEmailVerification(await w.addUser({ username: 'bob', email: '' }), w.deps)
+  await requestEmailVerification(await w.addUser(), { ...w.deps, outbox: null })
+  await turns()
+  t.strictSame([w.messages, w.secrets], [[], []])
+})

@@ -1,0 +1,143 @@
+import { setImmediate } from 'node:timers/promises'
+import { memoryState } from '../../../lib/adapters/memory/state.ts'
+import { memoryUserStore } from '../../../lib/adapters/memory/user-store.ts'
+import { backgroundIdle } from '../../../lib/accounts/background.ts'
+import type { AccountsDeps } from '../../../lib/accounts/deps.ts'
+import { createOutbox } from '../../../lib/accounts/messages.ts'
+import type { Message, SendMessage } from '../../../lib/accounts/messages.ts'
+import { createPasswordHashing } from '../../../lib/accounts/password-hashing.ts'
+import { createPasswordPolicy } from '../../../lib/accounts/password-policy.ts'
+import { OAuthError } from '../../../lib/errors.ts'
+import { createEvents, EVENT_NAMES } from '../../../lib/events.ts'
+import type { User, UserStore } from '../../../lib/ports/user-store.ts'
+import { steppedClock } from '../../../lib/testing/clock.ts'
+import { delayed } from '../../../lib/testing/delayed.ts'
+import { fastHasher } from '../../../lib/testing/fast-hasher.ts'
+import { revocations } from '../../../lib/tokens/revocations.ts'
+import { sessions as createSessions } from '../../../lib/tokens/sessions.ts'
+
+export const PASSWORD = 'correct horse battery'
+export const NEXT_PASSWORD = 'staple and a new one'
+export const origin = { ip: '192.0.2.1', userAgent: 'test' }
+
+const parameters = { memoryCost: 64, timeCost: 1, parallelism: 1 }
+
+export interface WorldOptions {
+  verifyEmail?: boolean
+  /** `null`: none. */
+  sendMessage?: SendMessage | null
+  isBreached?: (password: string) => boolean
+  concurrency?: number
+  maxQueue?: number
+  /** Users that are there from the start: those without a password. */
+  initial?: User[]
+  /** Changes the user store. */
+  users?: (store: ReturnType<typeof memoryUserStore>) => UserStore
+}
+
+/** Everything the use cases need, in memory and over stores that answer late, with all it says recorded. */
+export async function world (options: WorldOptions = {}) {
+  const clock = steppedClock()
+  const store = memoryUserStore(options.initial)
+  const state = memoryState()
+  const events = createEvents((error) => { throw error })
+  const told: Array<{ name: string, payload: Record<string, unknown> }> = []
+  for (const name of EVENT_NAMES) events.on(name, (payload) => { told.push({ name, payload: { ...payload } }) })
+  const hasher = fastHasher()
+  const errors: Array<{ error: unknown, what: string }> = []
+  const onError = (error: unknown, what: string): void => { errors.push({ error, what }) }
+  const messages: Message[] = []
+  const send: SendMessage = options.sendMessage ?? ((message) => { messages.push(message) })
+  const secrets: string[] = []
+  const hashing = createPasswordHashing(
+    { ...parameters, concurrency: options.concurrency ?? 64, maxQueue: options.maxQueue ?? 64, peppers: [] },
+    { hasher, imported: { verify: async (encoded, password) => encoded.startsWith('$2b$') && password === PASSWORD }, events, onUnusable () {} }
+  )
+  await hashing.ready()
+  const deps: AccountsDeps = {
+    issuer: 'https://auth.example.com',
+    users: delayed(options.users?.(store) ?? store),
+    hashing,
+    policy: createPasswordPolicy(
+      { minLength: 8, maxBytes: 1024, contextWords: ['authexample'], ...(options.isBreached === undefined ? {} : { isBreached: options.isBreached }) },
+      { clock, onHookFailure (error) { onError(error, 'isBreached') } }
+    ),
+    oneTimeTokens: delayed(state.oneTimeTokens),
+    sessions: createSessions({ tokens: delayed(state.tokens), revocations: revocations(900_000, clock), events, clock }),
+    outbox: options.sendMessage === null ? null : createOutbox(send, { clock, onError }),
+    verifyEmail: options.verifyEmail ?? false,
+    messageUrl: (kind, token) => `https://auth.example.com/${kind}#token=${token}`,
+    clock,
+    random: {
+      id: () => `id-${secrets.length}`,
+      secret () {
+        const secret = `secret-${String(secrets.length + 1).padStart(36, '0')}`
+        secrets.push(secret)
+        return secret
+      }
+    },
+    events,
+    onError
+  }
+
+  return {
+    deps,
+    clock,
+    store,
+    state,
+    hasher,
+    told,
+    errors,
+    messages,
+    /** Every token that was made. */
+    secrets,
+    reasons: () => told.filter(({ name }) => name === 'login_failed').map(({ payload }) => payload.reason),
+    count: (name: string) => told.filter((event) => event.name === name).length,
+    /** Until nothing goes on any more that no reply waits for. */
+    async idle () {
+      await backgroundIdle(deps)
+      await turns()
+    },
+    /** A user whose password is `PASSWORD`, unless `fields` say otherwise. */
+    async addUser (fields: Partial<User> = {}): Promise<User> {
+      const { username = 'ada@example.com', passwordHash, ...rest } = fields
+      return await store.create({ email: 'ada@example.com', ...rest, username, passwordHash: passwordHash ?? await hasher.hash(PASSWORD, parameters) })
+    },
+    async addSession (userId: string, sid: string): Promise<void> {
+      const now = clock.now()
+      await state.tokens.createFamily({
+        sid, userId, clientId: null, scope: 'openid', authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, tokenDigest: `digest-${sid}`
+      })
+    },
+    sids: async (userId: string) => (await state.tokens.listFamiliesOfUser(userId, clock.now())).map(({ sid }) => sid).toSorted((a, b) => a.localeCompare(b)),
+    passwordHashOf: async (userId: string) => (await store.findById(userId))?.passwordHash,
+    /** How many hashes ran, of either kind, during `act`; and its outcome. */
+    async hashesOf (act: () => Promise<unknown>): Promise<{ hashes: number, outcome: Outcome }> {
+      const before = hasher.calls.hash + hasher.calls.verify
+      const outcome = await outcomeOf(act())
+      return { hashes: hasher.calls.hash + hasher.calls.verify - before, outcome }
+    }
+  }
+}
+
+export type World = Awaited<ReturnType<typeof world>>
+export type Outcome = 'done' | { error: string, message: string, statusCode: number, headers: unknown }
+
+/** All of an error that can reach the wire. */
+export async function outcomeOf (attempt: Promise<unknown>): Promise<Outcome> {
+  try {
+    await attempt
+    return 'done'
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error
+    return { error: error.error, message: error.message, statusCode: error.statusCode, headers: error.headers }
+  }
+}
+
+/** Lets everything run that waits for nothing but its turn. */
+export async function turns (count = 50): Promise<void> {
+  for (let turn = 0; turn < count; turn++) await setImmediate()
+}
+
+export const INVALID_LINK: Outcome = { error: 'invalid_token', message: 'The link is invalid or has expired.', statusCode: 400, headers: {} }
+export const WRONG_LOGIN: Outcome = { error: 'invalid_grant', message: 'The username or password is wrong.', statusCode: 400, headers: {} }
