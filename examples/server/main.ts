@@ -27,7 +27,7 @@ try {
   console.log(instructions(`http://localhost:${config.port}`))
 } catch (error) {
   const mendable = error instanceof ConfigError || (error instanceof Error && 'code' in error && ['FST_AUTHORITY_INVALID_OPTIONS', 'EADDRINUSE'].includes(String(error.code)))
-  console.error(mendable ? `The server can't start: ${(error as Error).message}` : error)
+  console.error(mendable ? `The server can't start: ${error.message}` : error)
   process.exit(1)
 }
 

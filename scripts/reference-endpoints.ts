@@ -1,0 +1,104 @@
+import type { TSchema } from '@sinclair/typebox'
+import Fastify, { type FastifySchema, type RouteOptions } from 'fastify'
+import { authPlugin, memoryUserStore } from '../lib/index.ts'
+
+export interface Endpoint {
+  method: string
+  url: string
+  schema: FastifySchema & { consumes?: string[], security?: unknown[] }
+  /** The name in the option `paths`. */
+  pathName: string
+}
+
+const NAMES = ['token', 'refresh', 'register', 'password', 'passwordReset', 'passwordResetConfirm', 'emailVerify', 'sessions', 'jwks'] as const
+
+/** The routes that the plugin registers where the host offers everything, in their order. */
+export async function endpoints (): Promise<Endpoint[]> {
+  // Moved one and all by the option `paths`, the same routes in the same order tell their names.
+  const [plain, moved] = [await registered({}), await registered(Object.fromEntries(NAMES.map((name) => [name, `/${name}`])))]
+  return plain.map((route, index) => ({
+    method: String(route.method),
+    url: route.url,
+    schema: route.schema ?? {},
+    pathName: moved[index]?.url.split('/')[1] ?? ''
+  }))
+}
+
+async function registered (paths: Record<string, string>): Promise<RouteOptions[]> {
+  const routes: RouteOptions[] = []
+  const app = Fastify({ exposeHeadRoutes: false, logger: false })
+  app.addHook('onRoute', (route) => { routes.push(route) })
+  try {
+    await app.register(authPlugin, { issuer: 'http://localhost:3000', users: memoryUserStore(), sendMessage: () => {}, paths })
+    await app.ready()
+  } finally {
+    await app.close()
+  }
+  return routes
+}
+
+interface Prose {
+  what: string
+  failures: string
+}
+
+/** What the schemas don't say, by method and default path. A route without an entry, and an entry without a route, fail the test. */
+export const PROSE: Readonly<Record<string, Prose>> = {
+  'POST /auth/token': {
+    what: 'With `grant_type=password`: tokens for a username and password. `scope` narrows what is granted; without it all that may be granted is. The answer has a refresh token and starts a session. Parameters that are unknown are ignored, repeated ones refused. Clients authenticate by `client_secret_basic`, `client_secret_post` or, where they have no secret, by `client_id` alone.',
+    failures: '400 `invalid_request`, `invalid_grant` (an unknown name, a wrong password and a disabled account look and time alike), `invalid_scope`, `unsupported_grant_type`, `unauthorized_client`; 401 `invalid_client`; 413, 415 `invalid_request`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/refresh': {
+    what: 'A new access token. The refresh token is the Bearer token of the `Authorization` header; there is no body. With `refreshToken.rotate: \'always\'` the answer has the next refresh token, and the old one works on for `reuseGraceSeconds` only: after that it is a replay, which ends the session. Tokens of confidential third-party clients are refused.',
+    failures: '401 `invalid_token` with `WWW-Authenticate`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/register': {
+    what: 'Creates an account and signs nobody in. A username is an e-mail address or 3 to 64 of `a-z 0-9 . _ -`; it is compared in lower case. Exists where the user store has `create` and `registration` is not `false`. The fields of `registration.fields` are taken beside username and password, all others refused. With `registration.verifyEmail` the answer is 202 whether the name was free or not.',
+    failures: '400 `invalid_request` naming the field, `invalid_password` with the reason; 409 `username_taken`; 429 `too_many_requests` (rule `register`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/password': {
+    what: 'Changes the password of the user who is signed in and ends all their other sessions. Exists where the user store has `setPasswordHash`.',
+    failures: '400 `invalid_grant` (the current password is wrong), `invalid_password`, `invalid_request`; 401 `invalid_token`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/password-reset': {
+    what: 'Sends a message with a token to the stored e-mail address of the account, or to its username where that is an address. The answer is the same, and comes as fast, whether there is such an account or not. The token is good for 30 minutes, works once, and ends the one before. Exists where the user store has `setPasswordHash` and `sendMessage` is set.',
+    failures: '400 `invalid_request`; 429 `too_many_requests` (rule `passwordReset`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/password-reset/confirm': {
+    what: 'Sets a new password by the token of a message. Ends all sessions of the user and signs nobody in. Exists together with the endpoint before.',
+    failures: '400 `invalid_token`, `invalid_password`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/email/verify': {
+    what: 'Marks the e-mail address as the user\'s own by the token of a message, which is good for 24 hours. Exists where the user store has `setEmailVerified` and `sendMessage` is set. There is deliberately no GET: mail scanners follow links.',
+    failures: '400 `invalid_token`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+  },
+  'GET /auth/sessions': {
+    what: 'The sessions of the user who is signed in, newest first: one a sign-in. `current` is the one that this request belongs to.',
+    failures: '401 `invalid_token`; 503 `temporarily_unavailable`'
+  },
+  'DELETE /auth/sessions/:id': {
+    what: 'Ends one of the user\'s own sessions: its refresh token at once, its access tokens at once in this process and at the endpoints that look at the store, elsewhere when they expire. Of the current session, this is the sign-out.',
+    failures: '401 `invalid_token`; 404 `not_found`; 503 `temporarily_unavailable`'
+  },
+  'GET /.well-known/jwks.json': {
+    what: 'The public signing keys (RFC 7517), for services that verify access tokens by themselves. May be cached for five minutes. Any origin may read it. Does not exist where `keys` is a shared secret.',
+    failures: '503 `temporarily_unavailable`'
+  }
+}
+
+/** The fields of a body or an answer as a table; nothing where there are none. */
+export function fieldTable (schema: unknown, requiredHeading: string): string[] {
+  const { properties = {}, required = [] } = (schema ?? {}) as { properties?: Record<string, TSchema>, required?: string[] }
+  const rows = Object.entries(properties).map(([name, field]) => `| \`${name}\` | ${typeOf(field)} | ${required.includes(name) ? 'yes' : 'no'} |`)
+  return rows.length === 0 ? [] : [`| field | type | ${requiredHeading} |`, '| --- | --- | --- |', ...rows]
+}
+
+function typeOf (schema: TSchema): string {
+  const text = (value: unknown): string => typeof value === 'string' ? value : ''
+  const alternatives = (schema['anyOf'] ?? []) as TSchema[]
+  const type = 'const' in schema ? `\`${String(schema['const'])}\`` : alternatives.length > 0 ? alternatives.map(typeOf).join(' or ') : text(schema['type'])
+  const nested = schema['items'] as { properties?: Record<string, TSchema> } | undefined
+  const inner = nested?.properties === undefined ? '' : ` of { ${Object.entries(nested.properties).map(([name, field]) => `\`${name}\`: ${typeOf(field)}`).join(', ')} }`
+  const description = text(schema['description'])
+  return `${type}${inner}${description === '' ? '' : ` (${description.replace(/\.$/, '')})`}`
+}

@@ -1,0 +1,79 @@
+import { Kind, type TSchema } from '@sinclair/typebox'
+import { DEFAULT_RULES, type RuleName } from '../lib/limits/rules.ts'
+import { OPTIONS_SCHEMA } from '../lib/options-schema.ts'
+
+/** One row: an option by its path from the top. */
+export interface OptionRow {
+  path: string
+  takes: string
+  default: string
+  description: string
+}
+
+/** What the schema leaves to the name, in a few words more. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  'keys.secret': 'A shared secret for HS256. There is no key set then.',
+  'registration.fields': 'Extra profile fields, as a `Type.Object(…)` of @sinclair/typebox.',
+  'registration.verifyEmail': 'Whether an account must confirm its e-mail address before it can sign in. Registration then answers 202 whoever asks. Needs `sendMessage`.',
+  'clients.clientId': 'What the client is called in requests and tokens.',
+  'clients.clientSecret': 'Without it the client is public.',
+  'clients.grantTypes': 'What the client may use. This version serves `password`; without it in the list a client gets no tokens here.',
+  'clients.scopes': 'What the client may be granted. Default: all of `scopes`.',
+  'clients.firstParty': '`false`: never the password grant.',
+  windowMs: 'Length of the sliding window.',
+  max: 'How many pass in any window.',
+  count: '`"failed"`: an attempt that succeeds is given back.',
+  'rateLimit.apiKey.header': 'The request header with the key. Default: `x-api-key`.',
+  'rateLimit.apiKey.verify': '`(key) => boolean | { max }`, or a promise of it. Where it throws, the address counts.'
+}
+
+/** Every option of the schema, parents before children. Entries of lists are not options of their own, but for a client's fields. */
+export function optionRows (): OptionRow[] {
+  return Object.entries(properties(OPTIONS_SCHEMA)).flatMap(([name, schema]) => rowsOf(name, schema, required(OPTIONS_SCHEMA, name)))
+}
+
+function rowsOf (path: string, schema: TSchema, isRequired: boolean): OptionRow[] {
+  const nested = objectOf(schema)
+  const row: OptionRow = {
+    path,
+    takes: said(schema, 'takes') ?? 'an object',
+    default: isRequired ? '**required**' : defaultOf(path, schema),
+    description: said(schema, 'description') ?? MEANINGS[path] ?? (path.startsWith('rateLimit.') ? MEANINGS[path.split('.').at(-1) ?? ''] : undefined) ?? ''
+  }
+  // What a store, a function bag or a host's own clock consists of is the port's matter.
+  if (nested === undefined || Object.values(properties(nested)).every((member) => member[Kind] === 'Function')) return [row]
+  return [row, ...Object.entries(properties(nested)).flatMap(([name, member]) => rowsOf(`${path}.${name}`, member, required(nested, name)))]
+}
+
+/** The object inside: the schema itself, an alternative to `false`, or what a list holds. */
+function objectOf (schema: TSchema): TSchema | undefined {
+  if (schema[Kind] === 'Object') return schema
+  const members = schema[Kind] === 'Union' ? schema['anyOf'] as TSchema[] : []
+  const list = members.find((member) => member[Kind] === 'Array')?.['items'] as TSchema | undefined
+  return members.find((member) => member[Kind] === 'Object' && !Object.values(properties(member)).every((one) => one[Kind] === 'Function')) ?? (list?.[Kind] === 'Object' ? list : undefined)
+}
+
+function defaultOf (path: string, schema: TSchema): string {
+  const [, rule, field] = /^rateLimit\.(\w+)\.(\w+)$/.exec(path) ?? []
+  if (rule !== undefined && field !== undefined && rule in DEFAULT_RULES) return code(DEFAULT_RULES[rule as RuleName][field as 'max'])
+  const value: unknown = schema['default']
+  if (value === undefined) return ''
+  return typeof value === 'string' && !/^[/a-z:-]+$|\(\)$/i.test(value) ? value : code(value)
+}
+
+function code (value: unknown): string {
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``
+}
+
+function said (schema: TSchema, what: 'takes' | 'description'): string | undefined {
+  const value: unknown = schema[what]
+  return typeof value === 'string' ? value : undefined
+}
+
+function properties (schema: TSchema): Record<string, TSchema> {
+  return (schema['properties'] ?? {}) as Record<string, TSchema>
+}
+
+function required (schema: TSchema, name: string): boolean {
+  return ((schema['required'] ?? []) as string[]).includes(name)
+}

@@ -1,0 +1,139 @@
+/**
+ * The reference pages, made from the code: options from the schema that checks them, endpoints from the routes that a real app
+ * registers, errors and events from their closed lists. `UPDATE=1 npx tap run test/docs/reference.test.ts` writes them.
+ */
+import { EVENT_NAMES, type AuthorityEventName } from '../lib/events.ts'
+import { OAuthError, type OAuthErrorCode, type StartErrorCode } from '../lib/errors.ts'
+import { endpoints, fieldTable, PROSE } from './reference-endpoints.ts'
+import { type OptionRow, optionRows } from './reference-options.ts'
+
+const GENERATED = '<!-- Made by scripts/reference.ts from the code. Change the code, then: UPDATE=1 npx tap run test/docs/reference.test.ts -->'
+export const MARKERS = ['<!-- options:start -->', '<!-- options:end -->'] as const
+
+export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
+  invalid_request: 'The request lacks something, has something twice, or has something that does not fit. The description names the field.',
+  invalid_client: 'Client authentication failed.',
+  invalid_grant: 'The username or password is wrong, or may not be used.',
+  unauthorized_client: 'This client may not use this grant.',
+  unsupported_grant_type: 'The grant type is unknown here or turned off.',
+  invalid_scope: 'The scope is malformed or more than may be granted.',
+  invalid_token: 'The access or refresh token is missing, malformed, expired or revoked (401, with `WWW-Authenticate`); or the token of a message is (400).',
+  insufficient_scope: 'The access token does not grant the scope that the route requires; the challenge names it.',
+  invalid_password: 'The new password is refused; the description says why.',
+  username_taken: 'There is an account of this name. Never said where `registration.verifyEmail` is on.',
+  too_many_requests: 'A rate limit is reached. `Retry-After` and the field `retryAfter` say, in seconds, when to try again.',
+  not_found: 'There is no such thing of this user\'s.',
+  server_error: 'The host and the plugin disagree: the log has the detail.',
+  temporarily_unavailable: 'A store is down, the hashing queue is full or there is no signing key yet. `Retry-After` says when to try again.'
+}
+
+export const START_ERRORS: Readonly<Record<StartErrorCode, string>> = {
+  FST_AUTHORITY_INVALID_OPTIONS: 'An option is missing, unknown or out of range. The message names its path, what it got and what it takes; secrets are not shown.',
+  FST_AUTHORITY_NAME_TAKEN: 'The host has a decorator of that name. The message says which of the option `decorators` to set.'
+}
+
+const OTHER_ERRORS: Readonly<Record<string, string>> = {
+  FST_AUTHORITY_OAUTH: 'The `code` of every `OAuthError`; its `error` is one of the codes above.',
+  FST_AUTHORITY_USERNAME_TAKEN: 'The `code` of `UsernameTakenError`, which `UserStore.create` throws.'
+}
+
+export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
+  authenticated: 'Somebody proved who they are.',
+  login_failed: 'A password attempt failed. `username` only where such a user exists: people type their password into the wrong field.',
+  registered: 'An account was created.',
+  token_issued: 'A session began: its first tokens were committed.',
+  token_refreshed: 'A refresh token brought a new access token; `rotated` where it was replaced.',
+  refresh_token_reused: 'A refresh token that was replaced longer ago than the grace time came back: its session was ended. Somebody may have stolen it.',
+  password_reset_requested: 'A reset message was handed to `sendMessage`.',
+  password_changed: 'A new password is stored.',
+  email_verified: 'An e-mail address was confirmed.',
+  logged_out: 'Sessions were ended before their time; `by` says by what.',
+  rate_limited: 'A request was refused by a limit. `retryAfter` is in seconds.',
+  hash_queue_full: 'The hashing queue is full and turns requests away. Once an overload, not once a request.',
+  store_degraded: 'A counter store fails or hangs, and `rateLimit.onStoreError` applies. Once an outage.'
+}
+
+function optionsPage (): string {
+  return page('Options', [
+    'What `app.register(authPlugin, options)` takes. Checked at start: a bad or unknown option stops it with one error, `FST_AUTHORITY_INVALID_OPTIONS`, that names the path. Times are whole seconds, but for names that end in `Ms`.',
+    table(['option', 'takes', 'default', 'meaning'], optionRows().map((row) => [`\`${row.path}\``, row.takes, row.default, row.description]))
+  ])
+}
+
+/** The README's table: the options of the first level. */
+export function readmeOptions (): string {
+  const rows = optionRows().filter(({ path }) => !path.includes('.'))
+  return table(['option', 'default', 'meaning'], rows.map((row: OptionRow) => [`\`${row.path}\``, row.default, row.description]))
+}
+
+async function endpointsPage (): Promise<string> {
+  const sections = (await endpoints()).flatMap(({ method, url, schema, pathName }) => {
+    const prose = PROSE[`${method} ${url}`]
+    const responses = (schema.response ?? {}) as Record<string, unknown>
+    const successes = Object.keys(responses).filter((status) => /^2\d\d$/.test(status))
+    const body = fieldTable(schema.body, 'required')
+    return [
+      `## \`${method} ${url}\``,
+      prose?.what ?? '',
+      `Path option: \`paths.${pathName}\`.${schema.security === undefined ? '' : ' Needs `Authorization: Bearer <access token>`.'}${body.length === 0 ? '' : ` Body: ${(schema.consumes ?? ['application/json']).map((type) => `\`${type}\``).join(' or ')}.`}`,
+      ...body.length === 0 ? [] : [body.join('\n')],
+      ...successes.length === 0 ? ['Success: 200.'] : successes.flatMap((status) => {
+        const fields = fieldTable(responses[status], 'always there')
+        return [`Success: ${status}${fields.length === 0 ? ', no content.' : '.'}`, ...fields.length === 0 ? [] : [fields.join('\n')]]
+      }),
+      `Failures: ${prose?.failures ?? ''}.`
+    ]
+  })
+  return page('Endpoints', [
+    'Paths as they are by default: `prefix` and `paths` change them. Every failure is `{ "error": code, "error_description": sentence }`; see [errors](errors.md). Every answer but the key set has `Cache-Control: no-store`.',
+    ...sections
+  ])
+}
+
+function errorsPage (): string {
+  const wire = Object.entries(ERROR_MEANINGS).map(([code, meaning]) => [`\`${code}\``, String(new OAuthError(code as OAuthErrorCode, '').statusCode), meaning])
+  return page('Errors', [
+    '## On the wire',
+    'One shape for all: `{ "error": code, "error_description": sentence }`. Act on `error`; the sentence is for developers and may change. An answer of 413 or 415 has `invalid_request`.',
+    table(['error', 'status', 'meaning'], wire),
+    '## At start',
+    'A `StartError` with one of these as its `code`. The message says what to set.',
+    table(['code', 'meaning'], Object.entries(START_ERRORS).map(([code, meaning]) => [`\`${code}\``, meaning])),
+    '## In code',
+    table(['code', 'meaning'], Object.entries(OTHER_ERRORS).map(([code, meaning]) => [`\`${code}\``, meaning]))
+  ])
+}
+
+/** `source` is the text of lib/events.ts: payload types are not there at run time. */
+function eventsPage (source: string): string {
+  const rows = EVENT_NAMES.map((name) => {
+    const type = new RegExp(`^ {2}${name}: (Origin & )?\\{ (.*) \\}$`, 'm').exec(source)
+    if (type === null) throw new Error(`no payload type of ${name}`)
+    const origin = type[1] === undefined ? [] : ['ip?', 'userAgent?']
+    const fields = (type[2] ?? '').split(', ').map((field) => field.split(':')[0] ?? '')
+    return [`\`${name}\``, [...fields, ...origin].map((field) => `\`${field}\``).join(', '), EVENT_MEANINGS[name]]
+  })
+  return page('Events', [
+    '`app.authority.on(name, handler)` and `off`; each is also published on `node:diagnostics_channel` as `fastify-authority.<name>`. Payloads are frozen and carry no password, token or code. A handler that throws or rejects is logged and breaks no request.',
+    table(['event', 'payload', 'when'], rows)
+  ])
+}
+
+/** Path from the project's root, to content. */
+export async function references (eventsSource: string): Promise<Record<string, string>> {
+  return {
+    'docs/reference/options.md': optionsPage(),
+    'docs/reference/endpoints.md': await endpointsPage(),
+    'docs/reference/errors.md': errorsPage(),
+    'docs/reference/events.md': eventsPage(eventsSource)
+  }
+}
+
+function page (title: string, blocks: string[]): string {
+  return [`# ${title}`, GENERATED, ...blocks].join('\n\n') + '\n'
+}
+
+function table (head: string[], rows: string[][]): string {
+  const line = (cells: string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}

@@ -1,0 +1,59 @@
+/** The reference pages say what the code does, all of it and nothing else. `UPDATE=1` writes them anew. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import t from 'tap'
+import { OPTIONS_SCHEMA } from '../../lib/options-schema.ts'
+import { endpoints, PROSE } from '../../scripts/reference-endpoints.ts'
+import { optionRows } from '../../scripts/reference-options.ts'
+import { ERROR_MEANINGS, EVENT_MEANINGS, MARKERS, readmeOptions, references, START_ERRORS } from '../../scripts/reference.ts'
+
+const root = new URL('../../', import.meta.url)
+const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+const update = process.env['UPDATE'] === '1'
+const eventsSource = read('lib/events.ts')
+const errorsSource = read('lib/errors.ts')
+
+t.test('the pages are what the code says', async (t) => {
+  for (const [path, content] of Object.entries(await references(eventsSource))) {
+    if (update) writeFileSync(new URL(path, root), content)
+    t.equal(read(path), content, path)
+  }
+})
+
+t.test('the option table of the README is what the schema says', async (t) => {
+  const readme = read('README.md')
+  const [start, end] = MARKERS.map((marker) => readme.indexOf(marker)) as [number, number]
+  t.ok(start > 0 && end > start, 'the markers are there')
+  const made = `${readme.slice(0, start)}${MARKERS[0]}\n${readmeOptions()}\n${readme.slice(end)}`
+  if (update) writeFileSync(new URL('README.md', root), made)
+  t.equal(read('README.md'), made)
+})
+
+t.test('every option of the schema has a row, and a meaning where its name is not all there is to say', async (t) => {
+  const rows = optionRows()
+  const paths = rows.map(({ path }) => path)
+  t.equal(new Set(paths).size, paths.length)
+  for (const name of Object.keys(OPTIONS_SCHEMA.properties)) t.ok(paths.includes(name), name)
+  for (const path of ['refreshToken.reuseGraceSeconds', 'password.maxQueue', 'rateLimit.login.windowMs', 'rateLimit.bypass', 'rateLimit.apiKey.header', 'clients.clientSecret', 'paths.token', 'registration.fields']) t.ok(paths.includes(path), path)
+  t.strictSame(rows.filter(({ path, description }) => description === '' && !/^(paths|clients|decorators)\./.test(path)), [])
+})
+
+t.test('6.1.1 every key of the rate limit options has a place in the guide', async (t) => {
+  const guide = read('docs/guides/rate-limits.md')
+  for (const { path } of optionRows()) {
+    const [, key] = /^rateLimit\.(\w+)$/.exec(path) ?? []
+    if (key !== undefined) t.ok(guide.includes(`\`${key}\``) || guide.includes(`\`rateLimit.${key}\``), key)
+  }
+})
+
+t.test('every route has its prose and no prose is without a route', async (t) => {
+  t.strictSame((await endpoints()).map(({ method, url }) => `${method} ${url}`).sort(), Object.keys(PROSE).sort())
+})
+
+t.test('every error code and every event has a meaning', async (t) => {
+  const codes = [...(/STATUS: [^{]*\{([^}]*)\}/.exec(errorsSource)?.[1] ?? '').matchAll(/^ {2}(\w+): \d+/gm)].map(([, code]) => code)
+  t.ok(codes.length > 10)
+  t.strictSame(Object.keys(ERROR_MEANINGS).sort(), codes.sort())
+  t.strictSame(Object.keys(START_ERRORS).sort(), [...(/type StartErrorCode = (.*)/.exec(errorsSource)?.[1] ?? '').matchAll(/FST_\w+/g)].map(([code]) => code).sort())
+  const events = [...(/interface AuthorityEvents \{([\s\S]*?)^\}/m.exec(eventsSource)?.[1] ?? '').matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name)
+  t.strictSame(Object.keys(EVENT_MEANINGS).sort(), events.sort())
+})
