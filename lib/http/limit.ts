@@ -45,9 +45,13 @@ export interface RequestLimiterDeps {
 export class LimitedError extends OAuthError {
   readonly body: unknown
 
-  constructor (info: LimitInfo, custom: unknown) {
-    super('too_many_requests', 'Too many attempts. Try again later.', { headers: { 'retry-after': String(info.retryAfter) }, detail: `rule ${info.rule}` })
-    this.body = custom ?? { error: this.error, error_description: this.message, retryAfter: info.retryAfter }
+  constructor (info: LimitInfo, custom?: { body: unknown, statusCode: number }) {
+    super('too_many_requests', 'Too many attempts. Try again later.', {
+      detail: `rule ${info.rule}`,
+      // A handler of the host has set its headers on the reply, and none of ours may undo them.
+      ...(custom === undefined ? { headers: { 'retry-after': String(info.retryAfter) } } : { statusCode: custom.statusCode })
+    })
+    this.body = custom?.body ?? { error: this.error, error_description: this.message, retryAfter: info.retryAfter }
   }
 }
 
@@ -60,7 +64,7 @@ export function createRequestLimiter (options: Limits | false, deps: RequestLimi
 
   return {
     async run (request, reply, check, work) {
-      const device = deviceOf(request, check, deps)
+      const device = options.rules.account === false ? null : deviceOf(request, check, deps)
       const limits = await limitsOf(request, check, device?.known ?? null, { options, bypass, deps })
       const attemptId = deps.random.id()
       if (limits.length > 0) {
@@ -151,11 +155,15 @@ function showStanding (reply: FastifyReply, standings: readonly AttemptStanding[
 async function refuse (request: FastifyRequest, reply: FastifyReply, by: AttemptStanding, options: Limits, { events, log }: RequestLimiterDeps): Promise<never> {
   const info: LimitInfo = { rule: by.rule as RuleName, max: by.max, windowMs: by.windowMs, retryAfter: Math.max(1, Math.ceil(by.resetMs / 1000)) }
   events.emit('rate_limited', { ip: request.ip, userAgent: request.headers['user-agent'] ?? null, ...info })
-  let custom: unknown
+  if (options.onLimit === undefined) throw new LimitedError(info)
+  reply.code(429).header('retry-after', String(info.retryAfter))
+  let custom: { body: unknown, statusCode: number } | undefined
   try {
-    custom = await options.onLimit?.(request, reply, info)
+    const body: unknown = await options.onLimit(request, reply, info)
+    custom = { body, statusCode: reply.statusCode }
   } catch (error) {
     log.warn({ err: error }, 'fastify-authority: rateLimit.onLimit failed; the usual answer is sent')
+    reply.code(429)
   }
   throw new LimitedError(info, custom)
 }
@@ -167,7 +175,7 @@ function deviceOf (request: FastifyRequest, { account }: AttemptCheck, { deviceK
   return {
     known: verifyDevice(deviceKey, token, account),
     remember (reply) {
-      if (isFromBrowser(request)) setDeviceCookie(reply, extendDevice(deviceKey, token, account, random.id()), secureCookies)
+      if (!reply.sent && isFromBrowser(request)) setDeviceCookie(reply, extendDevice(deviceKey, token, account, random.id()), secureCookies)
     }
   }
 }

@@ -89,10 +89,15 @@ export function memoryAttemptStore ({ clock, maxKeysPerRule = 100_000 }: { clock
   return {
     reserve (attemptId, limits) {
       const now = clock.monotonic()
+      for (const { rule } of limits) {
+        const counters = countersOf(rule)
+        // Two a step outrun the one that a step can add, so memory shrinks without a timer.
+        for (const list of [counters.open, counters.blocked]) {
+          for (let i = 0; i < 2 && list.head !== null && isExpired(list.head, now); i++) forget(counters, list.head)
+        }
+      }
       const found = limits.map((limit) => {
         const counters = countersOf(limit.rule)
-        // Two a step outrun the one that a step can add, so memory shrinks without a timer.
-        for (let i = 0; i < 2 && counters.open.head !== null && isExpired(counters.open.head, now); i++) forget(counters, counters.open.head)
         const counter = find(counters, limit, now)
         if (counter !== null) expire(counter, limit.windowMs, now)
         return { counters, limit, counter }

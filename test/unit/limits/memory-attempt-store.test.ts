@@ -1,0 +1,122 @@
+import t from 'tap'
+import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
+import type { AttemptLimit } from '../../../lib/ports/attempt-store.ts'
+import { steppedClock } from '../../../lib/testing/clock.ts'
+
+const WINDOW = 1000
+const limit = (key: string, fields: Partial<AttemptLimit> = {}): AttemptLimit => ({ rule: 'login', key, windowMs: WINDOW, max: 3, ...fields })
+
+function stage (maxKeysPerRule: number) {
+  const clock = steppedClock()
+  const store = memoryAttemptStore({ clock, maxKeysPerRule })
+  let id = 0
+  const attempt = (key: string, fields?: Partial<AttemptLimit>): boolean => store.reserve(String(++id), [limit(key, fields)]).allowed
+  const block = (key: string, fields?: Partial<AttemptLimit>): void => { while (attempt(key, fields)); }
+  return { clock, store, attempt, block }
+}
+
+t.test('RL-20 a flood of other keys never frees a blocked one', async (t) => {
+  const { attempt, block } = stage(100)
+  block('victim')
+  for (let i = 0; i < 10_000; i++) attempt(`flood-${i}`)
+  t.equal(attempt('victim'), false)
+})
+
+t.test('RL-20 a flood of keys, each of them blocked, frees none and stays bounded', async (t) => {
+  const { clock, attempt, block } = stage(100)
+  block('victim')
+  for (let i = 0; i < 500; i++) block(`flood-${i}`)
+  t.equal(attempt('victim'), false)
+  t.equal(attempt('flood-0'), false)
+  let passed = 0
+  for (let i = 0; i < 100_000; i++) if (attempt(`more-${i}`)) passed++
+  t.ok(passed <= 1024 * 3, `further keys share coarse buckets: ${passed} of 100000 passed`)
+  clock.step(WINDOW)
+  t.equal(attempt('victim'), true, 'and all is over with the window')
+  t.equal(attempt('new'), true)
+})
+
+t.test('RL-20 a full rule forgets the key whose last attempt is oldest', async (t) => {
+  const { clock, attempt } = stage(3)
+  for (const key of ['a', 'b', 'c', 'a', 'a']) { attempt(key); clock.step(1) }
+  // a: 3 and blocked; b is the oldest that is not.
+  attempt('d')
+  t.equal(attempt('a'), false, 'blocked, and kept')
+  attempt('c')
+  t.same([attempt('c'), attempt('c')], [true, false], 'c was kept: this is its third')
+})
+
+t.test('RL-20 expired keys make room before living ones', async (t) => {
+  const { clock, attempt, block } = stage(2)
+  block('blocked')
+  clock.step(WINDOW - 1)
+  attempt('living')
+  clock.step(1)
+  attempt('new')
+  t.same([attempt('living'), attempt('living'), attempt('living')], [true, true, false], 'its first attempt was not forgotten')
+})
+
+t.test('RL-20 rules are bounded apart', async (t) => {
+  const { attempt, block } = stage(2)
+  attempt('a', { rule: 'account' })
+  attempt('a', { rule: 'account' })
+  for (let i = 0; i < 50; i++) block(`flood-${i}`)
+  t.same([attempt('a', { rule: 'account' }), attempt('a', { rule: 'account' })], [true, false])
+})
+
+t.test('RL-20 a place in a coarse bucket can be given back', async (t) => {
+  const { store, attempt, block } = stage(1)
+  block('only')
+  for (let i = 0; i < 20; i++) {
+    t.equal(store.reserve('refunded', [limit('coarse')]).allowed, true)
+    store.refund('refunded', [limit('coarse')])
+  }
+  t.same([attempt('coarse'), attempt('coarse'), attempt('coarse'), attempt('coarse')], [true, true, true, false])
+})
+
+t.test('RL-17 the window slides: ttl-1, ttl, ttl+1', async (t) => {
+  for (const [later, passes] of [[WINDOW - 1, false], [WINDOW, true], [WINDOW + 1, true]] as const) {
+    const { clock, attempt, block } = stage(10)
+    block('a')
+    clock.step(later)
+    t.equal(attempt('a'), passes, `${later} ms later`)
+  }
+})
+
+t.test('RL-28 the wall clock may jump either way', async (t) => {
+  for (const jump of [-86_400_000, 86_400_000]) {
+    const { clock, attempt, block } = stage(10)
+    block('a')
+    clock.setWall(clock.now() + jump)
+    t.equal(attempt('a'), false)
+    clock.step(WINDOW)
+    t.equal(attempt('a'), true)
+  }
+})
+
+t.test('a lowered max holds at once, and says rightly when the next passes', async (t) => {
+  const { clock, store, attempt } = stage(10)
+  for (let i = 0; i < 3; i++) { attempt('a'); clock.step(100) }
+  const outcome = store.reserve('x', [limit('a', { max: 1 })])
+  t.equal(outcome.allowed, false)
+  t.equal(outcome.standings[0]?.resetMs, WINDOW - 100, 'all three have to expire')
+  t.equal(outcome.standings[0]?.remaining, 0)
+})
+
+t.test('RL-13 hostile keys are keys like others', async (t) => {
+  const { attempt } = stage(10)
+  for (const key of ['__proto__', 'constructor', 'x'.repeat(8192)]) {
+    t.same([attempt(key), attempt(key), attempt(key), attempt(key)], [true, true, true, false])
+  }
+})
+
+t.test('sweep frees what has expired and nothing else', async (t) => {
+  const { clock, store, attempt, block } = stage(10)
+  block('old')
+  clock.step(WINDOW / 2)
+  block('young')
+  clock.step(WINDOW / 2)
+  store.sweep()
+  t.equal(attempt('old'), true)
+  t.equal(attempt('young'), false)
+})
