@@ -113,6 +113,19 @@ t.test('hooks that hang for two minutes make room for others, and are not called
   t.equal(errors.length, 8)
 })
 
+t.test('a hook that ends after it was given up frees no second place', async (t) => {
+  const { held, send } = heldHook()
+  const { outbox, clock } = outboxOf(send)
+  for (let index = 0; index < 8; index++) outbox.post(message)
+  await turns()
+  clock.step(120_000)
+  for (const release of held) release()
+  await turns()
+  for (let index = 0; index < 20; index++) outbox.post(message)
+  await turns()
+  t.equal(held.length, 16)
+})
+
 t.test('DOS-outbox what is beyond the capacity is dropped, and that is said once', async (t) => {
   const { held, send } = heldHook()
   const { outbox, errors } = outboxOf(send, { capacity: 10 })
