@@ -220,12 +220,12 @@ export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCas
     const sids = Array.from({ length: 25 }, (_, index) => `sid-${index}`)
     for (const sid of sids) await tokens.createFamily(family({ sid }))
     await Promise.all(sids.flatMap((sid, index) => {
-      const calls = [
+      const calls: Array<() => Promise<unknown>> = [
         () => tokens.rotateToken(use({ sid }), next(1)),
         () => tokens.useToken(use({ sid })),
         () => tokens.revokeFamily(sid)
       ]
-      return [0, 1, 2].map((offset) => calls[(index + offset) % 3]?.())
+      return [...calls.slice(index % 3), ...calls.slice(0, index % 3)].map(async (call) => await call())
     }))
     for (const sid of sids) {
       equal(await tokens.findFamily(sid, T0), null)

@@ -35,7 +35,7 @@ export const jwtEngine: JwtEngine = {
     if (typeof privateJwk.d !== 'string') throw new Error('it must be a private JWK (with d)')
     // OpenSSL checks here that the point is on the curve and the halves fit.
     const privateKey = createPrivateKey({ key: privateJwk, format: 'jwk' })
-    const publicKey = createPublicKey(privateKey as unknown as Parameters<typeof createPublicKey>[0])
+    const publicKey = createPublicKey(privateKey)
     if ((publicKey.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS) < MIN_RSA_BITS) throw new Error(`an RSA key needs at least ${MIN_RSA_BITS} bits`)
     const exported: JsonWebKeyObject = { ...publicKey.export({ format: 'jwk' }) }
     const kid = typeof privateJwk.kid === 'string' ? privateJwk.kid : thumbprint(exported)
