@@ -1,15 +1,15 @@
 import { Kind, type TSchema } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
-import { StartError } from './errors.ts'
 import { parseBypassList } from './limits/bypass-list.ts'
 import { DEFAULTS, type AuthorityOptions } from './options.ts'
-import { OPTIONS_SCHEMA, registerFormats, type Said } from './options-schema.ts'
+import { badOption, invalid, schemaError } from './options-error.ts'
+import { OPTIONS_SCHEMA, registerFormats } from './options-schema.ts'
 
 /** Options of interface sections that this version does not serve yet: named, so that none is ignored in silence. */
 const NOT_YET = ['redis', 'idToken', 'authorizationCode', 'session', 'pages']
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 /** OWASP's equivalent argon2id settings all come to this product of KiB and passes, or more. */
 const MIN_ARGON2_WORK = 35_840
+const RANDOM_TEXT = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
 
 /**
  * Checks what the host gave. Returns it unchanged.
@@ -19,9 +19,9 @@ export function checkOptions (options: unknown): AuthorityOptions {
   if (!isObject(options)) throw invalid('options', options, 'an object with issuer and users')
   // Fastify hands its own register option through.
   const { logLevel: _logLevel, ...given } = options
-  for (const name of NOT_YET) if (name in given) throw new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "${name}": this version does not have it yet. Leave it out.`)
-  const error = Value.Errors(OPTIONS_SCHEMA, given).First()
-  if (error !== undefined) throw schemaError(error, given)
+  for (const name of NOT_YET) if (Object.hasOwn(given, name)) throw badOption(name, 'this version does not have it yet; leave it out')
+  const error = schemaError(OPTIONS_SCHEMA, given)
+  if (error !== null) throw error
   const checked = given as unknown as AuthorityOptions
   checkIssuer(checked.issuer)
   checkStores(checked)
@@ -31,6 +31,7 @@ export function checkOptions (options: unknown): AuthorityOptions {
   checkRegistration(checked)
   checkBypass(checked)
   checkNames(checked)
+  checkPaths(checked)
   return checked
 }
 
@@ -39,7 +40,7 @@ export function isLoopbackIssuer (issuer: string): boolean {
 }
 
 function checkIssuer (issuer: string): void {
-  const takes = 'an absolute https: URL without query, fragment, user name or trailing slash; http: only for localhost, 127.0.0.0/8 and [::1]'
+  const takes = 'an absolute https: URL without query, fragment, user name or trailing slash, spelled as browsers do (lower case, xn--, no default port); http: only for localhost, 127.0.0.0/8 and [::1]'
   let url: URL
   try {
     url = new URL(issuer)
@@ -72,10 +73,23 @@ function checkCosts ({ password = {}, refreshToken = {}, accessToken = {} }: Aut
 }
 
 function checkSecrets ({ secret, password, keys }: AuthorityOptions): void {
-  const secrets = secret === undefined ? [] : Array.isArray(secret) ? secret : [secret]
-  if (secrets.some((one) => Buffer.byteLength(one) < 32 || /^(.)\1*$/.test(one))) throw invalid('secret', secret, 'random text of 32 bytes or more', true)
+  const secrets = secret === undefined ? [] : [secret].flat()
+  for (const [index, one] of secrets.entries()) {
+    if (isRepetition(one)) throw invalid(Array.isArray(secret) ? `secret[${index}]` : 'secret', one, RANDOM_TEXT, true)
+  }
   if (password?.pepper === true && secrets.length === 0) throw invalid('password.pepper', true, 'true only where the option secret is set')
-  if (isObject(keys) && typeof keys.secret === 'string' && /^(.)\1*$/.test(keys.secret)) throw invalid('keys.secret', keys.secret, 'random text of 32 bytes or more', true)
+  if (!Array.isArray(keys)) {
+    if (keys !== undefined && isRepetition(keys.secret)) throw invalid('keys.secret', keys.secret, RANDOM_TEXT, true)
+    return
+  }
+  const kids = keys.map(({ kid }) => kid).filter((kid) => kid !== undefined)
+  for (const [index, { kid }] of keys.entries()) {
+    if (kid !== undefined && kids.indexOf(kid) !== kids.lastIndexOf(kid)) throw invalid(`keys[${index}].kid`, kid, 'an id that no other key has')
+  }
+}
+
+function isRepetition (secret: string): boolean {
+  return /^([^]{1,4})\1*$/.test(secret)
 }
 
 function checkClients ({ clients, scopes = [...DEFAULTS.scopes] }: AuthorityOptions): void {
@@ -111,7 +125,7 @@ function checkBypass ({ rateLimit }: AuthorityOptions): void {
     try {
       parseBypassList([entry])
     } catch (error) {
-      throw invalid(`rateLimit.bypass[${index}]`, entry, error instanceof Error ? error.message : 'an address or a CIDR range')
+      throw badOption(`rateLimit.bypass[${index}]`, error instanceof Error ? error.message.replace(/^rateLimit\.bypass: |\.$/g, '') : 'it is no address and no CIDR range')
     }
   }
 }
@@ -122,47 +136,11 @@ function checkNames ({ decorators = {} }: AuthorityOptions): void {
   if (twice !== undefined) throw invalid('decorators', twice, 'four different names')
 }
 
-interface FoundError { path: string, value: unknown, schema: TSchema }
-
-/** The deepest node that says what it takes: of a nested mistake, the innermost option is named. */
-function schemaError ({ path, value, schema }: FoundError, options: unknown): StartError {
-  const steps = path.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  let node: TSchema | undefined = OPTIONS_SCHEMA
-  let said: Said | undefined
-  let confidential = false
-  let depth = 0
-  for (const [index, step] of [...steps, ''].entries()) {
-    if (node === undefined) break
-    if (typeof node.takes === 'string') { said = node as unknown as Said; depth = index }
-    confidential ||= node.confidential === true
-    node = (node.properties as Record<string, TSchema> | undefined)?.[step] ?? (node.items as TSchema | undefined)
+function checkPaths ({ paths = {} }: AuthorityOptions): void {
+  const places = Object.entries(paths)
+  for (const [name, place] of places) {
+    if (places.some(([other, taken]) => other !== name && taken === place)) throw invalid(`paths.${name}`, place, 'a path that no other endpoint has')
   }
-  const named = steps.map((step, index) => /^\d+$/.test(step) ? `[${step}]` : index === 0 ? step : `.${step}`).join('')
-  const known = (parent(steps)?.properties as Record<string, TSchema> | undefined)
-  if (known !== undefined && !(steps.at(-1) as string in known)) {
-    return new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "${named}": there is no such option. There are: ${Object.keys(known).join(', ')}.`)
-  }
-  const saidAt = schema.takes === undefined ? steps.slice(0, depth) : steps
-  const got = saidAt.reduce<unknown>((at, step) => isObject(at) || Array.isArray(at) ? (at as Record<string, unknown>)[step] : undefined, options)
-  const takes = typeof schema.takes === 'string' ? schema.takes : said?.takes ?? 'something else'
-  return invalid(named, schema.takes === undefined && depth === steps.length ? value : got, takes, confidential || schema.confidential === true)
-}
-
-function parent (steps: string[]): TSchema | undefined {
-  let node: TSchema | undefined = OPTIONS_SCHEMA
-  for (const step of steps.slice(0, -1)) node = (node?.properties as Record<string, TSchema> | undefined)?.[step] ?? (node?.items as TSchema | undefined)
-  return node
-}
-
-function invalid (path: string, got: unknown, takes: string, confidential = false): StartError {
-  return new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "${path}": got ${confidential && got !== undefined ? 'a value that is not shown' : show(got)}; it takes ${takes}.`)
-}
-
-function show (value: unknown): string {
-  if (value === undefined) return 'nothing'
-  if (typeof value === 'string') return JSON.stringify(value.length > 80 ? `${value.slice(0, 80)}…` : value)
-  if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
-  return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
 function isObject (value: unknown): value is Record<string, unknown> {

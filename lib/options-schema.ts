@@ -11,7 +11,8 @@ export interface Said extends SchemaOptions {
 }
 
 const optional = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema)
-const words = (said: Said) => Type.Array(Type.String({ minLength: 1 }), said)
+const words = (said: Said) => Type.Array(Type.String({ minLength: 1, takes: 'a string that is not empty' }), said)
+const secretText = () => Type.String({ minLength: 32, takes: 'a string of 32 bytes or more', confidential: true })
 const fn = (said: Said) => Type.Function([], Type.Unknown(), said)
 const flag = (said: Said) => Type.Boolean(said)
 const integer = (minimum: number, maximum: number, unit: string, said: Omit<Said, 'takes'>) =>
@@ -22,7 +23,9 @@ const oneOf = (values: ReadonlyArray<string | false>, said: Omit<Said, 'takes'>)
 const section = (properties: Record<string, TSchema>, description: string, said: Partial<Said> = {}) =>
   Type.Object(properties, { additionalProperties: false, takes: 'an object', description, ...said })
 
-const PATH = '^/[!-~]*$'
+/** What a router takes literally: no parameter, no wildcard, no query, nothing that would have to be percent-decoded. */
+const LITERAL = "[A-Za-z0-9._~!$&'+,;=@-]"
+const PATH = `^(?:/${LITERAL}*)+$`
 const path = () => optional(Type.String({ pattern: PATH, takes: 'an absolute path such as "/oauth/token"' }))
 const ruleTakes = 'false or { windowMs, max, count }'
 const rule = (description: string, shown: string) => optional(Type.Union([Type.Literal(false), Type.Object({
@@ -32,8 +35,8 @@ const rule = (description: string, shown: string) => optional(Type.Union([Type.L
 }, { additionalProperties: false })], { takes: ruleTakes, description, default: shown }))
 
 const client = Type.Object({
-  clientId: Type.String({ minLength: 1, maxLength: 256, takes: 'a string' }),
-  clientSecret: optional(Type.String({ minLength: 32, takes: 'a string of 32 bytes or more', confidential: true })),
+  clientId: Type.String({ minLength: 1, maxLength: 256, takes: 'a string of 1 to 256 characters' }),
+  clientSecret: optional(secretText()),
   redirectUris: optional(words({ takes: 'an array of URIs' })),
   postLogoutRedirectUris: optional(words({ takes: 'an array of URIs' })),
   origins: optional(words({ takes: 'an array of origins' })),
@@ -50,17 +53,17 @@ const client = Type.Object({
 export const OPTIONS_SCHEMA = section({
   issuer: Type.String({ minLength: 1, takes: 'an absolute URL such as "https://auth.example.com"', description: 'The issuer identifier: an absolute URL without query or fragment; `https:` unless the host is a loopback one. Links and metadata are built from it, never from a Host header.' }),
   users: Type.Any({ takes: 'a UserStore: an object with findById and findByUsername', description: 'A `UserStore`. What it lacks turns off the routes that need it.' }),
-  prefix: optional(Type.String({ pattern: '^(/[!-~]*[^/\\s])?$', default: DEFAULTS.prefix, takes: 'a path such as "/auth", without a slash at its end', description: 'Where the routes are mounted. The well-known documents are at the root.' })),
+  prefix: optional(Type.String({ pattern: `^(?:/${LITERAL}+)*$`, default: DEFAULTS.prefix, takes: 'a path such as "/auth", without a slash at its end', description: 'Where the routes are mounted. The well-known documents are at the root.' })),
   paths: optional(section(Object.fromEntries(['token', 'refresh', 'register', 'password', 'passwordReset', 'passwordResetConfirm', 'emailVerify', 'sessions', 'jwks'].map((name) => [name, path()])), 'Changes single paths, e.g. `{ token: \'/oauth/token\' }`. Absolute: they ignore `prefix`.')),
   state: optional(Type.Any({ default: 'memoryState()', takes: 'a State, such as memoryState() or sqliteState(db)', description: 'Refresh token families, one-time tokens and signing keys.' })),
-  secret: optional(Type.Union([Type.String({ minLength: 32 }), Type.Array(Type.String({ minLength: 32 }), { minItems: 1 })], { takes: 'a string of 32 bytes or more, or an array of them', confidential: true, description: 'Seals managed signing keys at rest; peppers password hashes where `password.pepper` is true. An array rotates it: the first seals, all open.' })),
-  keys: optional(Type.Union([Type.Array(Type.Record(Type.String(), Type.Unknown()), { minItems: 1 }), Type.Object({ secret: Type.String({ minLength: 32 }) }, { additionalProperties: false })], { default: 'managed', confidential: true, takes: 'an array of private JWKs (ES256, EdDSA, RS256, PS256) or { secret } of 32 bytes or more', description: 'Signing keys. The first JWK signs, all verify and are published; `{ secret }` is for HS256. Managed: an ES256 key is made in the background, published a day before it signs, replaced every 90 days, and kept for as long as a token it signed can live; shared through `state` and sealed with `secret` (kept in memory where there is no secret).' })),
+  secret: optional(Type.Union([secretText(), Type.Array(secretText(), { minItems: 1 })], { takes: 'a string of 32 bytes or more, or an array of them', confidential: true, description: 'Seals managed signing keys at rest; peppers password hashes where `password.pepper` is true. An array rotates it: the first seals, all open.' })),
+  keys: optional(Type.Union([Type.Array(Type.Record(Type.String(), Type.Unknown(), { takes: 'a private JWK' }), { minItems: 1 }), Type.Object({ secret: secretText() }, { additionalProperties: false })], { default: 'managed', confidential: true, takes: 'an array of private JWKs (ES256, EdDSA, RS256, PS256) or { secret } of 32 bytes or more', description: 'Signing keys. The first JWK signs, all verify and are published; `{ secret }` is for HS256. Managed: an ES256 key is made in the background, published a day before it signs, replaced every 90 days, and kept for as long as a token it signed can live; shared through `state` and sealed with `secret` (kept in memory where there is no secret).' })),
   clients: optional(Type.Union([Type.Array(client), Type.Object({ findById: fn({ takes: 'a function' }) })], { default: [], takes: 'an array of clients, or { findById(clientId) }', description: 'Registered OAuth clients.' })),
   passwordGrant: optional(oneOf(['first-party', 'clients', false], { default: DEFAULTS.passwordGrant, description: '`"first-party"`: callers without a client may use the password grant; `"clients"`: only registered clients that list it; `false`: nobody.' })),
-  scopes: optional(Type.Array(Type.String({ pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$' }), { minItems: 1, uniqueItems: true, default: DEFAULTS.scopes, takes: 'an array of scope tokens', description: 'What can be granted. Without `scope` in a password request: all of these.' })),
+  scopes: optional(Type.Array(Type.String({ pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$', takes: 'a scope token: printable ASCII without space, quote and backslash' }), { minItems: 1, uniqueItems: true, default: DEFAULTS.scopes, takes: 'an array of scope tokens, each once', description: 'What can be granted. Without `scope` in a password request: all of these.' })),
   accessToken: optional(section({
     expiresIn: optional(seconds(1, 86_400, { default: DEFAULTS.accessToken.expiresIn, description: 'Lifetime of an access token.' })),
-    audience: optional(Type.Union([Type.String({ minLength: 1 }), Type.Array(Type.String({ minLength: 1 }), { minItems: 1 })], { default: 'the issuer', takes: 'a string or an array of strings', description: 'Who the token is for.' }))
+    audience: optional(Type.Union([Type.String({ minLength: 1 }), words({ minItems: 1, takes: 'an array of strings' })], { default: 'the issuer', takes: 'a string or an array of strings', description: 'Who the token is for.' }))
   }, 'RFC 9068 JWT.')),
   refreshToken: optional(section({
     expiresIn: optional(seconds(1, 31_536_000, { default: DEFAULTS.refreshToken.expiresIn, description: 'Absolute lifetime of a sign-in; no refresh extends it.' })),
@@ -81,7 +84,7 @@ export const OPTIONS_SCHEMA = section({
     pepper: optional(flag({ default: false, takes: 'true or false', description: 'Peppers password hashes with `secret`.' })),
     hasher: optional(Type.Object({ hash: fn({ takes: 'a function' }), verify: fn({ takes: 'a function' }) }, { default: 'argon2Hasher()', takes: 'a PasswordHasher, such as argon2Hasher() or nodeRsHasher()', description: 'The argon2 engine.' }))
   }, 'Password hashing (argon2id through a bounded queue) and the policy for new passwords.')),
-  registration: optional(Type.Union([Type.Literal(false), Type.Object({ fields: optional(Type.Any()), verifyEmail: optional(Type.Boolean()) }, { additionalProperties: false })], { default: 'on when `users.create` exists', takes: 'false or { fields, verifyEmail }', description: '`fields`: TypeBox object schema of extra profile fields; `verifyEmail`: whether an account must confirm its e-mail before it can sign in.' })),
+  registration: optional(Type.Union([Type.Literal(false), Type.Object({ fields: optional(Type.Any()), verifyEmail: optional(flag({ takes: 'true or false' })) }, { additionalProperties: false })], { default: 'on when `users.create` exists', takes: 'false or { fields, verifyEmail }', description: '`fields`: TypeBox object schema of extra profile fields; `verifyEmail`: whether an account must confirm its e-mail before it can sign in.' })),
   sendMessage: optional(fn({ takes: 'a function', description: '`async ({ kind, user, url, token, expiresAt }) => void`, kinds `password_reset`, `verify_email`, `password_changed`, `already_registered`, `new_sign_in`. Never awaited by a reply; a failure is logged and retried. Password reset and e-mail verification exist only with it.' })),
   rateLimit: optional(Type.Union([Type.Literal(false), Type.Object({
     login: rule('Every password attempt, per address.', '5 in 15 minutes'),
@@ -90,9 +93,9 @@ export const OPTIONS_SCHEMA = section({
     account: rule('Failed attempts on one username, from whatever address.', '10 in 15 minutes'),
     refresh: rule('Failed refreshes and one-time tokens, per address.', '100 in 15 minutes'),
     key: optional(fn({ takes: 'a function', description: '`(request) => string` replaces the address as what is counted.' })),
-    apiKey: optional(Type.Object({ header: optional(Type.String({ minLength: 1 })), verify: fn({ takes: 'a function' }) }, { additionalProperties: false, takes: '{ header, verify }', description: 'Counts by verified API key; an absent or unverified key falls back to the address.' })),
+    apiKey: optional(Type.Object({ header: optional(Type.String({ pattern: '^[!#$%&\'*+.^_`|~0-9A-Za-z-]+$', takes: 'a header name' })), verify: fn({ takes: 'a function' }) }, { additionalProperties: false, takes: '{ header, verify }', description: 'Counts by verified API key; an absent or unverified key falls back to the address.' })),
     bypass: optional(words({ default: [], takes: 'an array of addresses and CIDR ranges', description: 'Addresses that the per-address rules don\'t limit.' })),
-    prefix: optional(Type.String({ minLength: 1, default: 'rl:', takes: 'a string', description: 'Key prefix of the counters in a shared store.' })),
+    prefix: optional(Type.String({ minLength: 1, default: 'rl:', takes: 'a string that is not empty', description: 'Key prefix of the counters in a shared store.' })),
     onStoreError: optional(oneOf(['local', 'deny', 'allow'], { default: 'local', description: 'What a counter store that fails or hangs for 250 ms leads to.' })),
     onLimit: optional(fn({ takes: 'a function', description: '`(request, reply, { rule, max, windowMs, retryAfter }) => body`: the custom 429 handler.' }))
   }, { additionalProperties: false })], { takes: 'false or an object of rules', description: '`false` turns all limits off. Each rule is `false` or `{ windowMs, max, count }`.' })),

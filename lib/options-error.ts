@@ -1,0 +1,53 @@
+import type { TSchema } from '@sinclair/typebox'
+import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
+import { StartError } from './errors.ts'
+
+/** The one error of a bad option: its path, what it got (unless that is a secret) and what it takes. */
+export function invalid (path: string, got: unknown, takes: string, confidential = false): StartError {
+  return badOption(path, `got ${confidential && got !== undefined ? 'a value that is not shown' : show(got)}; it takes ${takes}`)
+}
+
+export function badOption (path: string, problem: string): StartError {
+  return new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "${path}": ${problem}.`)
+}
+
+/** The first mistake that the schema finds, named by the innermost option that has it; `null` where there is none. */
+export function schemaError (schema: TSchema, options: unknown): StartError | null {
+  let error = Value.Errors(schema, options).First()
+  if (error === undefined) return null
+  let confidential = isConfidential(error)
+  for (let inner = insideUnion(error); inner !== undefined; inner = insideUnion(error)) {
+    error = inner
+    confidential ||= isConfidential(error)
+  }
+  const path = pathOf(error.path)
+  if (error.type === ValueErrorType.ObjectAdditionalProperties) {
+    return badOption(path, `there is no such option. There are: ${Object.keys(error.schema.properties as object).join(', ')}`)
+  }
+  return invalid(path, error.value, String(error.schema.takes), confidential)
+}
+
+/** The mistake deeper inside the one variant whose type the value has: of `clients: [{ clientId: 1 }]`, the id. */
+function insideUnion (error: ValueError): ValueError | undefined {
+  return error.errors.map((variant) => variant.First()).find((first) => first !== undefined && first.path.length > error.path.length)
+}
+
+function isConfidential ({ schema }: ValueError): boolean {
+  return schema.confidential === true
+}
+
+function pathOf (pointer: string): string {
+  const steps = pointer.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return steps.map((step, index) => /^\d+$/.test(step) ? `[${step}]` : index === 0 ? step : `.${step}`).join('')
+}
+
+function show (value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'string') {
+    // An address may bear a password, wherever it was put by mistake.
+    const shown = value.replaceAll(/\/\/[^/?#\s]*@/g, '//…@')
+    return JSON.stringify(shown.length > 80 ? `${shown.slice(0, 80)}…` : shown)
+  }
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}

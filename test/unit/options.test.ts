@@ -1,0 +1,361 @@
+import { generateKeyPairSync } from 'node:crypto'
+import Fastify, { type FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import t from 'tap'
+import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore } from '../../lib/index.ts'
+import { fastHasher, steppedClock } from '../../lib/testing/index.ts'
+import { checkOptions } from '../../lib/options-check.ts'
+import { DEFAULTS } from '../../lib/options.ts'
+
+const ISSUER = 'https://auth.example.com'
+const users = memoryUserStore()
+const SECRET = 'kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!'
+const SHORT = 'kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf'
+const fn = (): void => {}
+
+type Row = [options: Record<string, unknown>, path: string, got: string, takes: RegExp]
+
+/** The error's message, which must be the one error of a bad option. */
+function messageOf (options: unknown): string {
+  try {
+    checkOptions(options)
+  } catch (error) {
+    const { code, message } = error as Error & { code: string }
+    return code === 'FST_AUTHORITY_INVALID_OPTIONS' ? message : `another error: ${message}`
+  }
+  return 'no error'
+}
+
+/** Value that none of the numeric options takes, with how it is shown. */
+const NO_NUMBER: Array<[unknown, string]> = [['7', '"7"'], [null, 'null'], [true, 'true'], [1.5, '1.5'], [Number.NaN, 'NaN'], [Infinity, 'Infinity'], [-1, '-1'], [[], 'an array'], [{}, 'an object']]
+const NUMBERS: Array<[section: string, name: string, min: number, max: number]> = [
+  ['accessToken', 'expiresIn', 1, 86_400],
+  ['refreshToken', 'expiresIn', 1, 31_536_000],
+  ['refreshToken', 'idleTimeout', 1, 31_536_000],
+  ['refreshToken', 'reuseGraceSeconds', 0, 300],
+  ['password', 'memoryCost', 7168, 262_144],
+  ['password', 'timeCost', 1, 16],
+  ['password', 'parallelism', 1, 16],
+  ['password', 'minLength', 8, 64],
+  ['password', 'maxBytes', 256, 4096],
+  ['password', 'concurrency', 1, 256],
+  ['password', 'maxQueue', 0, 100_000]
+]
+/** Goes with a number at its least, where another option would refuse it. */
+const COMPANIONS: Record<string, Record<string, unknown>> = {
+  'refreshToken.expiresIn': { accessToken: { expiresIn: 1 } },
+  'password.memoryCost': { password: { timeCost: 16 } },
+  'password.timeCost': { password: { memoryCost: 262_144 } }
+}
+
+t.test('every number: type, range, both ends', async (t) => {
+  for (const [section, name, min, max] of NUMBERS) {
+    const path = `${section}.${name}`
+    for (const [value, shown] of [...NO_NUMBER, [min - 1, String(min - 1)], [max + 1, String(max + 1)]] as typeof NO_NUMBER) {
+      const message = messageOf({ issuer: ISSUER, users, [section]: { [name]: value } })
+      t.ok(message.startsWith(`Invalid option "${path}": got ${shown}; it takes a whole number`), `${path} = ${shown}: ${message}`)
+      t.match(message, new RegExp(`from ${min} to ${max}\\.$`))
+    }
+    const companion = COMPANIONS[path] ?? {}
+    for (const value of [min, max]) {
+      const given = { ...companion, [section]: { ...companion[section] as object, [name]: value } }
+      t.doesNotThrow(() => checkOptions({ issuer: ISSUER, users, ...given }), `${path} = ${value}`)
+    }
+  }
+  for (const rule of ['login', 'register', 'passwordReset', 'account', 'refresh']) {
+    for (const name of ['windowMs', 'max']) {
+      for (const [value, shown] of [...NO_NUMBER, [0, '0']] as typeof NO_NUMBER) {
+        t.ok(messageOf({ issuer: ISSUER, users, rateLimit: { [rule]: { [name]: value } } }).startsWith(`Invalid option "rateLimit.${rule}.${name}": got ${shown}; it takes a whole number`), `rateLimit.${rule}.${name} = ${shown}`)
+      }
+    }
+  }
+})
+
+t.test('every other option with what it does not take', async (t) => {
+  const client = (more: object): Record<string, unknown> => ({ clients: [{ clientId: 'app' }, { clientId: 'other', ...more }] })
+  const rows: Row[] = [
+    [{ users: undefined }, 'users', 'nothing', /^a UserStore/],
+    [{ users: null }, 'users', 'null', /lacks findById/],
+    [{ users: 'postgres://me:hunter2@db/app' }, 'users', '"postgres://…@db/app"', /^a UserStore/],
+    [{ users: { findById: fn } }, 'users', 'an object', /lacks findByUsername/],
+    [{ users: { findById: fn, findByUsername: true } }, 'users', 'an object', /lacks findByUsername/],
+    ...['create', 'setPasswordHash', 'setEmailVerified'].map((method): Row => [{ users: { findById: fn, findByUsername: fn, [method]: 1 } }, `users.${method}`, '1', /^a function/]),
+    ...['auth', '/auth/', '/', '//', '/a b', '/a//b', '/:id', '/*', '/a?b', '/a#b', '/%61', '/ä', ' /auth'].map((prefix): Row => [{ prefix }, 'prefix', JSON.stringify(prefix), /^a path/]),
+    [{ prefix: 1 }, 'prefix', '1', /^a path/],
+    [{ paths: '/oauth' }, 'paths', '"/oauth"', /^an object/],
+    ...['', 'oauth/token', '/a b', '/:id', '/*', '/a?b', '/a#b', 'https://a.b/token'].map((token): Row => [{ paths: { token } }, 'paths.token', JSON.stringify(token), /^an absolute path/]),
+    [{ paths: { refresh: 1 } }, 'paths.refresh', '1', /^an absolute path/],
+    [{ paths: { token: '/x', refresh: '/x' } }, 'paths.token', '"/x"', /no other endpoint/],
+    [{ state: 'redis' }, 'state', '"redis"', /^a State/],
+    [{ state: {} }, 'state', 'an object', /memoryState\(\)/],
+    [{ state: { tokens: {}, oneTimeTokens: {} } }, 'state', 'an object', /^a State/],
+    ...[1, null, SHORT, {}].map((secret): Row => [{ secret }, 'secret', 'a value that is not shown', /32 bytes/]),
+    [{ secret: [] }, 'secret', 'a value that is not shown', /an array of them/],
+    [{ secret: [SECRET, SHORT] }, 'secret[1]', 'a value that is not shown', /32 bytes/],
+    [{ secret: [SECRET, 1] }, 'secret[1]', 'a value that is not shown', /32 bytes/],
+    [{ secret: 'x'.repeat(32) }, 'secret', 'a value that is not shown', /^random text/],
+    [{ secret: [SECRET, 'abcd'.repeat(9)] }, 'secret[1]', 'a value that is not shown', /^random text/],
+    ...[1, 'managed', []].map((keys): Row => [{ keys }, 'keys', 'a value that is not shown', /private JWKs/]),
+    [{ keys: [SECRET] }, 'keys[0]', 'a value that is not shown', /^a private JWK/],
+    [{ keys: {} }, 'keys.secret', 'nothing', /32 bytes/],
+    [{ keys: { secret: SHORT } }, 'keys.secret', 'a value that is not shown', /32 bytes/],
+    [{ keys: { secret: 'x'.repeat(40) } }, 'keys.secret', 'a value that is not shown', /^random text/],
+    [{ keys: [{ kid: 'a' }, { kid: 'b' }, { kid: 'a' }] }, 'keys[0].kid', '"a"', /no other key/],
+    [{ clients: 'app' }, 'clients', '"app"', /^an array of clients/],
+    [{ clients: {} }, 'clients.findById', 'nothing', /^a function/],
+    [{ clients: { findById: {} } }, 'clients.findById', 'an object', /^a function/],
+    [{ clients: ['app'] }, 'clients[0]', '"app"', /^a client/],
+    [{ clients: [{}] }, 'clients[0].clientId', 'nothing', /^a string/],
+    [client({ clientId: '' }), 'clients[1].clientId', '""', /^a string of 1/],
+    [client({ clientId: 'app' }), 'clients[1].clientId', '"app"', /no other client/],
+    [client({ clientSecret: SHORT }), 'clients[1].clientSecret', 'a value that is not shown', /32 bytes/],
+    [client({ clientSecret: { value: SECRET } }), 'clients[1].clientSecret', 'a value that is not shown', /32 bytes/],
+    [client({ redirectUris: 'https://a.b' }), 'clients[1].redirectUris', '"https://a.b"', /^an array of URIs/],
+    [client({ redirectUris: ['https://a.b', 1] }), 'clients[1].redirectUris[1]', '1', /^a string/],
+    [client({ postLogoutRedirectUris: {} }), 'clients[1].postLogoutRedirectUris', 'an object', /^an array/],
+    [client({ origins: [''] }), 'clients[1].origins[0]', '""', /not empty/],
+    [client({ grantTypes: ['implicit'] }), 'clients[1].grantTypes[0]', '"implicit"', /"password"/],
+    [client({ scopes: ['openid', 'root'] }), 'clients[1].scopes', '"root"', /^scopes of the option scopes/],
+    ...['requirePkce', 'firstParty'].map((name): Row => [client({ [name]: 'yes' }), `clients[1].${name}`, '"yes"', /^true or false/]),
+    ...['name', 'idTokenSignedResponseAlg', 'backchannelLogoutUri'].map((name): Row => [client({ [name]: 1 }), `clients[1].${name}`, '1', /^an? /]),
+    ...[true, 'all', null, 0].map((passwordGrant): Row => [{ passwordGrant }, 'passwordGrant', JSON.stringify(passwordGrant), /"first-party", "clients", false/]),
+    [{ scopes: 'openid' }, 'scopes', '"openid"', /^an array/],
+    [{ scopes: [] }, 'scopes', 'an array', /^an array/],
+    [{ scopes: ['a', 'a'] }, 'scopes', 'an array', /each once/],
+    ...['a b', '', 'a"b', 'ä'].map((scope): Row => [{ scopes: ['openid', scope] }, 'scopes[1]', JSON.stringify(scope), /^a scope token/]),
+    [{ accessToken: 900 }, 'accessToken', '900', /^an object/],
+    [{ accessToken: { audience: '' } }, 'accessToken.audience', '""', /^a string/],
+    [{ accessToken: { audience: [] } }, 'accessToken.audience', 'an array', /^a string/],
+    [{ accessToken: { audience: ['a', 1] } }, 'accessToken.audience[1]', '1', /^a string/],
+    [{ accessToken: { expiresIn: 900 }, refreshToken: { expiresIn: 899 } }, 'accessToken.expiresIn', '900', /refreshToken\.expiresIn \(899\)/],
+    [{ refreshToken: [] }, 'refreshToken', 'an array', /^an object/],
+    ...[true, 'on', null].map((rotate): Row => [{ refreshToken: { rotate } }, 'refreshToken.rotate', JSON.stringify(rotate), /"oauth", "always", "never"/]),
+    [{ password: 'argon2' }, 'password', '"argon2"', /^an object/],
+    [{ password: { memoryCost: 8192 } }, 'password.timeCost', '2', /35840 or more \(it is 16384\)/],
+    [{ password: { timeCost: 1 } }, 'password.timeCost', '1', /35840 or more/],
+    [{ password: { contextWords: 'acme' } }, 'password.contextWords', '"acme"', /^an array/],
+    [{ password: { contextWords: ['acme', ''] } }, 'password.contextWords[1]', '""', /not empty/],
+    [{ password: { isBreached: true } }, 'password.isBreached', 'true', /^a function/],
+    [{ password: { pepper: SECRET }, secret: SECRET }, 'password.pepper', `"${SECRET}"`, /^true or false/],
+    [{ password: { pepper: true } }, 'password.pepper', 'true', /secret/],
+    [{ password: { hasher: 'argon2' } }, 'password.hasher', '"argon2"', /^a PasswordHasher/],
+    [{ password: { hasher: { hash: fn } } }, 'password.hasher.verify', 'nothing', /^a function/],
+    [{ registration: true }, 'registration', 'true', /^false or/],
+    [{ registration: { verifyEmail: 1 } }, 'registration.verifyEmail', '1', /^true or false/],
+    [{ registration: { verifyEmail: true } }, 'registration.verifyEmail', 'true', /sendMessage/],
+    [{ registration: {}, users: { findById: fn, findByUsername: fn } }, 'registration', 'an object', /create/],
+    [{ registration: { verifyEmail: true }, sendMessage: fn, users: { findById: fn, findByUsername: fn, create: fn } }, 'registration.verifyEmail', 'true', /setEmailVerified/],
+    ...[1, {}, { type: 'object', properties: {} }, Type.String()].map((fields): Row => [{ registration: { fields } }, 'registration.fields', fields === 1 ? '1' : 'an object', /Type\.Object/]),
+    ...['id', 'username', 'password', 'passwordHash', 'emailVerified', 'disabled'].map((name): Row => [{ registration: { fields: Type.Object({ [name]: Type.String() }) } }, `registration.fields.${name}`, '"a field"', /another name/]),
+    [{ sendMessage: 'smtp://me:hunter2@mail' }, 'sendMessage', '"smtp://…@mail"', /^a function/],
+    [{ rateLimit: true }, 'rateLimit', 'true', /^false or/],
+    [{ rateLimit: { login: true } }, 'rateLimit.login', 'true', /^false or/],
+    [{ rateLimit: { login: 5 } }, 'rateLimit.login', '5', /^false or/],
+    [{ rateLimit: { account: { count: 'none' } } }, 'rateLimit.account.count', '"none"', /"all", "failed"/],
+    [{ rateLimit: { key: 'ip' } }, 'rateLimit.key', '"ip"', /^a function/],
+    [{ rateLimit: { apiKey: 'x-api-key' } }, 'rateLimit.apiKey', '"x-api-key"', /^{ header, verify }/],
+    [{ rateLimit: { apiKey: { header: 'x-api-key' } } }, 'rateLimit.apiKey.verify', 'nothing', /^a function/],
+    [{ rateLimit: { apiKey: { header: 'x api key', verify: fn } } }, 'rateLimit.apiKey.header', '"x api key"', /^a header name/],
+    [{ rateLimit: { bypass: '10.0.0.0/8' } }, 'rateLimit.bypass', '"10.0.0.0/8"', /^an array/],
+    [{ rateLimit: { bypass: [1] } }, 'rateLimit.bypass[0]', '1', /^a string/],
+    [{ rateLimit: { prefix: '' } }, 'rateLimit.prefix', '""', /not empty/],
+    [{ rateLimit: { onStoreError: 'ignore' } }, 'rateLimit.onStoreError', '"ignore"', /"local", "deny", "allow"/],
+    [{ rateLimit: { onLimit: {} } }, 'rateLimit.onLimit', 'an object', /^a function/],
+    [{ decorators: 'auth' }, 'decorators', '"auth"', /^an object/],
+    ...['', '1a', 'a-b', 'a b', 1].map((auth): Row => [{ decorators: { auth } }, 'decorators.auth', JSON.stringify(auth), /^a name/]),
+    [{ decorators: { auth: 'authority' } }, 'decorators', '"authority"', /four different/],
+    [{ claims: {} }, 'claims', 'an object', /^a function/],
+    [{ clock: 1 }, 'clock', '1', /^a Clock/],
+    [{ clock: { now: fn, monotonic: fn } }, 'clock.after', 'nothing', /^a function/]
+  ]
+  for (const [options, path, got, takes] of rows) {
+    const message = messageOf({ issuer: ISSUER, users, ...options })
+    const start = `Invalid option "${path}": got ${got}; it takes `
+    t.ok(message.startsWith(start), `${start}… is: ${message}`)
+    t.match(message.slice(start.length), takes, path)
+    t.notMatch(message, /undefined|\[object|hunter2/)
+  }
+})
+
+t.test('an unknown name at any level is named, with those there are', async (t) => {
+  const rows: Array<[Record<string, unknown>, string, string]> = [
+    [{ issuers: 1 }, 'issuers', 'issuer'],
+    [{ toString: fn }, 'toString', 'issuer'],
+    [{ constructor: fn }, 'constructor', 'issuer'],
+    [{ 'rate/limit~': 1 }, 'rate/limit~', 'rateLimit'],
+    [{ paths: { tokens: '/x' } }, 'paths.tokens', 'token'],
+    [{ keys: { secrets: SECRET, secret: SECRET } }, 'keys.secrets', 'secret'],
+    [{ clients: [{ clientId: 'a' }, { clientId: 'b', client_secret: SECRET }] }, 'clients[1].client_secret', 'clientSecret'],
+    [{ accessToken: { ttl: 1 } }, 'accessToken.ttl', 'expiresIn'],
+    [{ refreshToken: { rotation: 1 } }, 'refreshToken.rotation', 'rotate'],
+    [{ password: { saltRounds: 1 } }, 'password.saltRounds', 'memoryCost'],
+    [{ registration: { verify: true } }, 'registration.verify', 'verifyEmail'],
+    [{ rateLimit: { signIn: false } }, 'rateLimit.signIn', 'login'],
+    [{ rateLimit: { login: { timeWindow: 1 } } }, 'rateLimit.login.timeWindow', 'windowMs'],
+    [{ rateLimit: { apiKey: { verify: fn, name: 'x' } } }, 'rateLimit.apiKey.name', 'header'],
+    [{ decorators: { user: 'x' } }, 'decorators.user', 'authenticate']
+  ]
+  for (const [options, path, known] of rows) {
+    const message = messageOf({ issuer: ISSUER, users, ...options })
+    t.ok(message.startsWith(`Invalid option "${path}": there is no such option. There are: `), message)
+    t.match(message, new RegExp(`[ ,]${known}[,.]`))
+    t.notMatch(message, SECRET, 'its value is not shown, for it may be a secret under a wrong name')
+  }
+})
+
+t.test('options of what is not there yet say so', async (t) => {
+  for (const name of ['redis', 'idToken', 'authorizationCode', 'session', 'pages']) {
+    for (const value of [true, {}, undefined]) t.equal(messageOf({ issuer: ISSUER, users, [name]: value }), `Invalid option "${name}": this version does not have it yet; leave it out.`)
+  }
+})
+
+t.test('no options at all', async (t) => {
+  for (const [options, got] of [[undefined, 'nothing'], [null, 'null'], ['x', '"x"'], [[], 'an array']] as const) {
+    t.equal(messageOf(options), `Invalid option "options": got ${got}; it takes an object with issuer and users.`)
+  }
+  t.match(messageOf({}), /^Invalid option "issuer": got nothing/)
+})
+
+t.test('R8414-2 issuers that are taken', async (t) => {
+  for (const issuer of [ISSUER, 'https://auth.example.com:8443', 'https://example.com/auth', 'https://example.com/a/b', 'https://xn--tst-qla.example', 'https://192.0.2.1', 'https://[2001:db8::1]:8443', 'http://localhost', 'http://localhost:3000', 'http://127.0.0.1:3000', 'http://127.8.9.10', 'http://[::1]:3000', 'http://localhost:3000/auth']) {
+    t.equal(checkOptions({ issuer, users }).issuer, issuer)
+  }
+})
+
+t.test('R8414-2 issuers that are refused', async (t) => {
+  const refused = [
+    '', ' ', 'auth', 'auth.example.com', '/auth', '//auth.example.com', 'https:', 'https://', 'https:auth.example.com', 'ftp://auth.example.com', 'javascript:alert(1)', 'HTTPS://auth.example.com',
+    `${ISSUER}/`, 'https://example.com/auth/', `${ISSUER}?`, `${ISSUER}?a=b`, `${ISSUER}#`, `${ISSUER}#a`, 'https://example.com/a?b', 'https://example.com/a#b',
+    'https://me@example.com', 'https://@example.com', 'https://:@example.com',
+    'https://AUTH.example.com', 'https://auth.example.com:443', 'https://täst.example', 'https://example.com/a/../b', 'https://example.com/ä', 'https://example.com\\auth', ` ${ISSUER}`, `${ISSUER} `, `${ISSUER}\n`,
+    'http://auth.example.com', 'http://10.0.0.1', 'http://0.0.0.0:3000', 'http://[::]', 'http://[::2]', 'http://localhost.evil.com', 'http://localhost.', 'http://LOCALHOST', 'http://127.0.0.1.nip.io', 'http://127.1', 'http://2130706433', 'http://0x7f.0.0.1', 'http://127.0.0.1@evil.com', 'http://[::ffff:127.0.0.1]'
+  ]
+  for (const issuer of refused) t.match(messageOf({ issuer, users }), /^Invalid option "issuer": got ".*"; it takes an absolute/s, JSON.stringify(issuer))
+  for (const issuer of [1, null, {}, [ISSUER], new URL(ISSUER)]) t.match(messageOf({ issuer, users }), /^Invalid option "issuer": got (?!")/)
+  t.notMatch(messageOf({ issuer: 'https://me:hunter2@example.com', users }), 'hunter2', 'a password in it is not shown')
+})
+
+t.test('RL-19 the bypass list is parsed strictly at start', async (t) => {
+  const good = ['192.0.2.7', '10.0.0.0/8', '192.0.2.7/32', '2001:db8::/32', '2001:DB8::1', '2001:db8:0:0:0:0:0:1/128', '::1', '::ffff:192.0.2.7', '::ffff:c000:207', '::ffff:10.0.0.0/104', '2001:db8::/64', 'fe80::/10']
+  t.doesNotThrow(() => checkOptions({ issuer: ISSUER, users, rateLimit: { bypass: good } }))
+  const bad = [
+    '010.0.0.0/8', '192.0.2.07', '0300.0.2.7', '0x7f.0.0.1', '0x7f000001', '3221226031', '127.1', '10', '10.0.0', '192.0.2.256', '192.0.2.7.', '[::1]', '[::1]:80', '192.0.2.7:80',
+    ' 192.0.2.7', '192.0.2.7 ', '192.0.2.7\n', 'unknown', 'localhost', '*', '10.*', '10.0.0.1-10.0.0.9', '10.0.0.0/8,192.0.2.7', 'fe80::1%eth0', '::g', '1::2::3', ':::', '::ffff:999.0.2.7',
+    '10.0.0.0/', '10.0.0.0/08', '10.0.0.0/+8', '10.0.0.0/-8', '10.0.0.0/8.0', '10.0.0.0/ 8', '10.0.0.0/33', '10.0.0.0/64', '10.0.0.0/8/8', '10.0.0.0/255.0.0.0', '2001:db8::/129', '2001:db8::/0x20',
+    '0.0.0.0/0', '::/0', '::ffff:0:0/96', '10.0.0.5/8', '192.0.2.7/31', '2001:db8::1/64', '::ffff:10.0.0.5/104'
+  ]
+  for (const entry of bad) {
+    const message = messageOf({ issuer: ISSUER, users, rateLimit: { bypass: ['192.0.2.1', entry] } })
+    t.ok(message.startsWith(`Invalid option "rateLimit.bypass[1]": ${JSON.stringify(entry)} is refused: `), message)
+    t.match(message, /It takes IPv4 and IPv6 addresses and CIDR ranges/)
+  }
+  t.match(messageOf({ issuer: ISSUER, users, rateLimit: { bypass: [''] } }), /^Invalid option "rateLimit\.bypass\[0\]"/)
+})
+
+t.test('good options pass and come back as they are', async (t) => {
+  const rows: Array<Record<string, unknown>> = [
+    {},
+    { prefix: '' }, { prefix: '/v1/auth' }, { paths: { token: '/oauth/token', jwks: '/keys.json', sessions: '/me/sessions' } },
+    { state: memoryState() },
+    { secret: SECRET }, { secret: [SECRET, `${SECRET}2`] }, { secret: 'é7'.repeat(2) + SHORT },
+    { keys: { secret: SECRET } },
+    { clients: [] }, { clients: { findById: fn } }, { clients: [{ clientId: 'a', clientSecret: SECRET, redirectUris: ['https://a.b/cb'], grantTypes: ['password'], scopes: ['openid'], requirePkce: false, firstParty: false, name: 'A' }] },
+    { passwordGrant: false }, { passwordGrant: 'clients' },
+    { scopes: ['read', 'write:all', 'https://a.b/c'] },
+    { accessToken: { audience: ['https://a', 'https://b'] } },
+    { refreshToken: { rotate: 'never', reuseGraceSeconds: 0 } },
+    { password: { memoryCost: 7168, timeCost: 5, hasher: fastHasher(), contextWords: ['acme'], isBreached: fn } },
+    { password: { pepper: true }, secret: SECRET },
+    { registration: false }, { registration: {} }, { registration: { fields: Type.Object({ email: Type.String({ format: 'email' }) }), verifyEmail: true }, sendMessage: fn },
+    { rateLimit: false }, { rateLimit: {} }, { rateLimit: { login: false, account: { max: 3, windowMs: 1000, count: 'all' }, key: fn, apiKey: { verify: fn }, prefix: 'x:', onStoreError: 'deny', onLimit: fn } },
+    { decorators: { auth: 'session', authenticate: 'signedIn' } },
+    { claims: fn }, { clock: steppedClock() },
+    { prefix: undefined, secret: undefined, rateLimit: { login: undefined }, password: { pepper: undefined } },
+    { logLevel: 'warn' }
+  ]
+  for (const options of rows) {
+    const { logLevel: _logLevel, ...given } = options
+    t.strictSame(checkOptions({ issuer: ISSUER, users, ...options }), { issuer: ISSUER, users, ...given }, Object.keys(options).join(', '))
+  }
+})
+
+t.test('defaults', async (t) => {
+  t.match(DEFAULTS, {
+    prefix: '/auth',
+    passwordGrant: 'first-party',
+    scopes: ['openid', 'profile', 'email', 'offline_access'],
+    accessToken: { expiresIn: 900 },
+    refreshToken: { expiresIn: 2_592_000, idleTimeout: 1_209_600, rotate: 'oauth', reuseGraceSeconds: 10 },
+    password: { memoryCost: 19_456, timeCost: 2, parallelism: 1, minLength: 8, maxBytes: 1024, maxQueue: 64, pepper: false },
+    decorators: { authenticate: 'authenticate', requireScope: 'requireScope', authority: 'authority', auth: 'auth' }
+  })
+  t.doesNotThrow(() => checkOptions({ issuer: ISSUER, users, prefix: DEFAULTS.prefix, passwordGrant: DEFAULTS.passwordGrant, scopes: [...DEFAULTS.scopes], accessToken: { ...DEFAULTS.accessToken }, refreshToken: { ...DEFAULTS.refreshToken }, password: { ...DEFAULTS.password }, decorators: { ...DEFAULTS.decorators } }), 'each is what its option takes')
+})
+
+/** Registers and starts a plain host; resolves to the error that stopped it. */
+async function startError (options: unknown): Promise<Error & { code?: string } | null> {
+  const app = Fastify() as unknown as FastifyInstance
+  try {
+    await app.register(authPlugin, options as AuthorityOptions)
+    await app.ready()
+    return null
+  } catch (error) {
+    return error as Error
+  } finally {
+    await app.close()
+  }
+}
+
+t.test('the error rejects register or ready, and nothing else', async (t) => {
+  const loose: unknown[] = []
+  const note = (error: unknown): void => { loose.push(error) }
+  process.on('uncaughtException', note)
+  process.on('unhandledRejection', note)
+  t.teardown(() => { process.off('uncaughtException', note).off('unhandledRejection', note) })
+  for (const options of [{}, { issuer: 'x', users }, { issuer: ISSUER, users, nope: 1 }, { issuer: ISSUER, users, keys: [{}] }]) {
+    t.match(await startError(options), { code: 'FST_AUTHORITY_INVALID_OPTIONS' }, JSON.stringify(Object.keys(options)))
+    const app = Fastify() as unknown as FastifyInstance
+    void app.register(authPlugin, options as AuthorityOptions)
+    await t.rejects(Promise.resolve(app.ready()), { code: 'FST_AUTHORITY_INVALID_OPTIONS' }, 'at ready, where register was not awaited')
+    await app.close()
+  }
+  await new Promise((resolve) => { setImmediate(resolve) })
+  t.same(loose, [])
+})
+
+t.test('ASVS-11.2.3 keys that are no good stop the start', async (t) => {
+  const jwk = (key: { export(options: { format: 'jwk' }): object }): Record<string, unknown> => ({ ...key.export({ format: 'jwk' }) })
+  const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' })
+  const ed = generateKeyPairSync('ed25519')
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const weak = generateKeyPairSync('rsa', { modulusLength: 1024 })
+  const good = { ...jwk(ec.privateKey), alg: 'ES256' }
+  const rows: Array<[string, Record<string, unknown>, RegExp]> = [
+    ['empty', {}, /alg must be one of/],
+    ['no alg', jwk(ec.privateKey), /alg must be one of ES256, EdDSA, RS256, PS256/],
+    ['alg none', { ...good, alg: 'none' }, /alg must be one of/],
+    ['alg HS256', { kty: 'oct', k: 'c2VjcmV0', alg: 'HS256' }, /alg must be one of/],
+    ['alg __proto__', { ...good, alg: '__proto__' }, /alg must be one of|needs kty/],
+    ['EC key for RS256', { ...good, alg: 'RS256' }, /RS256 needs kty RSA/],
+    ['EC key for EdDSA', { ...good, alg: 'EdDSA' }, /EdDSA needs kty OKP and crv Ed25519/],
+    ['RSA key for ES256', { ...jwk(rsa.privateKey), alg: 'ES256' }, /ES256 needs kty EC/],
+    ['P-384 for ES256', { ...jwk(p384.privateKey), alg: 'ES256' }, /crv P-256/],
+    ['public EC', { ...jwk(ec.publicKey), alg: 'ES256' }, /private JWK/],
+    ['public OKP', { ...jwk(ed.publicKey), alg: 'EdDSA' }, /private JWK/],
+    ['public RSA', { ...jwk(rsa.publicKey), alg: 'RS256' }, /private JWK/],
+    ['RSA of 1024 bits', { ...jwk(weak.privateKey), alg: 'PS256' }, /at least 2048 bits/],
+    ['off the curve', { ...good, x: Buffer.alloc(32, 1).toString('base64url') }, /./],
+    ['no y', { ...good, y: undefined }, /./]
+  ]
+  for (const [what, key, why] of rows) {
+    const error = await startError({ issuer: ISSUER, users, rateLimit: false, password: { hasher: fastHasher() }, keys: [{ ...good, kid: 'good' }, key] })
+    t.match(error, { code: 'FST_AUTHORITY_INVALID_OPTIONS' }, what)
+    t.ok(error?.message.startsWith('Invalid option "keys[1]": '), `${what}: ${error?.message}`)
+    t.match(error?.message, why)
+    if (typeof key.d === 'string') t.notOk(error?.message.includes(key.d), 'the private half is not shown')
+  }
+  for (const [what, key] of Object.entries({ ES256: good, EdDSA: { ...jwk(ed.privateKey), alg: 'EdDSA' }, RS256: { ...jwk(rsa.privateKey), alg: 'RS256' }, PS256: { ...jwk(rsa.privateKey), alg: 'PS256' } })) {
+    t.equal(await startError({ issuer: ISSUER, users, rateLimit: false, password: { hasher: fastHasher() }, keys: [key] }), null, what)
+  }
+})
