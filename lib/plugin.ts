@@ -85,17 +85,26 @@ function refuseTakenNames (host: FastifyInstance, names: Record<keyof typeof DEF
   }
 }
 
+/** The issuer hosts that have a key set of ours, by server and path. */
+const keySets = new WeakMap<object, Map<string, string[]>>()
+
 /**
- * Where the key set stands: at the root. A second plugin in one app has it for its own host name, or under its own prefix where
- * both issuers share a host. A shared secret has no public keys, so no key set.
+ * Where the key set stands: at the root. A second plugin in one app has it there for its own host name, or under its own prefix
+ * where both issuers share a host or the route is the host's. A shared secret has no public keys, so no key set.
  */
 function jwksPlace (host: FastifyInstance, options: AuthorityOptions): { path: string, constraints: { host?: string } } | null {
   if (options.keys !== undefined && !Array.isArray(options.keys)) return null
-  const root = options.paths?.jwks ?? PATHS.jwks
-  if (!host.hasRoute({ method: 'GET', url: root })) return { path: root, constraints: {} }
-  const constraints = { host: new URL(options.issuer).host }
-  if (!host.hasRoute({ method: 'GET', url: root, constraints })) return { path: root, constraints }
-  return { path: `${options.prefix ?? DEFAULTS.prefix}/jwks.json`, constraints: {} }
+  const path = options.paths?.jwks ?? PATHS.jwks
+  const url = `${host.prefix}${path}`
+  const issuerHost = new URL(options.issuer).host
+  const ours = keySets.get(host.server) ?? new Map<string, string[]>()
+  keySets.set(host.server, ours)
+  const issuerHosts = ours.get(url) ?? []
+  if (issuerHosts.length === 0 ? host.hasRoute({ method: 'GET', url }) : issuerHosts.includes(issuerHost)) {
+    return { path: `${options.prefix ?? DEFAULTS.prefix}/jwks.json`, constraints: {} }
+  }
+  ours.set(url, [...issuerHosts, issuerHost])
+  return { path, constraints: issuerHosts.length === 0 ? {} : { host: issuerHost } }
 }
 
 function sweepRegularly ({ clock, state }: Services, host: FastifyInstance): void {

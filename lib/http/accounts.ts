@@ -8,7 +8,7 @@ import type { User } from '../ports/user-store.ts'
 import { registerBodyParsers } from './body.ts'
 import { type HttpDeps, originOf } from './deps.ts'
 import { guarded, noStore } from './error-reply.ts'
-import { describeRoute, Empty, ErrorResponse, OneTimeTokenValue, Password, Username } from './schemas.ts'
+import { describeRoute, Empty, ErrorResponse, NEEDS_ACCESS_TOKEN, OneTimeTokenValue, Password, Username } from './schemas.ts'
 import { liveSession } from './sessions.ts'
 
 const BODY_LIMIT = 16_384
@@ -48,7 +48,7 @@ function changePasswordRoute (child: FastifyInstance, { grants, limiter, authent
   child.post<{ Body: { current_password: string, new_password: string } }>(path('password'), {
     ...common,
     onRequest: [common.onRequest, authenticate],
-    schema: describeRoute({ summary: 'Change the password', security: [{ bearer: [] }], body, response: { 204: Empty, ...failures } })
+    schema: describeRoute({ summary: 'Change the password', description: NEEDS_ACCESS_TOKEN, body, response: { 204: Empty, ...failures } })
   }, async (request, reply) => await guarded(async () => {
     const { user, sid } = await liveSession(readAuth(request), grants)
     await limiter.run(request, reply, { rule: 'login', account: user.username }, async () => {

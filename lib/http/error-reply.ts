@@ -2,27 +2,51 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { OAuthError, type OAuthErrorCode } from '../errors.ts'
 import { LimitedError } from './limit.ts'
 
+/** Replies that a host's error handler writes, in the host's shape. */
+const hostReplies = new WeakSet<FastifyReply>()
+
 /**
- * One shape for every error of our routes. Errors that are not ours (a host's hook, its rate limit) go on to the host's error
- * handler as they are.
+ * One shape for every error of our routes. Errors that are not ours (a host's hook, its rate limit) go on to the error handler
+ * that the host has when they happen: it may have been set after us, and Fastify's own chain of handlers knows only earlier ones.
  */
-export function useErrorReply (child: FastifyInstance): void {
+export function useErrorReply (child: FastifyInstance, host: FastifyInstance): void {
+  const inherited = host.errorHandler
   child.setErrorHandler((error: FastifyError, request, reply) => {
     const wire = wireError(error)
-    if (wire === undefined) throw error
-    sendOAuthError(wire, request, reply)
+    if (wire !== undefined) {
+      sendOAuthError(wire, request, reply)
+      return
+    }
+    hostReplies.add(reply)
+    // Fastify's own handler must come by the chain: called from here it would log twice. What is no Error can't be thrown on,
+    // for Fastify takes it for a payload and answers 200.
+    if (host.errorHandler === inherited && error instanceof Error) throw error
+    return host.errorHandler(error, request, reply)
   })
 }
 
+/** What our routes answer is written as it is, whatever serializer the host has set for its own. */
+export function usePlainJson (child: FastifyInstance): void {
+  child.addHook('preSerialization', (_request, reply, payload, done) => {
+    if (!hostReplies.has(reply)) reply.serializer(JSON.stringify)
+    done(null, payload)
+  })
+}
+
+/** Also used on the host's routes, where a response schema or a serializer of the host must not take the error apart. */
 export function sendOAuthError (error: OAuthError, request: FastifyRequest, reply: FastifyReply): void {
   if (error.statusCode >= 500) request.log.error({ err: error.cause ?? error, detail: error.detail }, error.message)
   else request.log.info({ error: error.error, detail: error.detail }, 'request refused')
   for (const [name, value] of Object.entries(error.headers)) reply.header(name, value)
   noStore(reply)
-  const body = error instanceof LimitedError ? error.body : { error: error.error, error_description: error.message }
-  // A custom 429 handler may have chosen the status already.
-  if (!(error instanceof LimitedError && reply.statusCode !== 200)) reply.code(error.statusCode)
-  reply.send(body)
+  if (error instanceof LimitedError) {
+    // A custom 429 handler may have chosen the status already.
+    if (reply.statusCode === 200) reply.code(error.statusCode)
+    reply.send(error.body)
+    return
+  }
+  reply.code(error.statusCode).type('application/json; charset=utf-8').serializer(JSON.stringify)
+  reply.send({ error: error.error, error_description: error.message })
 }
 
 /** Tokens and whatever tells of accounts are never cached. @see RFC 6749 §5.1 */

@@ -2,7 +2,7 @@ import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { accountRoutes } from './accounts.ts'
 import { useStrictValidation } from './body.ts'
 import type { HttpDeps } from './deps.ts'
-import { useErrorReply } from './error-reply.ts'
+import { useErrorReply, usePlainJson } from './error-reply.ts'
 import { jwksRoute } from './jwks.ts'
 import { refreshRoute } from './refresh.ts'
 import { sessionRoutes } from './sessions.ts'
@@ -17,7 +17,8 @@ export async function registerRoutes (host: FastifyInstance, deps: HttpDeps, { j
   for (const group of groups) {
     await host.register(async (child) => {
       useStrictValidation(child)
-      useErrorReply(child)
+      useErrorReply(child, host)
+      usePlainJson(child)
       if (watch !== null) child.addHook('onRequest', watch)
       child.addHook('onSend', async (_request, reply) => {
         reply.header('x-content-type-options', 'nosniff')

@@ -5,11 +5,19 @@ import { Type } from '@sinclair/typebox'
 interface RouteDescription extends FastifySchema {
   summary: string
   consumes?: string[]
-  security?: Array<Record<string, string[]>>
+  description?: string
+  tags?: string[]
 }
 
+/**
+ * In words: a `security` requirement would name a scheme that the host's document must define, and @fastify/swagger throws where
+ * it does not.
+ */
+export const NEEDS_ACCESS_TOKEN = 'Needs an access token: Authorization: Bearer.'
+
 export function describeRoute (description: RouteDescription): FastifySchema {
-  return { tags: ['auth'], ...description } as FastifySchema
+  const schema: RouteDescription = { tags: ['auth'], ...description }
+  return schema
 }
 
 /** Every error of every route. @see RFC 6749 §5.2 */

@@ -7,7 +7,7 @@ import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import { invalidToken } from '../protocol/bearer.ts'
 import { type HttpDeps, originOf } from './deps.ts'
 import { guarded, noStore } from './error-reply.ts'
-import { describeRoute, Empty, ErrorResponse, SessionList } from './schemas.ts'
+import { describeRoute, Empty, ErrorResponse, NEEDS_ACCESS_TOKEN, SessionList } from './schemas.ts'
 
 /** `GET /auth/sessions` and `DELETE /auth/sessions/:id`: a user's own sign-ins. */
 export function sessionRoutes (child: FastifyInstance, { grants, authenticate, readAuth, path }: HttpDeps): void {
@@ -16,7 +16,7 @@ export function sessionRoutes (child: FastifyInstance, { grants, authenticate, r
   }
   child.get(path('sessions'), {
     ...shared,
-    schema: describeRoute({ summary: 'List my sessions', security: [{ bearer: [] }], response: { 200: SessionList, '4xx': ErrorResponse } })
+    schema: describeRoute({ summary: 'List my sessions', description: NEEDS_ACCESS_TOKEN, response: { 200: SessionList, '4xx': ErrorResponse } })
   }, async (request) => await guarded(async () => {
     const { user, sid } = await liveSession(readAuth(request), grants)
     const families = await grants.sessions.list(user.id)
@@ -36,7 +36,7 @@ export function sessionRoutes (child: FastifyInstance, { grants, authenticate, r
 
   child.delete<{ Params: { id: string } }>(`${path('sessions')}/:id`, {
     ...shared,
-    schema: describeRoute({ summary: 'End one of my sessions', security: [{ bearer: [] }], params: Type.Object({ id: Type.String({ maxLength: 128 }) }), response: { 204: Empty, '4xx': ErrorResponse } })
+    schema: describeRoute({ summary: 'End one of my sessions', description: NEEDS_ACCESS_TOKEN, params: Type.Object({ id: Type.String({ maxLength: 128 }) }), response: { 204: Empty, '4xx': ErrorResponse } })
   }, async (request, reply) => await guarded(async () => {
     const { user } = await liveSession(readAuth(request), grants)
     if (!await grants.sessions.revoke(user.id, request.params.id, 'user', originOf(request))) throw new OAuthError('not_found', 'There is no such session.')

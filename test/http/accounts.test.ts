@@ -362,12 +362,12 @@ t.test('ADV-host-header no header of the request changes the link of a message',
   const test = await testApp({ issuer: 'https://auth.example' }, { trustProxy: ['127.0.0.1'] })
   t.teardown(test.close)
   await signUp(test.app, 'ann@mail.example')
-  const evil = [
+  const evil: Array<Record<string, string>> = [
     { host: 'evil.example' }, { 'x-forwarded-host': 'evil.example' }, { 'x-forwarded-proto': 'http' }, { forwarded: 'host=evil.example' },
     { 'x-original-url': 'https://evil.example/' }, { origin: 'https://evil.example' }, { referer: 'https://evil.example/' }, { 'x-forwarded-prefix': '/evil' }
   ]
   for (const headers of evil) {
-    await post(test, '/auth/password-reset', { username: 'ann@mail.example' }, headers as Record<string, string>)
+    await post(test, '/auth/password-reset', { username: 'ann@mail.example' }, headers)
     const { url, token } = await test.messages.next('password_reset')
     t.equal(url, `https://auth.example/auth/reset-password#token=${token}`, JSON.stringify(headers))
   }

@@ -1,0 +1,16 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+
+t.test('app.close() leaves nothing running: the process ends by itself', async (t) => {
+  const child = fork(fileURLToPath(new URL('support/closing-app.ts', import.meta.url)))
+  t.teardown(() => { child.kill('SIGKILL') })
+  const exit = once(child, 'exit')
+  const [message] = await once(child, 'message')
+  t.same(message, { statuses: [201, 200, 202] })
+  const closedAt = performance.now()
+  const [code] = await exit
+  t.equal(code, 0)
+  t.ok(performance.now() - closedAt < 2000, `it took ${Math.round(performance.now() - closedAt)} ms`)
+})

@@ -1,0 +1,123 @@
+import t from 'tap'
+import { bearer, PASSWORD } from '../../support/app.ts'
+import { authJourney, hostApp, hostBehaviour, nestedHostApp, type Order } from './support/host.ts'
+
+const NO_LIMITS = { rateLimit: false } as const
+
+for (const order of ['host first', 'ours first'] satisfies Order[]) {
+  t.test(`${order}: the host's own routes behave as without us, to the byte`, async (t) => {
+    const bare = await hostApp('without us')
+    const both = await hostApp(order)
+    t.teardown(async () => { await bare.app.close(); await both.app.close() })
+    const without = await hostBehaviour(bare.app)
+    const withUs = await hostBehaviour(both.app)
+    for (const [index, expected] of without.entries()) t.same(withUs[index], expected, JSON.stringify((expected as { request: unknown }).request))
+    t.same(both.responded, bare.responded)
+  })
+
+  t.test(`${order}: every auth route works beside the host's plugins, handlers and compilers`, async (t) => {
+    const { app } = await hostApp(order, NO_LIMITS)
+    t.teardown(async () => { await app.close() })
+    t.same(await authJourney(app), [])
+  })
+
+  t.test(`${order}: host hooks and request ids work on auth routes`, async (t) => {
+    const { app, responded } = await hostApp(order, NO_LIMITS)
+    t.teardown(async () => { await app.close() })
+    const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: {} })
+    t.match(reply.headers, { 'x-host-id': /^host-\d+$/, 'x-host-on-send': 'yes' })
+    t.same(responded, ['/auth/token'])
+    const crossOrigin = await app.inject({ method: 'GET', url: '/auth/sessions', headers: { origin: 'https://spa.example' } })
+    t.equal(crossOrigin.headers['access-control-allow-origin'], 'https://spa.example', "the host's CORS holds")
+  })
+
+  t.test(`${order}: an error of a host hook on an auth route has the host's shape`, async (t) => {
+    const { app } = await hostApp(order, NO_LIMITS)
+    t.teardown(async () => { await app.close() })
+    // A reply serializer that is set later holds for later routes only: so it is in Fastify.
+    const wrapped = (body: unknown): unknown => order === 'host first' ? { replied: 'by the host', value: body } : body
+    for (const url of ['/auth/token', '/auth/refresh', '/auth/register', '/auth/password-reset']) {
+      const error = await app.inject({ method: 'POST', url, headers: { 'x-host-fail': 'error' }, payload: {} })
+      t.equal(error.statusCode, 418, url)
+      t.match(error.json(), wrapped({ host: 'error', message: 'a hook of the host failed' }))
+      const plain = await app.inject({ method: 'POST', url, headers: { 'x-host-fail': 'object' }, payload: {} })
+      t.equal(plain.statusCode, 419, url)
+      t.match(plain.json(), wrapped({ host: 'error', message: 'a plain object' }))
+    }
+    t.match((await app.inject({ url: '/.well-known/jwks.json', headers: { 'x-host-fail': 'error' } })).json(), wrapped({ host: 'error' }))
+  })
+
+  t.test(`${order}: an unknown path under our prefix is the host's 404`, async (t) => {
+    const { app } = await hostApp(order, NO_LIMITS)
+    t.teardown(async () => { await app.close() })
+    for (const url of ['/auth', '/auth/nothing', '/auth/token/']) t.match((await app.inject({ url })).json(), { host: 'not found', url })
+  })
+
+  t.test(`${order}: request.user stays the host's, and each side refuses the other's token`, async (t) => {
+    const { app } = await hostApp(order, NO_LIMITS)
+    t.teardown(async () => { await app.close() })
+    await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password: PASSWORD } })
+    const { access_token: ours } = (await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })).json()
+    const { value: { token: theirs } } = (await app.inject({ url: '/host/token' })).json()
+    t.match((await app.inject({ url: '/host/me', headers: bearer(ours) })).json(), { value: { host: 'error' } })
+    t.same((await app.inject({ url: '/host/me', headers: bearer(theirs) })).json().value, { user: { name: 'of the host' } })
+    const refused = await app.inject({ url: '/auth/sessions', headers: bearer(theirs) })
+    t.equal(refused.statusCode, 401)
+    t.equal(refused.json().error, 'invalid_token')
+    t.same((await app.inject({ url: '/host/anonymous', headers: bearer(ours) })).json().value, { user: null })
+  })
+
+  t.test(`${order}: both rate limits count for themselves`, async (t) => {
+    const { app } = await hostApp(order, { rateLimit: { login: { max: 2, windowMs: 60_000 } } })
+    t.teardown(async () => { await app.close() })
+    const login = async (): Promise<number> => (await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: 'wrong one' } })).statusCode
+    t.same([await login(), await login(), await login()], [400, 400, 429])
+    const own = await app.inject({ url: '/host/anonymous' })
+    t.equal(own.statusCode, 200)
+    t.equal(own.headers['x-ratelimit-limit'], '50')
+  })
+
+  t.test(`${order}: in a child with a prefix, all of the same, and nothing outside of it`, async (t) => {
+    const bare = await nestedHostApp('without us')
+    const both = await nestedHostApp(order, NO_LIMITS)
+    t.teardown(async () => { await bare.app.close(); await both.app.close() })
+    t.same(await hostBehaviour(both.app, '/api'), await hostBehaviour(bare.app, '/api'))
+    t.same(await authJourney(both.app, '/api/auth', '/api/.well-known/jwks.json'), [])
+    t.same((await both.app.inject({ url: '/outside' })).json(), { decorated: false, auth: false })
+  })
+}
+
+t.test("the host's global limit, where it was there first, answers on auth routes in the host's shape", async (t) => {
+  const { app } = await hostApp('host first', NO_LIMITS)
+  t.teardown(async () => { await app.close() })
+  let last = await app.inject({ method: 'POST', url: '/auth/token', payload: {} })
+  for (let attempt = 1; attempt <= 50; attempt++) last = await app.inject({ method: 'POST', url: '/auth/token', payload: {} })
+  t.equal(last.statusCode, 429)
+  t.match(last.json(), { value: { host: 'error', message: /Rate limit exceeded/ } })
+})
+
+t.test('a host without error and not-found handlers keeps those of Fastify, each error logged once', async (t) => {
+  const { default: Fastify } = await import('fastify')
+  const { default: authPlugin } = await import('../../../lib/index.ts')
+  const { ownOptions } = await import('./support/host.ts')
+  const lines: string[] = []
+  const app = Fastify({ logger: { level: 'info', stream: { write: (line: string) => { lines.push(line) } } } })
+  t.teardown(async () => { await app.close() })
+  let onErrors = 0
+  await app.register(authPlugin, ownOptions(NO_LIMITS))
+  app.addHook('onError', async () => { onErrors++ })
+  app.addHook('preHandler', async (request) => {
+    if (request.headers['x-fail'] === 'error') throw Object.assign(new Error('of the host'), { statusCode: 418 })
+    if (request.headers['x-fail'] === 'object') throw { statusCode: 419, message: 'plain' } as unknown as Error
+  })
+  app.get('/host', async () => 'host')
+  for (const fail of ['error', 'object']) {
+    const [own, ours] = await Promise.all(['/host', '/.well-known/jwks.json'].map(async (url) => await app.inject({ url, headers: { 'x-fail': fail } })))
+    t.equal(ours?.statusCode, own?.statusCode)
+    t.same(ours?.json(), own?.json(), fail)
+  }
+  const errorLines = lines.map((line) => JSON.parse(line) as { err?: { message: string }, level: number }).filter(({ err }) => err !== undefined)
+  t.equal(errorLines.length, 4, 'one line an error')
+  t.equal(onErrors, 4)
+  t.same((await app.inject({ url: '/auth/nothing' })).json(), { message: 'Route GET:/auth/nothing not found', error: 'Not Found', statusCode: 404 })
+})
