@@ -1,0 +1,53 @@
+import Fastify from 'fastify'
+import rateLimit from '@fastify/rate-limit'
+import t from 'tap'
+import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
+import { createAttemptLimiter } from '../../../lib/adapters/rate-limit/limiter.ts'
+import { steppedClock } from '../../../lib/testing/clock.ts'
+import type { AttemptOutcome } from '../../../lib/ports/attempt-store.ts'
+
+const limit = (rule: string, max: number) => ({ rule, key: 'k', windowMs: 1000, max })
+
+async function app (t: { teardown(task: () => Promise<void>): void }, limiter: Awaited<ReturnType<typeof createAttemptLimiter>>, host = Fastify()) {
+  let id = 0
+  host.get('/', async (request): Promise<AttemptOutcome> => await limiter.reserve(request, String(++id), [limit('login', 3), limit('account', 2)]))
+  t.teardown(async () => {
+    await host.close()
+    await limiter.close()
+  })
+  return host
+}
+
+t.test('RL-18 several limits are one step, and the outcome is the store\'s', async (t) => {
+  const calls: number[] = []
+  const store = memoryAttemptStore({ clock: steppedClock() })
+  const host = await app(t, await createAttemptLimiter({ reserve (id, limits) { calls.push(limits.length); return store.reserve(id, limits) }, refund () {} }))
+  const outcomes = await Promise.all([1, 2, 3, 4].map(async () => (await host.inject('/')).json<AttemptOutcome>()))
+  t.same(outcomes.map(({ allowed }) => allowed), [true, true, false, false])
+  t.match(outcomes[2], { refusedBy: { rule: 'account', max: 2, remaining: 0, resetMs: 1000 }, standings: [{ rule: 'login', remaining: 1 }, { rule: 'account', remaining: 0 }] })
+  t.same(calls, [2, 2, 2, 2], 'one call each')
+})
+
+t.test('RL-14 a group id that a host hook gives our route changes nothing', async (t) => {
+  const host = Fastify()
+  host.addHook('onRoute', (route) => { route.config = { ...route.config, rateLimit: { groupId: 'theirs' } } })
+  await app(t, await createAttemptLimiter(memoryAttemptStore({ clock: steppedClock() })), host)
+  t.same((await host.inject('/')).json().allowed, true)
+})
+
+t.test('RL the host has its own @fastify/rate-limit, and they never meet', async (t) => {
+  const host = Fastify()
+  await host.register(rateLimit, { max: 1 })
+  await app(t, await createAttemptLimiter(memoryAttemptStore({ clock: steppedClock() })), host)
+  t.equal((await host.inject('/')).headers['x-ratelimit-limit'], '1', 'theirs counts')
+  t.equal((await host.inject('/')).statusCode, 429)
+})
+
+t.test('RL-22 what the store throws or rejects with comes through', async (t) => {
+  for (const reserve of [() => { throw new Error('down') }, async () => { throw new Error('down') }]) {
+    const host = await app(t, await createAttemptLimiter({ reserve, refund () {} }))
+    const reply = await host.inject('/')
+    t.equal(reply.statusCode, 500)
+    t.equal(reply.json().message, 'down')
+  }
+})

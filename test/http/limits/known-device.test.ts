@@ -1,0 +1,48 @@
+import t from 'tap'
+import { limitedApp } from './support/limited-app.ts'
+
+const BROWSER = { 'sec-fetch-site': 'same-origin' }
+const cookies = (header: unknown): string[] => [header ?? []].flat() as string[]
+const deviceOf = (header: unknown): string => cookies(header).find((cookie) => cookie.includes('authority_device=')) ?? ''
+
+t.test('RL-24 strangers can not lock a person out of a browser that is known', async (t) => {
+  const { login, statuses } = await limitedApp(t, { login: false, account: { max: 2 } })
+  const signedIn = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
+  const cookie = deviceOf(signedIn.headers['set-cookie']).split(';')[0] ?? ''
+  t.same(await statuses(3, { username: 'ann' }), [400, 400, 429], 'strangers are out')
+  t.equal((await login({ username: 'ann', as: 'success' })).statusCode, 429)
+  const known = { headers: { ...BROWSER, cookie: `a=b; ${cookie}; c=d` } }
+  t.equal((await login({ username: 'ann', as: 'success' }, known)).statusCode, 200)
+  t.same(await statuses(3, { username: 'ann' }, known), [400, 400, 429], 'its own allowance is one too')
+  t.same(await statuses(3, { username: 'bob' }, known), [400, 400, 429])
+  t.equal((await login({ username: 'bob' })).statusCode, 429, 'for other accounts it is a stranger')
+})
+
+t.test('RL-24 a made-up cookie is a stranger', async (t) => {
+  const { login, statuses } = await limitedApp(t, { login: false, account: { max: 1 } })
+  await statuses(1, { username: 'ann' })
+  for (const value of ['', 'x', `${'a'.repeat(22)}.${'b'.repeat(22)}`, 'x'.repeat(4000)]) {
+    t.equal((await login({ username: 'ann' }, { headers: { cookie: `__Host-authority_device=${value}` } })).statusCode, 429)
+  }
+})
+
+t.test('RL-24 the cookie: its attributes, beside others, and only for browsers that succeeded at an account', async (t) => {
+  const { login } = await limitedApp(t)
+  const { headers } = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
+  t.equal(cookies(headers['set-cookie'])[0], 'theirs=1')
+  t.match(deviceOf(headers['set-cookie']), /^__Host-authority_device=[\w-]{22}\.[\w-]{22}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
+  const none: Array<[string, Parameters<typeof login>]> = [
+    ['no browser', [{ username: 'ann', as: 'success' }]],
+    ['no account', [{ as: 'success' }, { headers: BROWSER }]],
+    ['no success', [{ username: 'ann' }, { headers: BROWSER }]]
+  ]
+  for (const [name, args] of none) t.equal(deviceOf((await login(...args)).headers['set-cookie']), '', name)
+  const off = await limitedApp(t, { account: false })
+  t.equal(deviceOf((await off.login({ username: 'ann', as: 'success' }, { headers: BROWSER })).headers['set-cookie']), '', 'no account rule')
+})
+
+t.test('RL-24 an http loopback issuer gets a plain name', async (t) => {
+  const { login } = await limitedApp(t, {}, { secureCookies: false })
+  const { headers } = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
+  t.match(deviceOf(headers['set-cookie']), /^authority_device=[\w.-]{45}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax$/)
+})

@@ -1,0 +1,234 @@
+import t from 'tap'
+import { limitedApp } from './support/limited-app.ts'
+
+const MINUTE = 60_000
+const LOGIN = { windowMs: MINUTE, max: 3 }
+
+t.test('RL a refused attempt is 429 with Retry-After, the one body, an event, and no work', async (t) => {
+  const { login, statuses, clock, limited, work } = await limitedApp(t, { login: LOGIN })
+  t.same(await statuses(3), [400, 400, 400])
+  clock.step(500)
+  const reply = await login({}, { headers: { 'user-agent': 'probe' } })
+  t.equal(reply.statusCode, 429)
+  t.equal(reply.headers['retry-after'], '60', 'whole seconds, rounded up')
+  t.same(reply.json(), { error: 'too_many_requests', error_description: 'Too many attempts. Try again later.', retryAfter: 60 })
+  t.same(limited, [{ ip: '127.0.0.1', userAgent: 'probe', rule: 'login', max: 3, windowMs: MINUTE, retryAfter: 60 }])
+  t.equal(work.done, 3)
+  clock.step(MINUTE - 501)
+  t.equal((await login()).headers['retry-after'], '1', 'never 0')
+  clock.step(1)
+  t.equal((await login()).statusCode, 400)
+})
+
+t.test('RL-18 RL-19 of 50 parallel attempts max pass, and they are the first', async (t) => {
+  const { login, work } = await limitedApp(t, { login: { max: 5 } })
+  const replies = await Promise.all(Array.from({ length: 50 }, async () => await login({ username: 'ann' })))
+  t.same(replies.map(({ statusCode }) => statusCode), [...new Array(5).fill(400), ...new Array(45).fill(429)])
+  t.equal(work.done, 5)
+})
+
+t.test('RL-18 RL-19 the same for one account from many addresses', async (t) => {
+  const { login, work } = await limitedApp(t, { login: { max: 5 }, account: { max: 4 } })
+  const replies = await Promise.all(Array.from({ length: 50 }, async (_, i) => await login({ username: 'ann' }, { remoteAddress: `192.0.2.${i}` })))
+  t.same(replies.map(({ statusCode }) => statusCode), [...new Array(4).fill(400), ...new Array(46).fill(429)])
+  t.equal(work.done, 4)
+})
+
+t.test('RL-17 the window slides: no burst across a boundary', async (t) => {
+  const { statuses, clock } = await limitedApp(t, { login: LOGIN })
+  await statuses(1)
+  clock.step(MINUTE - 1)
+  t.same(await statuses(3), [400, 400, 429], 'two more just before the first expires')
+  clock.step(1)
+  t.same(await statuses(2), [400, 429], 'and one as it does')
+  clock.step(MINUTE - 2)
+  t.same(await statuses(1), [429], 'ttl - 1')
+  clock.step(1)
+  t.same(await statuses(3), [400, 400, 429], 'ttl')
+})
+
+t.test('RL what an outcome costs, by what the rule counts', async (t) => {
+  const cases: Array<{ count: 'all' | 'failed', as: 'success' | 'invalid_grant' | 'server_error' | 'temporarily_unavailable' | 'bug', costs: boolean }> = [
+    { count: 'all', as: 'success', costs: true },
+    { count: 'all', as: 'invalid_grant', costs: true },
+    { count: 'all', as: 'server_error', costs: false },
+    { count: 'all', as: 'temporarily_unavailable', costs: false },
+    { count: 'all', as: 'bug', costs: false },
+    { count: 'failed', as: 'success', costs: false },
+    { count: 'failed', as: 'invalid_grant', costs: true },
+    { count: 'failed', as: 'temporarily_unavailable', costs: false }
+  ]
+  for (const { count, as, costs } of cases) {
+    const { statuses } = await limitedApp(t, { login: { max: 2, count } })
+    const last = (await statuses(5, { as })).at(-1)
+    t.equal(last === 429, costs, `count ${count}, ${as}`)
+  }
+})
+
+t.test('RL-25 a success does not reset what others failed', async (t) => {
+  const { login, statuses } = await limitedApp(t, { login: false, account: { max: 3 } })
+  t.same(await statuses(2, { username: 'ann' }), [400, 400])
+  t.equal((await login({ username: 'ann', as: 'success' })).statusCode, 200)
+  t.same(await statuses(2, { username: 'ann' }), [400, 429])
+})
+
+t.test('RL the rules count apart, and false turns one off', async (t) => {
+  const { statuses } = await limitedApp(t, { login: { max: 1 }, register: { max: 2 }, passwordReset: false, refresh: { max: 1 } })
+  t.same(await statuses(2, { rule: 'login' }), [400, 429])
+  t.same(await statuses(3, { rule: 'register' }), [400, 400, 429])
+  t.same(await statuses(2, { rule: 'refresh' }), [400, 429])
+  t.same(await statuses(9, { rule: 'passwordReset' }), new Array(9).fill(400))
+  const off = await limitedApp(t, false)
+  t.same(await off.statuses(30, { username: 'ann' }), new Array(30).fill(400))
+})
+
+t.test('RL-27 the headers tell of the address, never of the account', async (t) => {
+  const { login, statuses } = await limitedApp(t, { login: { max: 20, windowMs: MINUTE }, account: { max: 2 } })
+  const first = await login({ username: 'ann' })
+  t.match(first.headers, { 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '19', 'x-ratelimit-reset': '60' })
+  await statuses(1, { username: 'ann' })
+  const refused = await login({ username: 'ann' })
+  t.equal(refused.statusCode, 429)
+  t.match(refused.headers, { 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '18' }, 'and what the account refused took nothing of the address')
+})
+
+t.test('RL-27 an unlimited address gets no such headers', async (t) => {
+  const { login } = await limitedApp(t, { bypass: ['127.0.0.1'] })
+  const { headers } = await login({ username: 'ann' })
+  t.same(Object.keys(headers).filter((name) => name.startsWith('x-ratelimit')), [])
+})
+
+t.test('RL-1 forwarding headers of a direct client count for nothing', async (t) => {
+  const { login } = await limitedApp(t, { login: LOGIN })
+  const seen: number[] = []
+  for (let i = 0; i < 5; i++) {
+    const headers = { 'x-forwarded-for': `203.0.113.${i}`, 'x-real-ip': `203.0.113.${i}`, forwarded: `for=203.0.113.${i}`, 'user-agent': `agent ${i}` }
+    seen.push((await login({}, { headers })).statusCode)
+  }
+  t.same(seen, [400, 400, 400, 429, 429])
+})
+
+t.test('RL-1 behind a trusted proxy the address it saw counts, whatever stands left of it', async (t) => {
+  const { login } = await limitedApp(t, { login: LOGIN }, { trustProxy: '127.0.0.1' })
+  const from = async (chain: string): Promise<number> => (await login({}, { headers: { 'x-forwarded-for': chain } })).statusCode
+  const seen: number[] = []
+  for (let i = 0; i < 4; i++) seen.push(await from(`10.0.0.${i}, 203.0.113.9`))
+  t.same(seen, [400, 400, 400, 429])
+  t.equal(await from('10.0.0.0, 203.0.113.10'), 400)
+})
+
+t.test('RL-7 RL-8 addresses: /64 rotation and mapped IPv4', async (t) => {
+  const { login } = await limitedApp(t, { login: { max: 2 } })
+  const from = async (remoteAddress: string): Promise<number> => (await login({}, { remoteAddress })).statusCode
+  t.same([await from('2001:db8:0:1::1'), await from('2001:db8:0:1::2'), await from('2001:db8:0:1:ffff::3')], [400, 400, 429])
+  t.equal(await from('2001:db8:0:2::1'), 400)
+  t.same([await from('192.0.2.1'), await from('::ffff:192.0.2.1'), await from('::ffff:c000:201')], [400, 400, 429])
+  t.equal(await from('::ffff:192.0.2.2'), 400)
+})
+
+t.test('RL-4 RL-6 bypass: no address rule for these, but the account rule', async (t) => {
+  const { statuses } = await limitedApp(t, { login: { max: 1 }, account: { max: 4 }, bypass: ['10.0.0.0/8'] })
+  for (const remoteAddress of ['10.1.2.3', '::ffff:10.1.2.3']) t.same(await statuses(5, {}, { remoteAddress }), new Array(5).fill(400))
+  t.same(await statuses(5, { username: 'ann' }, { remoteAddress: '10.1.2.3' }), [400, 400, 400, 400, 429])
+  t.same(await statuses(2, {}, { remoteAddress: '11.1.2.3' }), [400, 429])
+})
+
+t.test('RL-4 bypass looks at the address, whatever the key is', async (t) => {
+  const { statuses } = await limitedApp(t, { login: { max: 1 }, key: () => '10.0.0.1', bypass: ['10.0.0.0/8'] })
+  t.same(await statuses(2, {}, { remoteAddress: '192.0.2.1' }), [400, 429], 'the key is no address')
+  t.same(await statuses(2, {}, { remoteAddress: '10.0.0.1' }), [400, 400])
+})
+
+t.test('RL-5 a list that is refused stops the start', async (t) => {
+  await t.rejects(limitedApp(t, { bypass: ['0.0.0.0/0'] }), { message: /rateLimit\.bypass: "0\.0\.0\.0\/0" is refused/ })
+})
+
+t.test('RL-9 made-up API keys count on the address', async (t) => {
+  const { login } = await limitedApp(t, { login: LOGIN, apiKey: { verify: (key) => key === 'good' } })
+  const seen: number[] = []
+  for (let i = 0; i < 5; i++) seen.push((await login({}, { headers: { 'x-api-key': `made-up-${i}` } })).statusCode)
+  t.same(seen, [400, 400, 400, 429, 429])
+  t.equal((await login({})).statusCode, 429, 'the same allowance as without a key')
+  t.equal((await login({}, { headers: { 'x-api-key': '' } })).statusCode, 429)
+})
+
+t.test('RL-9 a verified API key has one allowance from wherever, and its own max', async (t) => {
+  const verify = async (key: string) => key === 'big' ? { max: 5 } : key === 'good'
+  const { login } = await limitedApp(t, { login: { max: 2 }, apiKey: { header: 'X-Partner-Key', verify } })
+  const use = async (key: string, i: number): Promise<number> => (await login({}, { remoteAddress: `192.0.2.${i}`, headers: { 'x-partner-key': key } })).statusCode
+  t.same([await use('good', 1), await use('good', 2), await use('good', 3)], [400, 400, 429])
+  const big: number[] = []
+  for (let i = 0; i < 6; i++) big.push(await use('big', 1))
+  t.same(big, [400, 400, 400, 400, 400, 429])
+  t.equal((await login({}, { remoteAddress: '192.0.2.1' })).statusCode, 400, 'the address has its own')
+})
+
+t.test('RL-9 RL-10 an API key does not lift the account rule', async (t) => {
+  const { statuses } = await limitedApp(t, { account: { max: 2 }, apiKey: { verify: () => ({ max: 1000 }) } })
+  t.same(await statuses(3, { username: 'ann' }, { headers: { 'x-api-key': 'good' } }), [400, 400, 429])
+})
+
+t.test('RL-9 a verify that throws, rejects or answers nonsense leaves the address', async (t) => {
+  const faults: Array<(key: string) => never> = [
+    () => { throw new Error('down') },
+    () => Promise.reject(new Error('down')) as never,
+    () => ({ max: 0 }) as never,
+    () => ({ max: Infinity }) as never,
+    () => 'yes' as never,
+    () => null as never
+  ]
+  for (const [index, verify] of faults.entries()) {
+    const { login, warnings } = await limitedApp(t, { login: { max: 1 }, apiKey: { verify } })
+    t.equal((await login({}, { headers: { 'x-api-key': 'a' } })).statusCode, 400)
+    t.equal((await login({}, { headers: { 'x-api-key': 'b' } })).statusCode, 429, `fault ${index}`)
+    if (index < 2) t.match(warnings[0], /rateLimit\.apiKey\.verify failed/)
+  }
+})
+
+t.test('RL-11 a key of the host replaces the address; where it fails the address counts', async (t) => {
+  const custom = await limitedApp(t, { login: { max: 2 }, key: (request) => String(request.headers['x-tenant']) })
+  const use = async (tenant: string, i: number): Promise<number> => (await custom.login({}, { remoteAddress: `192.0.2.${i}`, headers: { 'x-tenant': tenant } })).statusCode
+  t.same([await use('a', 1), await use('a', 2), await use('a', 3), await use('b', 1)], [400, 400, 429, 400])
+  for (const key of [() => { throw new Error('x') }, () => '', () => undefined as never, () => 7 as never]) {
+    const { statuses } = await limitedApp(t, { login: { max: 1 }, key })
+    t.same(await statuses(2), [400, 429])
+    t.same(await statuses(1, {}, { remoteAddress: '192.0.2.1' }), [400])
+  }
+})
+
+t.test('RL-13 hostile usernames are usernames like others', async (t) => {
+  const { statuses } = await limitedApp(t, { login: false, account: { max: 2 } })
+  for (const username of ['__proto__', 'constructor', 'x'.repeat(8192), 'a\u0000b', '']) {
+    t.same(await statuses(3, { username }), [400, 400, 429], username.slice(0, 20))
+  }
+})
+
+t.test('RL the custom 429 handler', async (t) => {
+  const seen: unknown[] = []
+  const { statuses, login } = await limitedApp(t, {
+    login: LOGIN,
+    onLimit (request, reply, info) {
+      seen.push([request.method, info])
+      reply.code(420).header('retry-after', '7').header('x-own', 'yes')
+      return { message: 'slow down', info }
+    }
+  })
+  await statuses(3)
+  const reply = await login()
+  const info = { rule: 'login', max: 3, windowMs: MINUTE, retryAfter: 60 }
+  t.equal(reply.statusCode, 420)
+  t.match(reply.headers, { 'retry-after': '7', 'x-own': 'yes', 'x-ratelimit-remaining': '0' })
+  t.same(reply.json(), { message: 'slow down', info })
+  t.same(seen, [['POST', info]])
+})
+
+t.test('RL a custom handler that returns nothing or throws leaves the usual answer', async (t) => {
+  for (const onLimit of [() => {}, async () => undefined, () => { throw new Error('x') }]) {
+    const { login } = await limitedApp(t, { login: { max: 1 }, onLimit })
+    await login()
+    const reply = await login()
+    t.equal(reply.statusCode, 429)
+    t.equal(reply.headers['retry-after'], '900')
+    t.match(reply.json(), { error: 'too_many_requests', retryAfter: 900 })
+  }
+})

@@ -1,0 +1,91 @@
+import Fastify from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions, InjectOptions } from 'fastify'
+import { memoryAttemptStore } from '../../../../lib/adapters/memory/attempt-store.ts'
+import { systemRandom } from '../../../../lib/adapters/node/system-random.ts'
+import { createAttemptLimiter } from '../../../../lib/adapters/rate-limit/limiter.ts'
+import { OAuthError } from '../../../../lib/errors.ts'
+import { type AuthorityEvents, createEvents } from '../../../../lib/events.ts'
+import { sendOAuthError } from '../../../../lib/http/error-reply.ts'
+import { createRequestLimiter } from '../../../../lib/http/limit.ts'
+import type { RateLimitOptionsOf } from '../../../../lib/limits/rules.ts'
+import { resolveRateLimits } from '../../../../lib/limits/rules.ts'
+import { steppedClock, type SteppedClock } from '../../../../lib/testing/clock.ts'
+
+export type Limits = RateLimitOptionsOf<FastifyRequest, FastifyReply>
+
+export interface LimitedApp {
+  app: FastifyInstance
+  clock: SteppedClock
+  limited: Array<AuthorityEvents['rate_limited']>
+  warnings: string[]
+  /** How often work was done. */
+  work: { done: number }
+  /** `POST /login` with what the work shall do; resolves to the answer. */
+  login(attempt?: Attempt, request?: InjectOptions): Promise<Awaited<ReturnType<FastifyInstance['inject']>>>
+  /** The statuses of so many attempts, one after the other. */
+  statuses(count: number, attempt?: Attempt, request?: InjectOptions): Promise<number[]>
+}
+
+export interface Attempt {
+  username?: string
+  /** What the work comes to. Default: a wrong password. */
+  as?: 'success' | 'invalid_grant' | 'server_error' | 'temporarily_unavailable' | 'bug'
+  rule?: 'login' | 'register' | 'passwordReset' | 'refresh'
+}
+
+/** A real Fastify app whose one route does what the request says, behind a real limiter and @fastify/rate-limit. */
+export async function limitedApp (t: { teardown(task: () => Promise<void>): void }, limits: Limits | false = {}, options: FastifyServerOptions & { secureCookies?: boolean } = {}): Promise<LimitedApp> {
+  const { secureCookies = true, ...serverOptions } = options
+  const clock = steppedClock()
+  const limited: LimitedApp['limited'] = []
+  const warnings: string[] = []
+  const work = { done: 0 }
+  const events = createEvents(() => {})
+  events.on('rate_limited', (payload) => { limited.push(payload) })
+  const store = memoryAttemptStore({ clock })
+  const attempts = await createAttemptLimiter(store)
+  const app = Fastify(serverOptions)
+  const limiter = createRequestLimiter(resolveRateLimits(limits), {
+    attempts: { ...attempts, refund: (id, given) => { store.refund(id, given) } },
+    random: systemRandom(),
+    events,
+    log: { warn: (...args: unknown[]) => { warnings.push(String(args.at(-1))) } },
+    deviceKey: Buffer.alloc(32, 7),
+    secureCookies
+  })
+  app.setErrorHandler((error, request, reply) => {
+    if (error instanceof OAuthError) sendOAuthError(error, request, reply)
+    else reply.code(500).send({ error: 'bug' })
+  })
+  app.route<{ Body: Attempt | undefined, Querystring: Attempt }>({
+    method: ['GET', 'HEAD', 'POST'],
+    url: '/login',
+    async handler (request, reply) {
+      const { username, as = 'invalid_grant', rule = 'login' } = request.body ?? request.query
+      return await limiter.run(request, reply, username === undefined ? { rule } : { rule, account: username }, async () => {
+        work.done++
+        // Work takes a while: whatever is parallel is under way together.
+        await new Promise((resolve) => { setImmediate(resolve) })
+        if (as === 'success') {
+          reply.header('set-cookie', 'theirs=1')
+          return { signedIn: true }
+        }
+        if (as === 'bug') throw new TypeError('a bug')
+        throw new OAuthError(as, 'It did not work.')
+      })
+    }
+  })
+  t.teardown(async () => {
+    await app.close()
+    await limiter.close()
+  })
+  const login: LimitedApp['login'] = async (attempt = {}, request = {}) => await app.inject({ method: 'POST', url: '/login', payload: attempt, ...request })
+  return {
+    app, clock, limited, warnings, work, login,
+    async statuses (count, attempt, request) {
+      const seen: number[] = []
+      for (let i = 0; i < count; i++) seen.push((await login(attempt, request)).statusCode)
+      return seen
+    }
+  }
+}
