@@ -37,7 +37,7 @@ t.test('every option of the schema has a row, and a meaning where its name is no
   t.strictSame(rows.filter(({ path, description }) => description === '' && !/^(paths|clients|decorators)\./.test(path)), [])
 })
 
-t.test('6.1.1 every key of the rate limit options has a place in the guide', async (t) => {
+t.test('ASVS-6.1.1 every key of the rate limit options has a place in the guide', async (t) => {
   const guide = read('docs/guides/rate-limits.md')
   for (const { path } of optionRows()) {
     const [, key] = /^rateLimit\.(\w+)$/.exec(path) ?? []
