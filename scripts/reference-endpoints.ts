@@ -19,7 +19,7 @@ export async function endpoints (): Promise<Endpoint[]> {
   return plain.map((route, index) => ({
     method: String(route.method),
     url: route.url,
-    schema: route.schema ?? {},
+    schema: (route.schema ?? {}) as Endpoint['schema'],
     pathName: moved[index]?.url.split('/')[1] ?? ''
   }))
 }
