@@ -8,6 +8,19 @@ import type { AccessTokenClaims } from './protocol/access-token.ts'
 import { grantScope, parseScope } from './protocol/scope.ts'
 import type { Services } from './services.ts'
 
+/** One sign-in of a user. `id` is what `revokeSession` takes and the `sid` claim of its access tokens. */
+export interface Session {
+  id: string
+  clientId: string | null
+  /** Granted scope, space separated. */
+  scope: string
+  userAgent: string | null
+  createdAt: Date
+  lastUsedAt: Date
+  /** When it ends unless it is used before; never later than its absolute end. */
+  expiresAt: Date
+}
+
 /** What the host can do from its own code: `app.authority`. */
 export interface Authority {
   /** The claims of a good access token, frozen. @throws OAuthError `invalid_token` */
@@ -20,7 +33,7 @@ export interface Authority {
   /** Ends all sessions of the user, everywhere. Call it after disabling one. */
   revokeUser(userId: string): Promise<void>
   /** Alive now, newest first. */
-  sessions(userId: string): Promise<RefreshTokenFamily[]>
+  sessions(userId: string): Promise<Session[]>
   /** `false` where the user has no such session. */
   revokeSession(userId: string, id: string): Promise<boolean>
   /** A PHC string with the current parameters, through the hashing queue. @throws OAuthError `temporarily_unavailable` */
@@ -45,11 +58,23 @@ export function createAuthority ({ grants, accessTokens, events }: Services): Au
       return response
     },
     revokeUser: async (userId) => { await sessions.revokeAll(userId, 'host') },
-    sessions: async (userId) => await sessions.list(userId),
+    sessions: async (userId) => (await sessions.list(userId)).map(sessionOf),
     revokeSession: async (userId, id) => await sessions.revoke(userId, id, 'host'),
     hashPassword: async (password) => await accounts.hashing.hash(password),
     startPasswordReset: async (userId) => { await startPasswordReset(userId, accounts) },
     on: (name, handler) => { events.on(name, handler) },
     off: (name, handler) => { events.off(name, handler) }
+  }
+}
+
+function sessionOf (family: RefreshTokenFamily): Session {
+  return {
+    id: family.sid,
+    clientId: family.clientId,
+    scope: family.scope,
+    userAgent: family.userAgent,
+    createdAt: new Date(family.createdAt),
+    lastUsedAt: new Date(family.lastUsedAt),
+    expiresAt: new Date(Math.min(family.expiresAt, family.idleExpiresAt))
   }
 }

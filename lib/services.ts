@@ -1,5 +1,6 @@
 import { hkdfSync } from 'node:crypto'
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { backgroundIdle } from './accounts/background.ts'
 import { createPasswordHashing } from './accounts/password-hashing.ts'
 import { createPasswordPolicy } from './accounts/password-policy.ts'
 import { createOutbox } from './accounts/messages.ts'
@@ -45,6 +46,7 @@ export interface Services {
 
 const DAY_MS = 86_400_000
 const CLOCK_SKEW_SECONDS = 60
+const CLOSE_TIMEOUT_MS = 5000
 /** About 30 MB at the most, with tokens of 500 bytes. */
 const VERIFIED_TOKENS = 50_000
 
@@ -90,6 +92,8 @@ export async function createServices (options: AuthorityOptions, log: FastifyBas
     async close () {
       ring.close()
       await limiter.close()
+      // What was promised behind a reply is finished, but a store that hangs does not keep the host from closing.
+      await Promise.race([backgroundIdle(accounts), new Promise<void>((resolve) => { clock.after(CLOSE_TIMEOUT_MS, resolve) })])
       await accounts.outbox?.close()
     }
   }

@@ -47,9 +47,10 @@ export async function register ({ username, password, fields, origin }: Registra
     return 'pending'
   }
   deps.events.emit('registered', { ...origin, userId: user.id, username: user.username })
-  if (!deps.verifyEmail) return { user }
-  inBackground(deps, `verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, deps) })
-  return 'pending'
+  if (deps.users.setEmailVerified !== undefined) {
+    inBackground(deps, `verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, deps) })
+  }
+  return deps.verifyEmail ? 'pending' : { user }
 }
 
 function newUsername (username: string): string {
