@@ -1,0 +1,101 @@
+import cluster from 'node:cluster'
+import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import t from 'tap'
+import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore } from '../../lib/index.ts'
+import { fastHasher } from '../../lib/testing/index.ts'
+import { warnOfUnsafeSettings } from '../../lib/warnings.ts'
+import { ISSUER } from '../support/app.ts'
+
+const SECRET = 'kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!'
+const MEMORY = /several workers.*Set the option state to a shared one/
+const KEYS = /signing keys are kept in memory.*Set the option secret/
+const TRUST_ALL = /trustProxy is true.*Set trustProxy to the addresses/
+const TRUST_COUNT = /trustProxy is a number.*Set trustProxy to the addresses/
+const FORWARDED = /forwarding headers but trustProxy is off.*Set trustProxy/
+const ALL = { MEMORY, KEYS, TRUST_ALL, TRUST_COUNT, FORWARDED }
+
+interface Heard { app: FastifyInstance, warnings(): string[] }
+
+/** A host whose log is read: the warnings of the plugin, in order. */
+async function host (options: Partial<AuthorityOptions>, server: FastifyServerOptions = {}): Promise<Heard> {
+  const lines: string[] = []
+  const app = Fastify({ ...server, logger: { level: 'warn', stream: { write: (line: string) => { lines.push(line) } } } }) as unknown as FastifyInstance
+  await app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore(), password: { hasher: fastHasher() }, ...options })
+  await app.ready()
+  const parsed = (): Array<{ level: number, msg: string }> => lines.map((line) => JSON.parse(line) as { level: number, msg: string })
+  return { app, warnings: () => parsed().filter(({ level, msg }) => level === 40 && msg.startsWith('fastify-authority: ')).map(({ msg }) => msg) }
+}
+
+/** How often each warning was said. */
+function counts (warnings: string[]): Record<string, number> {
+  return Object.fromEntries(Object.entries(ALL).map(([name, text]) => [name, warnings.filter((warning) => text.test(warning)).length]).filter(([, count]) => count !== 0))
+}
+
+/** What Fastify's types no longer have and its docs once did. */
+const HOPS = { trustProxy: 1 } as unknown as FastifyServerOptions
+
+const shared = (): NonNullable<AuthorityOptions['state']> => ({ ...memoryState(), kind: 'a server', shared: true })
+/** Runs with this process looking like a worker of node:cluster. */
+async function asWorker<T> (work: () => Promise<T>): Promise<T> {
+  Object.defineProperty(cluster, 'isWorker', { value: true, configurable: true, writable: true })
+  try {
+    return await work()
+  } finally {
+    Object.defineProperty(cluster, 'isWorker', { value: false, configurable: true, writable: true })
+  }
+}
+
+t.test('each unsafe setting is said once at start, with the mend', async (t) => {
+  const rows: Array<[string, Partial<AuthorityOptions>, FastifyServerOptions, Record<string, number>, boolean?]> = [
+    ['all is well', { secret: SECRET }, {}, {}],
+    ['own keys', { keys: { secret: SECRET } }, {}, {}],
+    ['trusted addresses', { secret: SECRET }, { trustProxy: '10.0.0.0/8' }, {}],
+    ['a trust function', { secret: SECRET }, { trustProxy: () => false }, {}],
+    ['no secret', {}, {}, { KEYS: 1 }],
+    ['trustProxy true', { secret: SECRET }, { trustProxy: true }, { TRUST_ALL: 1 }],
+    ['trustProxy of hops', { secret: SECRET }, HOPS, { TRUST_COUNT: 1 }],
+    ['several workers, memory', { secret: SECRET }, {}, { MEMORY: 1 }, true],
+    ['several workers, memory given', { secret: SECRET, state: memoryState() }, {}, { MEMORY: 1 }, true],
+    ['several workers, shared', { secret: SECRET, state: shared() }, {}, {}, true],
+    ['one process, memory given', { secret: SECRET, state: memoryState() }, {}, {}],
+    ['everything at once', {}, { trustProxy: true }, { MEMORY: 1, KEYS: 1, TRUST_ALL: 1 }, true]
+  ]
+  for (const [what, options, server, expected, worker = false] of rows) {
+    const { app, warnings } = worker ? await asWorker(async () => await host(options, server)) : await host(options, server)
+    for (let round = 0; round < 3; round++) await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: 'wrong wrong' } })
+    t.same(counts(warnings()), expected, what)
+    t.equal(warnings().length, Object.keys(expected).length, `${what}: nothing else is said`)
+    await app.close()
+  }
+})
+
+t.test('RL-1 forwarding headers that nobody was told to trust are said once', async (t) => {
+  const ask = async (app: FastifyInstance, headers: Record<string, string>, url = '/auth/token'): Promise<void> => { await app.inject({ method: 'POST', url, headers, payload: {} }) }
+  for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip', 'X-Forwarded-For']) {
+    const { app, warnings } = await host({ secret: SECRET })
+    await ask(app, {})
+    t.same(warnings(), [], 'not at start, and not without the header')
+    await ask(app, { [header]: '192.0.2.1' }, '/nowhere')
+    t.same(warnings(), [], 'a route of the host\'s is the host\'s business')
+    for (let round = 0; round < 3; round++) await ask(app, { [header]: '192.0.2.1' })
+    await ask(app, { [header]: '192.0.2.1' }, '/auth/register')
+    t.same(counts(warnings()), { FORWARDED: 1 }, header)
+    t.equal(warnings().length, 1)
+    t.notMatch(warnings()[0], '192.0.2.1', 'the address is not in it')
+    await app.close()
+  }
+  for (const server of [{ trustProxy: '10.0.0.0/8' }, { trustProxy: ['127.0.0.1'] }, { trustProxy: true }, HOPS]) {
+    const { app, warnings } = await host({ secret: SECRET }, server)
+    await ask(app, { 'x-forwarded-for': '192.0.2.1' })
+    t.notOk(counts(warnings()).FORWARDED, `${JSON.stringify(server)} has its own say`)
+    await app.close()
+  }
+})
+
+t.test('a host that hides its options is taken for one without trustProxy', async (t) => {
+  const said: string[] = []
+  const bare = { log: { warn: (text: string) => { said.push(text) } } } as unknown as FastifyInstance
+  const watch = warnOfUnsafeSettings(bare, { issuer: ISSUER, users: memoryUserStore(), secret: SECRET }, { memoryState: true, severalProcesses: false })
+  t.type(watch, 'function')
+  t.same(said, [])
+})
