@@ -107,11 +107,11 @@ function jwksPlace (host: FastifyInstance, options: AuthorityOptions): { path: s
   return { path, constraints: issuerHosts.length === 0 ? {} : { host: issuerHost } }
 }
 
-function sweepRegularly ({ clock, state }: Services, host: FastifyInstance): void {
+function sweepRegularly ({ clock, sweep }: Services, host: FastifyInstance): void {
   let undo = (): void => {}
   const next = (): void => {
     undo = clock.after(SWEEP_EVERY_MS, () => {
-      Promise.resolve().then(async () => { await state.sweep(clock.now()) }).catch((error: unknown) => { host.log.warn({ err: error }, 'fastify-authority: expired records could not be removed') }).finally(next)
+      Promise.resolve().then(async () => { await sweep() }).catch((error: unknown) => { host.log.warn({ err: error }, 'fastify-authority: expired records could not be removed') }).finally(next)
     })
   }
   next()

@@ -23,6 +23,7 @@ import { fixedKeyRing, type KeyRing, managedKeyRing } from './keys/key-ring.ts'
 import { surviveOutages } from './limits/store-outage.ts'
 import { resolveRateLimits } from './limits/rules.ts'
 import { type AuthorityOptions, DEFAULTS } from './options.ts'
+import type { AttemptStore } from './ports/attempt-store.ts'
 import type { Clock } from './ports/clock.ts'
 import type { ClientStore } from './ports/client-store.ts'
 import type { Sealer } from './ports/sealer.ts'
@@ -41,6 +42,8 @@ export interface Services {
   accessTokens: AccessTokens
   grants: GrantDeps
   limiter: RequestLimiter
+  /** Removes what has expired. */
+  sweep(): Promise<void>
   close(): Promise<void>
 }
 
@@ -70,7 +73,8 @@ export async function createServices (options: AuthorityOptions, log: FastifyBas
   // In the background: the decoy is there before the first sign-in, or that one waits for it.
   accounts.hashing.ready().catch((error: unknown) => { log.error({ err: error }, 'fastify-authority: the password hasher does not work') })
   const refresh = { ...DEFAULTS.refreshToken, ...options.refreshToken }
-  const limiter = await requestLimiter(options, { clock, random, events, log, deviceSecret: secrets[0] ?? random.secret() })
+  const attempts = memoryAttemptStore({ clock })
+  const limiter = await requestLimiter(options, { attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret() })
   return {
     clock,
     state,
@@ -89,6 +93,10 @@ export async function createServices (options: AuthorityOptions, log: FastifyBas
       refreshToken: { expiresInMs: refresh.expiresIn * 1000, idleTimeoutMs: refresh.idleTimeout * 1000, rotate: refresh.rotate, graceMs: refresh.reuseGraceSeconds * 1000 },
       claims: options.claims ?? null
     },
+    async sweep () {
+      attempts.sweep()
+      await state.sweep(clock.now())
+    },
     async close () {
       ring.close()
       await limiter.close()
@@ -99,18 +107,19 @@ export async function createServices (options: AuthorityOptions, log: FastifyBas
   }
 }
 
-interface LimiterParts { clock: Clock, random: AccountsDeps['random'], events: Events, log: FastifyBaseLogger, deviceSecret: string }
+interface LimiterParts { attempts: AttemptStore, clock: Clock, random: AccountsDeps['random'], events: Events, log: FastifyBaseLogger, deviceSecret: string }
 
-async function requestLimiter (options: AuthorityOptions, { clock, random, events, log, deviceSecret }: LimiterParts): Promise<RequestLimiter> {
+async function requestLimiter (options: AuthorityOptions, { attempts, clock, random, events, log, deviceSecret }: LimiterParts): Promise<RequestLimiter> {
   const limits = resolveRateLimits<FastifyRequest, FastifyReply>(options.rateLimit)
   const store = surviveOutages({
-    store: memoryAttemptStore({ clock }),
+    store: attempts,
     localStore: memoryAttemptStore({ clock }),
     onStoreError: limits === false ? 'local' : limits.onStoreError,
     clock,
     onDegraded: (error) => {
       events.emit('store_degraded', { store: 'rate limits', error: error instanceof Error ? error.message : 'unknown' })
-      log.error({ err: error }, 'fastify-authority: the rate limit store does not answer')
+      // Only the message: a client library's error object can carry the command it failed on.
+      log.error({ reason: error instanceof Error ? error.message : 'unknown' }, 'fastify-authority: the rate limit store does not answer')
     },
     onRecovered: () => { log.info('fastify-authority: the rate limit store answers again') }
   })

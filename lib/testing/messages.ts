@@ -1,12 +1,13 @@
 import type { User } from '../ports/user-store.ts'
 
-/** What `sendMessage` gets. Which of the optional fields there are depends on the kind. `expiresAt` is milliseconds since the epoch. */
+/** What `sendMessage` gets. Which of the optional fields there are depends on the kind. */
 export interface Message {
-  kind: string
-  user: User
+  kind: 'password_reset' | 'verify_email' | 'password_changed' | 'already_registered' | 'new_sign_in'
+  /** Without the password hash. */
+  user: Omit<User, 'passwordHash'>
   url?: string
   token?: string
-  expiresAt?: number
+  expiresAt?: Date
 }
 
 export interface CapturedMessages<M extends { kind: string }> {
