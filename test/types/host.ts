@@ -80,7 +80,7 @@ export async function authority (app: FastifyInstance): Promise<void> {
   await app.authority.issueTokens(subject, { scope: 'profile' })
   await app.authority.issueTokens(subject, { scope: 'profile', clientId: 'app' })
   await app.authority.revokeUser(subject)
-  for (const session of await app.authority.sessions(subject)) await app.authority.revokeSession(subject, session.sid)
+  for (const session of await app.authority.sessions(subject)) await app.authority.revokeSession(subject, session.id)
   const hash: string = await app.authority.hashPassword('seven green boats at dawn')
   await app.authority.startPasswordReset(subject)
   // @ts-expect-error -- verifying is asynchronous
