@@ -1,0 +1,138 @@
+import t from 'tap'
+import { memoryState, memoryUserStore, type User } from '../../lib/index.ts'
+import { delayed } from '../../lib/testing/index.ts'
+import { decodeJwt } from '../support/jwt.ts'
+import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+
+const grant = { grant_type: 'password', username: 'ann', password: PASSWORD }
+
+t.test('claims: the host adds its own, and can replace no registered one', async (t) => {
+  const seen: object[] = []
+  const { app, close } = await testApp({
+    claims: async (user, context) => {
+      seen.push(context)
+      return { role: 'admin', name: user.username, sub: 'someone else', iss: 'https://evil.example', exp: 0, scope: 'root', jti: undefined, nested: { a: [1] } }
+    }
+  })
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  const tokens = await signIn(app, 'ann', PASSWORD, { scope: 'openid' })
+  const { claims } = decodeJwt(tokens.access_token)
+  t.match(claims, { role: 'admin', name: 'ann', sub, scope: 'openid', nested: { a: [1] } })
+  t.ok(Number(claims.exp) > 0)
+  t.ok(claims.jti)
+  t.same(seen, [{ scopes: ['openid'], client: null, use: 'access_token' }])
+  const warm = (await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).json()
+  t.same(warm, claims, 'the write-through cache has what a reader of the token sees')
+  const frozen = await app.authority.verify(tokens.access_token)
+  t.throws(() => { (frozen as unknown as { nested: { a: number[] } }).nested.a.push(2) }, TypeError)
+  const again = (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).json()
+  t.equal(decodeJwt(again.access_token).claims.role, 'admin')
+})
+
+t.test('Duende-667 a claims function that throws leaves no family and no token behind', async (t) => {
+  let fails = true
+  const { app, close } = await testApp({ claims: () => { if (fails) throw new Error('claims are down'); return {} } })
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: grant })
+  t.equal(reply.statusCode, 503)
+  t.notMatch(reply.body, 'claims are down')
+  t.same(await app.authority.sessions(sub), [])
+  fails = false
+  await signIn(app)
+  t.equal((await app.authority.sessions(sub)).length, 1)
+})
+
+t.test('ASVS-7.4.3 a login that races a password change gives no token for the old password', async (t) => {
+  const users = memoryUserStore()
+  const state = memoryState()
+  let change: (() => Promise<void>) | undefined
+  const tokens = { ...state.tokens, createFamily: async (family: Parameters<typeof state.tokens.createFamily>[0]) => {
+    // Between the verified password and the commit of its family, the password is changed and all families are revoked.
+    await change?.()
+    await state.tokens.createFamily(family)
+  } }
+  const { app, close, events } = await testApp({ users, state: { ...state, tokens } })
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  change = async () => {
+    const next = await app.authority.hashPassword('another fine password')
+    await users.setPasswordHash(sub, next)
+    await app.authority.revokeUser(sub)
+  }
+  const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: grant })
+  t.equal(reply.statusCode, 400)
+  t.equal(reply.json().error, 'invalid_grant')
+  t.same(await app.authority.sessions(sub), [])
+  t.equal(events.find(({ name }) => name === 'login_failed')?.payload.reason, 'changed_meanwhile')
+})
+
+t.test('a user store that fails after the commit: 503, and the family is taken back', async (t) => {
+  const users = memoryUserStore()
+  let calls = 0
+  const findById = async (id: string): Promise<User | null> => {
+    calls++
+    if (calls === 1) throw new Error('down')
+    return await users.findById(id)
+  }
+  const { app, close } = await testApp({ users: { ...users, findById } })
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: grant })).statusCode, 503)
+  t.same(await app.authority.sessions(sub), [])
+})
+
+t.test('ASVS-2.3.4 50 parallel registrations of one name: one account, on a store that waits', async (t) => {
+  const { app, close } = await testApp({ users: delayed(memoryUserStore()) })
+  t.teardown(close)
+  const replies = await Promise.all(Array.from({ length: 50 }, async (_, index) => await app.inject({ method: 'POST', url: '/auth/register', payload: { username: index % 2 === 0 ? 'ann' : 'ANN', password: PASSWORD } })))
+  t.equal(replies.filter(({ statusCode }) => statusCode === 201).length, 1)
+  t.equal(replies.filter(({ statusCode }) => statusCode === 409).length, 49)
+})
+
+t.test('refresh tokens of clients: public and first-party may use /auth/refresh, confidential third parties may not', async (t) => {
+  const clientSecret = 'a'.repeat(16) + 'b'.repeat(16)
+  const clients = [
+    { clientId: 'spa', firstParty: false },
+    { clientId: 'own', clientSecret },
+    { clientId: 'partner', clientSecret, firstParty: false }
+  ]
+  const { app, close } = await testApp({ clients })
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  for (const [clientId, status] of [['spa', 200], ['own', 200], ['partner', 401]] as const) {
+    const { refresh_token: token = '' } = await app.authority.issueTokens(sub, { clientId })
+    t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })).statusCode, status, clientId)
+  }
+  const { refresh_token: orphan = '' } = await app.authority.issueTokens(sub, { clientId: 'spa' })
+  clients.shift()
+  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(orphan) })).statusCode, 200, 'the array was read at start')
+})
+
+t.test('a token of an instance whose key this one has not seen yet', async (t) => {
+  const state = { ...memoryState(), shared: true }
+  const secret = '0123456789abcdefghijklmnopqrstuv'
+  const users = memoryUserStore()
+  const one = await testApp({ state, secret, users })
+  t.teardown(one.close)
+  await signUp(one.app)
+  const { access_token: token } = await signIn(one.app)
+  const two = await testApp({ state, secret, users })
+  t.teardown(two.close)
+  t.equal((await two.app.inject({ url: '/me', headers: bearer(token) })).statusCode, 200)
+  // The first makes its next key while the second does not look.
+  one.clock.step(89 * 86_400_000)
+  for (let turn = 0; turn < 200; turn++) await new Promise((resolve) => { setImmediate(resolve) })
+  one.clock.step(86_400_000)
+  two.clock.step(90 * 86_400_000 - 30_000)
+  const next = await signIn(one.app)
+  t.not(decodeJwt(next.access_token).header.kid, decodeJwt(token).header.kid)
+  t.equal((await two.app.inject({ url: '/me', headers: bearer(next.access_token) })).statusCode, 200)
+})
+
+t.test('requireScope without authenticate before it refuses', async (t) => {
+  const { app, close } = await testApp({}, {}, (app) => { app.register(async (child) => { child.get('/bare', { onRequest: [(request, reply, done) => { child.requireScope('x')(request, reply, done) }] }, async () => 'in') }) })
+  t.teardown(close)
+  t.equal((await app.inject('/bare')).statusCode, 401)
+})
