@@ -345,6 +345,7 @@ t.test('ASVS-11.2.3 keys that are no good stop the start', async (t) => {
     ['public OKP', { ...jwk(ed.publicKey), alg: 'EdDSA' }, /private JWK/],
     ['public RSA', { ...jwk(rsa.publicKey), alg: 'RS256' }, /private JWK/],
     ['RSA of 1024 bits', { ...jwk(weak.privateKey), alg: 'PS256' }, /at least 2048 bits/],
+    ['halves of two keys', { ...good, ...jwk(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey) }, /private half/],
     ['off the curve', { ...good, x: Buffer.alloc(32, 1).toString('base64url') }, /./],
     ['no y', { ...good, y: undefined }, /./]
   ]

@@ -33,14 +33,20 @@ export const jwtEngine: JwtEngine = {
     if (expected === undefined) throw new Error(`alg must be one of ${Object.keys(KEY_TYPES).join(', ')}`)
     if (privateJwk.kty !== expected.kty || (expected.crv !== undefined && privateJwk.crv !== expected.crv)) throw new Error(`${alg} needs kty ${expected.kty}${expected.crv === undefined ? '' : ` and crv ${expected.crv}`}`)
     if (typeof privateJwk.d !== 'string') throw new Error('it must be a private JWK (with d)')
-    // OpenSSL checks here that the point is on the curve and the halves fit.
+    // OpenSSL checks here that the point is on the curve; whether the halves belong together is tried below.
     const privateKey = createPrivateKey({ key: privateJwk, format: 'jwk' })
     const publicKey = createPublicKey(privateKey)
     if ((publicKey.asymmetricKeyDetails?.modulusLength ?? MIN_RSA_BITS) < MIN_RSA_BITS) throw new Error(`an RSA key needs at least ${MIN_RSA_BITS} bits`)
     const exported: JsonWebKeyObject = { ...publicKey.export({ format: 'jwk' }) }
     const kid = typeof privateJwk.kid === 'string' ? privateJwk.kid : thumbprint(exported)
     const pem = { private: toPem(privateKey, 'pkcs8'), public: toPem(publicKey, 'spki') }
-    return await bind(kid, alg, { ...exported, kid, alg, use: 'sig' }, pem)
+    const key = await bind(kid, alg, { ...exported, kid, alg, use: 'sig' }, pem)
+    try {
+      key.verify(key.sign({}))
+    } catch {
+      throw new Error('its private half does not belong to its public half')
+    }
+    return key
   },
 
   async loadSecret (secret) {
