@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { OAuthError, type OAuthErrorCode } from '../errors.ts'
+import { OAuthError } from '../errors.ts'
 import { LimitedError } from './limit.ts'
 
 /** Replies that a host's error handler writes, in the host's shape. */
@@ -92,4 +92,3 @@ const CONTENT_MESSAGES: Record<number, string> = {
   415: 'The content type is not supported here.'
 }
 
-export type { OAuthErrorCode }
