@@ -64,7 +64,7 @@ function refuseRepeatedKeys (json: string): void {
     else if (char === '"') {
       const start = at
       for (at += 1; at < json.length && json[at] !== '"'; at++) if (json[at] === '\\') at += 1
-      if (depth !== 1 || !/^\s*:/.test(json.slice(at + 1, at + 20))) continue
+      if (depth !== 1 || !isKey(json, at + 1)) continue
       const raw = json.slice(start, at + 1)
       // Escapes spell one key in many ways; what can't be read is left for the parser to refuse.
       const key = raw.includes('\\') ? unescapeKey(raw) : raw
@@ -72,6 +72,13 @@ function refuseRepeatedKeys (json: string): void {
       seen.add(key)
     }
   }
+}
+
+/** Whether a colon comes next, after any amount of white space. @see RFC 8259 §2 */
+function isKey (json: string, from: number): boolean {
+  let at = from
+  while (at < json.length && ' \t\n\r'.includes(json[at] as string)) at += 1
+  return json[at] === ':'
 }
 
 function unescapeKey (raw: string): string {
