@@ -13,7 +13,7 @@ export const MARKERS = ['<!-- options:start -->', '<!-- options:end -->'] as con
 export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   invalid_request: 'The request lacks something, has something twice, or has something that does not fit. The description names the field.',
   invalid_client: 'Client authentication failed.',
-  invalid_grant: 'The username or password is wrong, or may not be used.',
+  invalid_grant: 'The username or password is wrong, or may not be used; or the refresh token is invalid, expired, revoked or another client\'s.',
   unauthorized_client: 'This client may not use this grant.',
   unsupported_grant_type: 'The grant type is unknown here or turned off.',
   invalid_scope: 'The scope is malformed or more than may be granted.',

@@ -4,6 +4,7 @@ import { normalizeUsername } from '../accounts/username.ts'
 import type { TokenRequestParams } from '../protocol/token-request.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from './deps.ts'
 import { passwordGrant } from './password.ts'
+import { refreshTokenGrant } from './refresh-token.ts'
 
 /** One grant of the token endpoint. A new one is a file, a test and a line in `GRANTS`. */
 export interface Grant {
@@ -14,7 +15,8 @@ export interface Grant {
 }
 
 const GRANTS: readonly Grant[] = [
-  { type: 'password', attempt: (params) => ({ rule: 'login', ...accountOf(params.username) }), handle: passwordGrant }
+  { type: 'password', attempt: (params) => ({ rule: 'login', ...accountOf(params.username) }), handle: passwordGrant },
+  { type: 'refresh_token', attempt: () => ({ rule: 'refresh' }), handle: refreshTokenGrant }
 ]
 
 const DEFAULT_GRANT_TYPES: readonly GrantType[] = ['authorization_code', 'refresh_token']

@@ -30,6 +30,7 @@ export const TokenRequest = Type.Object({
   grant_type: Type.String(),
   username: Type.Optional(Type.String()),
   password: Type.Optional(Type.String()),
+  refresh_token: Type.Optional(Type.String()),
   scope: Type.Optional(Type.String()),
   client_id: Type.Optional(Type.String()),
   client_secret: Type.Optional(Type.String())
