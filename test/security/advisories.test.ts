@@ -1,0 +1,181 @@
+import { Type } from '@sinclair/typebox'
+import t from 'tap'
+import { memoryState, memoryUserStore } from '../../lib/index.ts'
+import { delayed } from '../../lib/testing/index.ts'
+import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+
+const json = { 'content-type': 'application/json' }
+
+t.test('ADV-CVE-2026-30941 ADV-CVE-2013-0233 ASVS-15.3.5 what is no string is no name, no password and no token', async (t) => {
+  const asked: unknown[] = []
+  const store = memoryUserStore()
+  const watched = <T>(method: (argument: string) => Promise<T>) => async (argument: string) => { asked.push(argument); return await method(argument) }
+  const state = memoryState()
+  const { app, close } = await testApp({
+    users: { ...store, findById: watched(store.findById), findByUsername: watched(store.findByUsername) },
+    state: { ...state, oneTimeTokens: { ...state.oneTimeTokens, async find (...args) { asked.push(args[1]); return await state.oneTimeTokens.find(...args) }, async consume (...args) { asked.push(args[1]); return await state.oneTimeTokens.consume(...args) } } }
+  })
+  t.teardown(close)
+  const values = [{}, [], ['ann'], { $ne: null }, { $gt: '' }, null, 0, 1, true, '']
+  for (const value of values) {
+    const rows: Array<[string, object]> = [
+      ['/auth/token', { grant_type: 'password', username: value, password: PASSWORD }],
+      ['/auth/token', { grant_type: 'password', username: 'ann', password: value }],
+      ['/auth/token', { grant_type: value, username: 'ann', password: PASSWORD }],
+      ['/auth/register', { username: value, password: PASSWORD }],
+      ['/auth/register', { username: 'ann', password: value }],
+      ['/auth/password-reset', { username: value }],
+      ['/auth/password-reset/confirm', { token: value, password: 'a wholly new password' }],
+      ['/auth/password-reset/confirm', { token: 'A'.repeat(43), password: value }],
+      ['/auth/email/verify', { token: value }]
+    ]
+    for (const [url, payload] of rows) {
+      const reply = await app.inject({ method: 'POST', url, payload })
+      t.equal(reply.statusCode, 400, `${url} ${JSON.stringify(payload)}`)
+      t.equal(reply.json().error, 'invalid_request', `${url} ${JSON.stringify(payload)}`)
+    }
+  }
+  t.same(asked, [], 'no store was asked')
+})
+
+t.test('ADV-GHSA-w2qp-rph6-63g4 a body that is no object does not fit', async (t) => {
+  const { app, close } = await testApp()
+  t.teardown(close)
+  for (const url of ['/auth/token', '/auth/register', '/auth/password-reset', '/auth/password-reset/confirm', '/auth/email/verify']) {
+    for (const payload of ['"str"', '1', 'null', '[]', 'true', '']) t.equal((await app.inject({ method: 'POST', url, headers: json, payload })).statusCode, 400, `${url} ${payload}`)
+  }
+})
+
+t.test('ASVS-15.3.6 RL-13 names that an object has already are names like others', async (t) => {
+  const { app, close } = await testApp({ rateLimit: { login: false, register: false, passwordReset: false, account: { max: 2 } } })
+  t.teardown(close)
+  for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__']) {
+    const login = async () => (await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: name, password: PASSWORD } })).statusCode
+    t.same([await login(), await login(), await login()], [400, 400, 429], name)
+    t.equal((await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: name } })).statusCode, 202)
+  }
+  for (const name of ['constructor', 'valueof']) {
+    await app.inject({ method: 'POST', url: '/auth/register', payload: { username: `${name}2`, password: PASSWORD } })
+    t.equal((await app.inject({ method: 'POST', url: '/auth/register', payload: { username: `${name}2`, password: PASSWORD } })).statusCode, 409)
+  }
+})
+
+t.test('ADV-CVE-2022-41919 ADV-CVE-2025-32442 ASVS-3.5.2 no content type that a foreign page can send without a preflight reaches an account', async (t) => {
+  const { app, events, close } = await testApp()
+  t.teardown(close)
+  await signUp(app)
+  const { access_token: token } = await signIn(app)
+  events.length = 0
+  const types = ['text/plain', 'text/plain;charset=utf-8', 'multipart/form-data; boundary=x', 'application/x-www-form-urlencoded', 'application/vnd.api+json', 'application/jsonx', 'text/json', 'application/ json', '\tx', '']
+  const bodies = {
+    '/auth/register': { username: 'bob', password: PASSWORD },
+    '/auth/password': { current_password: PASSWORD, new_password: 'a wholly new password' },
+    '/auth/password-reset': { username: 'ann' },
+    '/auth/password-reset/confirm': { token: 'A'.repeat(43), password: 'a wholly new password' },
+    '/auth/email/verify': { token: 'A'.repeat(43) }
+  }
+  for (const [url, body] of Object.entries(bodies)) {
+    for (const type of types) {
+      const reply = await app.inject({ method: 'POST', url, headers: { 'content-type': type, ...bearer(token) }, payload: JSON.stringify(body) })
+      t.ok([400, 415].includes(reply.statusCode), `${url} ${JSON.stringify(type)}: ${reply.statusCode}`)
+    }
+  }
+  t.same(events, [])
+})
+
+t.test('ASVS-3.5.3 ASVS-7.6.2 no GET, HEAD or OPTIONS signs in, changes or ends anything', async (t) => {
+  const { app, events, close } = await testApp()
+  t.teardown(close)
+  await signUp(app)
+  const tokens = await signIn(app)
+  events.length = 0
+  const query = `?grant_type=password&username=ann&password=${encodeURIComponent(PASSWORD)}&token=x`
+  for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE'] as const) {
+    for (const url of ['/auth/token', '/auth/refresh', '/auth/register', '/auth/password', '/auth/password-reset', '/auth/password-reset/confirm', '/auth/email/verify']) {
+      const reply = await app.inject({ method, url: `${url}${query}`, headers: bearer(tokens.refresh_token) })
+      t.ok(reply.statusCode === 404 || reply.statusCode === 405, `${method} ${url}: ${reply.statusCode}`)
+    }
+  }
+  t.same(events, [])
+})
+
+t.test('ADV-CVE-2026-3635 ADV-GHSA-569q-mpph-wgww ADV-GHSA-3529-5m8x-rpv3 ASVS-4.1.3 no header of a request names the issuer, the link or the address', async (t) => {
+  const { app, messages, events, close } = await testApp()
+  t.teardown(close)
+  const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.9', forwarded: 'host=evil.example;for=203.0.113.9', 'x-real-ip': '203.0.113.9', 'cf-connecting-ip': '203.0.113.9', 'x-original-url': '/admin', 'x-rewrite-url': '/admin' }
+  await signUp(app, 'ann@example.com')
+  await messages.next()
+  const reply = await app.inject({ method: 'POST', url: '/auth/token', headers, remoteAddress: '192.0.2.7', payload: { grant_type: 'password', username: 'ann@example.com', password: PASSWORD } })
+  t.equal((await app.authority.verify(reply.json().access_token as string)).iss, ISSUER)
+  await app.inject({ method: 'POST', url: '/auth/password-reset', headers, payload: { username: 'ann@example.com' } })
+  t.ok((await messages.next()).url?.startsWith(`${ISSUER}/`))
+  t.same(events.filter(({ name }) => name === 'authenticated').map(({ payload }) => payload['ip']), ['192.0.2.7'], 'ASVS-15.3.4')
+  t.notMatch(JSON.stringify(reply.headers), /evil/)
+})
+
+t.test('ADV-CVE-2026-53516 ADV-CVE-2024-38351 who registers a mailbox first does not keep it from its owner', async (t) => {
+  const { app, messages, close } = await testApp({ registration: { verifyEmail: true } })
+  t.teardown(close)
+  const register = async (password: string) => await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'owner@example.com', password } })
+  const login = async (password: string) => (await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'owner@example.com', password } })).statusCode
+  t.equal((await register('the password of a stranger')).statusCode, 202)
+  const early = await messages.next('verify_email')
+  t.equal((await register('the password of the owner')).statusCode, 202)
+  const own = await messages.next('already_registered')
+  t.equal((await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: early.token } })).statusCode, 400, 'the link that the stranger caused opens nothing')
+  t.equal((await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token: own.token, password: 'the password of the owner' } })).statusCode, 204)
+  t.equal(await login('the password of a stranger'), 400)
+  t.equal(await login('the password of the owner'), 200)
+})
+
+t.test('ADV-CVE-2026-32943 ADV-CVE-2023-44399 of 50 parallel resets over a store that waits one succeeds', async (t) => {
+  const state = memoryState()
+  const { app, messages, events, close } = await testApp({ state: { ...state, oneTimeTokens: delayed(state.oneTimeTokens) }, users: delayed(memoryUserStore()) })
+  t.teardown(close)
+  await signUp(app, 'ann@example.com')
+  await messages.next()
+  await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'ann@example.com' } })
+  const { token } = await messages.next()
+  const statuses = (await Promise.all(Array.from({ length: 50 }, async (_, i) => await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token, password: `a wholly new password ${i}` } })))).map(({ statusCode }) => statusCode)
+  t.equal(statuses.filter((status) => status === 204).length, 1)
+  t.ok(statuses.every((status) => status === 204 || status === 400 || status === 503))
+  t.equal(events.filter(({ name }) => name === 'password_changed').length, 1)
+})
+
+t.test('ASVS-8.2.3 ASVS-15.3.3 ASVS-14.2.6 ADV-CVE-2023-4918 nobody makes themselves anything, nor sees what is inside', async (t) => {
+  const store = memoryUserStore()
+  const created: unknown[] = []
+  const { app, close } = await testApp({ users: { ...store, async create (user) { created.push(user); return await store.create({ ...user, internal: 'a secret of the host' }) } }, registration: { fields: Type.Object({ nickname: Type.Optional(Type.String()) }) } })
+  t.teardown(close)
+  const extras = { role: 'admin', id: '1', sub: '1', emailVerified: true, email_verified: true, disabled: false, passwordHash: 'x', isAdmin: true, scope: 'admin' }
+  for (const [name, value] of Object.entries(extras)) t.equal((await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password: PASSWORD, [name]: value } })).statusCode, 400, name)
+  t.same(created, [])
+  const reply = await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password: PASSWORD, nickname: 'Annie' } })
+  t.same(Object.keys(reply.json()).sort(), ['nickname', 'sub', 'username'])
+  t.notMatch(JSON.stringify(created), new RegExp(PASSWORD), 'the store gets no password')
+})
+
+t.test('ADV-CVE-2024-1722 ADV-CVE-2025-8419 ADV-GHSA-7rqj ASVS-1.3.11 addresses that a mailer might read as others are no usernames', async (t) => {
+  const { app, messages, close } = await testApp()
+  t.teardown(close)
+  const names = ['a@x.example,b@y.example', 'a@x.example\r\nBcc: b@y.example', '"a@x.example"@y.example', 'a@x.example <b@y.example>', 'a@b@c.example', 'a\uff20x.example', 'a@x.example\u0000', ' a@x.example', 'a@x.example ', 'm\u0131ke@x.example', '\u212aate@x.example', 'a@x', 'a@127.0.0.1', 'a@[127.0.0.1]', 'a\u200b@x.example', 'a\u202e@x.example', '@x.example', 'a@', `${'a'.repeat(65)}@x.example`, `a@${'x'.repeat(250)}.example`]
+  for (const username of names) {
+    t.equal((await app.inject({ method: 'POST', url: '/auth/register', payload: { username, password: PASSWORD } })).statusCode, 400, JSON.stringify(username).slice(0, 60))
+    await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: username.slice(0, 254) } })
+  }
+  await new Promise((resolve) => { setTimeout(resolve, 20) })
+  t.same(messages.messages, [])
+})
+
+t.test('ADV-CVE-2026-9802 after a restart with memory state nothing is accepted that was issued before', async (t) => {
+  const users = memoryUserStore()
+  const secret = 'a secret that outlives a restart'
+  const before = await testApp({ users, secret })
+  await signUp(before.app)
+  const tokens = await signIn(before.app)
+  await before.close()
+  const after = await testApp({ users, secret })
+  t.teardown(after.close)
+  t.equal((await after.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).statusCode, 401)
+  t.equal((await after.app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401)
+})

@@ -1,0 +1,175 @@
+import t from 'tap'
+import { memoryState, memoryUserStore } from '../../lib/index.ts'
+import { memoryTokenStore } from '../../lib/adapters/memory/token-store.ts'
+import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+
+const json = { 'content-type': 'application/json' }
+const form = { 'content-type': 'application/x-www-form-urlencoded' }
+
+t.test('DOS-huge-password past 1024 bytes nothing is hashed that was sent', async (t) => {
+  const { app, hasher, close } = await testApp()
+  t.teardown(close)
+  const hashed: number[] = []
+  const hash = hasher.hash.bind(hasher)
+  Object.assign(hasher, { async hash (password: string, ...rest: [Parameters<typeof hash>[1], Parameters<typeof hash>[2]]) { hashed.push(Buffer.byteLength(password)); return await hash(password, ...rest) } })
+  const register = async (password: string) => await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password } })
+  const distinct = (bytes: number): string => Array.from({ length: bytes }, (_, i) => 'abcdefghijklmnopqrstuvwxyz'[(i * i + (i >> 3)) % 26]).join('')
+  t.equal((await register(distinct(1025))).json().error, 'invalid_password')
+  t.equal((await register(`${distinct(1022)}\u20ac`)).json().error, 'invalid_password', 'bytes count, not characters')
+  t.equal((await register('x'.repeat(16_000))).json().error, 'invalid_password')
+  t.equal((await register('x'.repeat(17_000))).statusCode, 413)
+  t.equal((await register('x'.repeat(1_048_576))).statusCode, 413)
+  t.same(hashed.filter((bytes) => bytes > 100), [])
+  t.equal((await register(distinct(1024))).statusCode, 201, 'the last that fits')
+  t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: `${distinct(1024)}x` } })).json().error, 'invalid_grant', 'ASVS-6.2.8 never cut')
+  t.equal((await signIn(app, 'ann', distinct(1024))).token_type, 'Bearer')
+})
+
+t.test('DOS-body 16 kB for accounts and tokens, 4 kB for a refresh', async (t) => {
+  const { app, close } = await testApp()
+  t.teardown(close)
+  const rows = [['/auth/token', 16_384], ['/auth/register', 16_384], ['/auth/password-reset', 16_384], ['/auth/password-reset/confirm', 16_384], ['/auth/email/verify', 16_384], ['/auth/refresh', 4096]] as const
+  for (const [url, limit] of rows) {
+    t.not((await app.inject({ method: 'POST', url, headers: json, payload: `"${'x'.repeat(limit - 2)}"` })).statusCode, 413, url)
+    t.equal((await app.inject({ method: 'POST', url, headers: json, payload: `"${'x'.repeat(limit - 1)}"` })).statusCode, 413, url)
+  }
+})
+
+t.test('DOS-stored-hash-bomb an absurd stored hash is never run, and is one answer among others', async (t) => {
+  const tail = '$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA'
+  const bombs = { memory: `$argon2id$v=19$m=4194304,t=2,p=1${tail}`, time: `$argon2id$v=19$m=19456,t=4000000,p=1${tail}`, lanes: `$argon2id$v=19$m=19456,t=2,p=255${tail}`, bcrypt: `$2b$31$${'a'.repeat(53)}`, scrypt: '$scrypt$ln=30,r=8,p=1$AAAAAAAAAAAAAAAAAAAAAA$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA', text: PASSWORD, empty: '' }
+  const { app, hasher, events, close } = await testApp({ users: memoryUserStore(Object.entries(bombs).map(([username, passwordHash]) => ({ id: username, username, passwordHash }))) })
+  t.teardown(close)
+  await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'warm', password: 'up and running' } })
+  for (const username of Object.keys(bombs)) {
+    const before = hasher.calls.verify
+    events.length = 0
+    const started = Date.now()
+    const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password: PASSWORD } })
+    t.equal(reply.json().error, 'invalid_grant', username)
+    t.equal(hasher.calls.verify - before, 1, `${username}: one decoy`)
+    t.ok(Date.now() - started < 1000, username)
+    t.match(events, [{ name: 'login_failed', payload: { reason: 'unusable_hash' } }], `${username}: ASVS-11.2.5`)
+  }
+})
+
+t.test('DOS-json deep, wide and hostile JSON is refused in no time, and is no 500', async (t) => {
+  const { app, close } = await testApp()
+  t.teardown(close)
+  const bodies = {
+    deep: `${'['.repeat(8000)}${']'.repeat(8000)}`,
+    'deep object': `${'{"a":'.repeat(2500)}1${'}'.repeat(2500)}`,
+    'deep value': `{"grant_type":"password","username":${'['.repeat(7000)}${']'.repeat(7000)},"password":"x"}`,
+    wide: `{${Array.from({ length: 1500 }, (_, i) => `"k${i}":1`).join(',')}}`,
+    quotes: `{${'"'.repeat(16_000)}}`,
+    backslashes: `{"${'\\'.repeat(16_000)}"}`,
+    spaces: `{"grant_type"${' '.repeat(16_000)}`,
+    '1e400': '{"grant_type":1e400}',
+    __proto__: '{"__proto__":{"grant_type":"password"},"username":"ann","password":"x"}',
+    constructor: '{"constructor":{"prototype":{"grant_type":"password"}},"username":"ann","password":"x"}'
+  }
+  for (const url of ['/auth/token', '/auth/register', '/auth/password-reset']) {
+    for (const [what, payload] of Object.entries(bodies)) {
+      const started = Date.now()
+      const reply = await app.inject({ method: 'POST', url, headers: json, payload })
+      t.equal(reply.statusCode, 400, `${url}: ${what}`)
+      t.equal(reply.json().error, 'invalid_request', `${url}: ${what}`)
+      t.ok(Date.now() - started < 1000, `${url}: ${what}`)
+    }
+  }
+  t.equal(({} as Record<string, unknown>)['grant_type'], undefined, 'ASVS-15.3.6 nobody wrote to the prototype of all')
+})
+
+t.test('DOS-form-keys a form has at most 64 parameters', async (t) => {
+  const { app, close } = await testApp()
+  t.teardown(close)
+  await signUp(app)
+  const body = (extra: number): string => `grant_type=password&username=ann&password=${encodeURIComponent(PASSWORD)}${Array.from({ length: extra }, (_, i) => `&k${i}=1`).join('')}`
+  t.equal((await app.inject({ method: 'POST', url: '/auth/token', headers: form, payload: body(61) })).statusCode, 200)
+  t.equal((await app.inject({ method: 'POST', url: '/auth/token', headers: form, payload: body(62) })).json().error, 'invalid_request')
+  t.equal((await app.inject({ method: 'POST', url: '/auth/token', headers: form, payload: `${body(0)}&__proto__=1&constructor=2&hasOwnProperty=3` })).statusCode, 200, 'ASVS-15.3.6')
+})
+
+t.test('DOS-jwt R8725-bis junk in place of a token is refused before anything reads it', async (t) => {
+  const { app, close } = await testApp()
+  t.teardown(close)
+  const junk = ['A'.repeat(8193), '.'.repeat(8192), `${'e30.'.repeat(2000)}`, `${'e'.repeat(4000)}.${'e'.repeat(4000)}.x`, 'a.b.c.d.e', `e30.e30.${'A'.repeat(8000)}`]
+  const started = process.hrtime.bigint()
+  for (let i = 0; i < 100; i++) {
+    const reply = await app.inject({ url: '/me', headers: bearer(junk[i % junk.length] as string) })
+    t.equal(reply.statusCode, 401)
+  }
+  t.ok(Number(process.hrtime.bigint() - started) < 2e9)
+})
+
+t.test('DOS-token-store ASVS-2.3.2 ASVS-7.1.2 ten thousand sign-ins of one user leave a hundred sessions', async (t) => {
+  const { app, close } = await testApp()
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  const first = await app.authority.issueTokens(sub)
+  for (let i = 0; i < 100; i++) await Promise.all(Array.from({ length: 100 }, async () => await app.authority.issueTokens(sub)))
+  t.equal((await app.authority.sessions(sub)).length, 100)
+  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(first.refresh_token as string) })).statusCode, 401, 'the first has gone')
+})
+
+t.test('DOS-token-store ASVS-14.2.7 what has expired is removed, and nothing is left of it', async (t) => {
+  const tokens = memoryTokenStore(100)
+  const state = memoryState()
+  const { app, clock, close } = await testApp({ state: { ...state, tokens, async sweep (now) { for (const sid of [...tokens.sids()]) tokens.sweepFamily(sid, now) } } })
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  for (let i = 0; i < 50; i++) await app.authority.issueTokens(sub)
+  t.equal([...tokens.sids()].length, 50)
+  clock.step(1_209_600_000)
+  await new Promise((resolve) => { setImmediate(resolve) })
+  t.equal([...tokens.sids()].length, 0)
+})
+
+t.test('DOS-token-store of a thousand reset requests one link is open', async (t) => {
+  const state = memoryState()
+  const digests: string[] = []
+  const { app, clock, close } = await testApp({ state: { ...state, oneTimeTokens: { ...state.oneTimeTokens, async put (token) { digests.push(token.digest); await state.oneTimeTokens.put(token) } } } })
+  t.teardown(close)
+  await signUp(app, 'ann@example.com')
+  for (let i = 0; i < 1000; i++) {
+    const { statusCode } = await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'ann@example.com' } })
+    if (statusCode !== 202) t.fail(`${statusCode}`)
+  }
+  await new Promise((resolve) => { setTimeout(resolve, 20) })
+  const open = await Promise.all(digests.map(async (digest) => await state.oneTimeTokens.find('password_reset', digest, clock.now())))
+  t.ok(digests.length > 2)
+  t.equal(open.filter((token) => token !== null).length, 1)
+})
+
+t.test('DOS-argon2-memory ASVS-15.4.4 ASVS-2.4.1 a flood of sign-ins is turned away, and starves neither refresh nor verification', async (t) => {
+  let release = (): void => {}
+  const gate = new Promise<void>((resolve) => { release = resolve })
+  let running = 0
+  let most = 0
+  const world = await testApp({ password: { concurrency: 2, maxQueue: 10 } })
+  t.teardown(world.close)
+  const { app, hasher } = world
+  await signUp(app)
+  const tokens = await signIn(app)
+  const verify = hasher.verify.bind(hasher)
+  Object.assign(hasher, { async verify (...args: Parameters<typeof verify>) { most = Math.max(most, ++running); await gate; running -= 1; return await verify(...args) } })
+  const flood = Array.from({ length: 200 }, async () => await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: 'no' } }))
+  await new Promise((resolve) => { setTimeout(resolve, 50) })
+  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).statusCode, 200)
+  t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 200)
+  release()
+  const replies = await Promise.all(flood)
+  t.equal(most, 2)
+  t.equal(replies.filter(({ statusCode }) => statusCode === 400).length, 12)
+  const refused = replies.filter(({ statusCode }) => statusCode === 503)
+  t.equal(refused.length, 188)
+  t.ok(refused.every(({ headers }) => Number(headers['retry-after']) > 0))
+})
+
+t.test('DOS-jwks the key set may be cached, and unknown kids fetch nothing', async (t) => {
+  const { app, close } = await testApp()
+  t.teardown(close)
+  const reply = await app.inject({ url: '/.well-known/jwks.json' })
+  t.match(reply.headers['cache-control'], /^public, max-age=\d+$/)
+  t.equal(reply.statusCode, 200)
+})
