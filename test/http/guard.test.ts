@@ -175,7 +175,7 @@ t.test('HS256 by a shared secret has no key set', async (t) => {
   t.equal((await app.inject('/.well-known/jwks.json')).statusCode, 404)
 })
 
-t.test('each kind of key signs and verifies, and only public halves are published', async (t) => {
+t.test('ASVS-11.2.2 POL-keys each kind of key signs and verifies, and only public halves are published', async (t) => {
   for (const [alg, make] of Object.entries({
     EdDSA: () => generateKeyPairSync('ed25519').privateKey,
     RS256: () => generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey,

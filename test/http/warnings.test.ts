@@ -45,7 +45,7 @@ async function asWorker<T> (work: () => Promise<T>): Promise<T> {
   }
 }
 
-t.test('each unsafe setting is said once at start, with the mend', async (t) => {
+t.test('RL-1 RL-2 ADV-CVE-2026-16732 each unsafe setting is said once at start, with the mend', async (t) => {
   const rows: Array<[string, Partial<AuthorityOptions>, FastifyServerOptions, Record<string, number>, boolean?]> = [
     ['all is well', { secret: SECRET }, {}, {}],
     ['own keys', { keys: { secret: SECRET } }, {}, {}],

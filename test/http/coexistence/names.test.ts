@@ -150,7 +150,7 @@ t.test("a key set route of the host's own stays the host's", async (t) => {
   t.equal((await app.inject({ url: '/auth/jwks.json' })).json().keys.length, 1)
 })
 
-t.test('two plugins in children with prefixes do not see each other', async (t) => {
+t.test('ASVS-8.4.1 two plugins in children with prefixes do not see each other', async (t) => {
   const app = newApp(t)
   for (const tenant of ['one', 'two']) {
     await app.register(async (child) => { await child.register(authPlugin, ownOptions({ issuer: `https://a.example/${tenant}` })) }, { prefix: `/${tenant}` })

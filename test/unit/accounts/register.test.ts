@@ -19,7 +19,7 @@ t.test('a user is created, with the name normalised', async (t) => {
   t.strictSame(w.messages.map(({ kind }) => kind), ['verify_email'], 'the address can be confirmed, though nothing waits for it')
 })
 
-t.test('keycloak-CVE-2023-4918 no field chooses who somebody is, and no password gets to the store', async (t) => {
+t.test('ADV-CVE-2023-4918 no field chooses who somebody is, and no password gets to the store', async (t) => {
   let given: NewUser | undefined
   const w = await world({ users: (store) => ({ ...store, create: async (user) => { given = user; return await store.create(user) } }) })
   const fields = JSON.parse('{"id":"root","sub":"root","username":"root","password":"p","passwordHash":"h","disabled":false,"emailVerified":true,"email_verified":true,"__proto__":{"admin":true},"name":"Ada"}') as Record<string, unknown>
@@ -122,7 +122,7 @@ t.test('ASVS-6.3.8 token store that fails changes nothing, and is reported', asy
   t.strictSame(w.messages, [])
 })
 
-t.test('pre-hijack: the owner of a mailbox takes the account that a stranger registered', async (t) => {
+t.test('ADV-CVE-2026-53516 pre-hijack: the owner of a mailbox takes the account that a stranger registered', async (t) => {
   const w = await world({ verifyEmail: true })
   const STRANGERS = 'what the stranger chose'
   await register({ ...ada, password: STRANGERS }, w.deps)

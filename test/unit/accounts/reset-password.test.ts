@@ -28,7 +28,7 @@ t.test('ASVS-6.4.3 ASVS-7.4.3 a link sets a new password, ends all sessions and 
   for (const secret of [token, digest(token), PASSWORD, NEXT_PASSWORD, '$argon2']) t.notOk(JSON.stringify(w.told).includes(secret), 'no secret in an event')
 })
 
-t.test('ASVS-6.5.1 parse-CVE-2026-32943 of 50 parallel confirms one succeeds', async (t) => {
+t.test('ASVS-6.5.1 ADV-CVE-2026-32943 of 50 parallel confirms one succeeds', async (t) => {
   const w = await world()
   const user = await w.addUser()
   const token = await tokenFor(w)
@@ -142,7 +142,7 @@ t.test('ASVS-6.3.8 a request takes the same steps before its answer, whoever it 
   t.equal(await requestPasswordReset({ username: 'a\u0000b', origin }, deps), undefined)
 })
 
-t.test('ASVS-6.3.8 django-CVE-2024-45231 stores and mail that fail or hang change no answer', async (t) => {
+t.test('ASVS-6.3.8 ADV-CVE-2024-45231 stores and mail that fail or hang change no answer', async (t) => {
   const down = async (): Promise<never> => { throw new Error('down') }
   const hang = (): Promise<never> => new Promise(() => {})
   for (const fault of [down, hang]) {
@@ -175,7 +175,7 @@ t.test('two requests at once send one link, and it works', async (t) => {
   t.equal(await outcomeOf(confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps)), 'done')
 })
 
-t.test('django-CVE-2019-19844 the link goes to the stored address', async (t) => {
+t.test('ADV-CVE-2019-19844 the link goes to the stored address', async (t) => {
   // A database whose collation takes one spelling for another.
   const w = await world({ users: (store) => ({ ...store, findByUsername: async () => await store.findByUsername('mike@example.org') }) })
   await w.addUser({ username: 'mike@example.org', email: 'mike@example.org' })

@@ -63,7 +63,7 @@ t.test('ten instances that start together make one key; the next one too', async
   t.equal(new Set(rings.map((one) => JSON.stringify(kids(one)))).size, 1)
 })
 
-t.test('a restart keeps the key; a rotated secret opens it; a foreign one does not, and says so', async (t) => {
+t.test('ASVS-13.3.4 ASVS-11.3.3 a restart keeps the key; a rotated secret opens it; a foreign one does not, and says so', async (t) => {
   const clock = steppedClock()
   const store = memoryKeyStore()
   const first = ring(clock, store)
@@ -98,7 +98,7 @@ t.test('a store that is down: no key is 503, and it recovers by itself', async (
   t.ok(one.signingKey())
 })
 
-t.test('PyJWT-CVE-2026-48524 a flood of unknown kids asks the store once in five seconds', async (t) => {
+t.test('ADV-CVE-2026-48524 DOS-jwks a flood of unknown kids asks the store once in five seconds', async (t) => {
   const clock = steppedClock()
   const store = memoryKeyStore()
   let lists = 0
@@ -111,7 +111,7 @@ t.test('PyJWT-CVE-2026-48524 a flood of unknown kids asks the store once in five
   t.ok(lists - before <= 2, `${lists - before} look-ups`)
 })
 
-t.test('weak and malformed keys are refused', async (t) => {
+t.test('ASVS-11.2.3 R8725-3.5 weak and malformed keys are refused', async (t) => {
   for (const jwk of [{}, { kty: 'EC' }, { kty: 'EC', crv: 'P-256', alg: 'ES256', x: 'x', y: 'y' }, { kty: 'oct', k: 'x', alg: 'HS256' }, { ...await jwtEngine.generate('ES256'), alg: 'EdDSA' }, { ...await jwtEngine.generate('ES256'), alg: 'none' }]) {
     await t.rejects(jwtEngine.load(jwk), JSON.stringify(jwk).slice(0, 60))
   }

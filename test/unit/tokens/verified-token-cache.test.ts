@@ -24,7 +24,7 @@ t.test('a look-alike with the same signature part misses, in both generations', 
   t.ok(cache.get('h.p.sig'), 'and none of them drove the real one out')
 })
 
-t.test('the size is bounded: at least half the capacity is kept, never more than the capacity', async (t) => {
+t.test('DOS-token-cache the size is bounded: at least half the capacity is kept, never more than the capacity', async (t) => {
   const capacity = 100
   const cache = verifiedTokenCache(capacity)
   for (let n = 0; n < 1000; n++) cache.set(token(n), claims(String(n)))

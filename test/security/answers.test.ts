@@ -1,0 +1,198 @@
+import { readFileSync } from 'node:fs'
+import { Writable } from 'node:stream'
+import t from 'tap'
+import { memoryState, memoryUserStore } from '../../lib/index.ts'
+import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+
+const json = { 'content-type': 'application/json' }
+
+t.test('ASVS-13.4.5 ASVS-6.1.3 ASVS-15.2.3 ASVS-2.1.1 the routes are those of the reference, and no others', async (t) => {
+  const routes: string[] = []
+  const { close } = await testApp({}, {}, (app) => { app.addHook('onRoute', ({ method, url }) => { for (const one of [method].flat()) if (one !== 'HEAD') routes.push(`${one} ${url}`) }) })
+  t.teardown(close)
+  const reference = readFileSync(new URL('../../docs/reference/endpoints.md', import.meta.url), 'utf8')
+  const documented = [...reference.matchAll(/^## `((?:GET|POST|DELETE|PUT|PATCH) [^`]+)`/gm)].map(([, route]) => route as string)
+  t.ok(documented.length >= 10)
+  t.same(routes.filter((route) => !['GET /me', 'GET /admin'].includes(route)).sort(), documented.sort())
+})
+
+t.test('ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-4.1.1 ASVS-13.4.6 ASVS-14.3.2 POL-csp-api every answer of ours has the same fences', async (t) => {
+  const state = memoryState()
+  const { app, messages, close } = await testApp({ state: { ...state, oneTimeTokens: { ...state.oneTimeTokens, find: async (...args) => { if (broken) throw new Error('SELECT secret FROM table'); return await state.oneTimeTokens.find(...args) } } } })
+  let broken = false
+  t.teardown(close)
+  await signUp(app, 'ann@example.com')
+  await messages.next()
+  const tokens = await signIn(app, 'ann@example.com')
+  const rows = [
+    [201, { method: 'POST', url: '/auth/register', payload: { username: 'bob', password: PASSWORD } }],
+    [409, { method: 'POST', url: '/auth/register', payload: { username: 'bob', password: PASSWORD } }],
+    [400, { method: 'POST', url: '/auth/register', payload: {} }],
+    [415, { method: 'POST', url: '/auth/register', headers: { 'content-type': 'text/plain' }, payload: 'x' }],
+    [413, { method: 'POST', url: '/auth/register', headers: json, payload: 'x'.repeat(20_000) }],
+    [200, { method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'bob', password: PASSWORD } }],
+    [400, { method: 'POST', url: '/auth/token', payload: {} }],
+    [200, { method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) }],
+    [401, { method: 'POST', url: '/auth/refresh' }],
+    [202, { method: 'POST', url: '/auth/password-reset', payload: { username: 'bob' } }],
+    [503, { method: 'POST', url: '/auth/password-reset/confirm', payload: { token: 'A'.repeat(43), password: 'a wholly new password' } }],
+    [200, { method: 'GET', url: '/auth/sessions', headers: bearer(tokens.access_token) }],
+    [401, { method: 'GET', url: '/auth/sessions' }],
+    [404, { method: 'DELETE', url: '/auth/sessions/none', headers: bearer(tokens.access_token) }],
+    [204, { method: 'POST', url: '/auth/password', headers: bearer(tokens.access_token), payload: { current_password: PASSWORD, new_password: 'a wholly new password' } }],
+    [200, { method: 'GET', url: '/.well-known/jwks.json' }]
+  ] as const
+  for (const [status, request] of rows) {
+    broken = status === 503
+    const what = `${request.method} ${request.url} ${status}`
+    const reply = await app.inject({ ...request, ...('headers' in request ? {} : { headers: {} }) })
+    t.equal(reply.statusCode, status, what)
+    t.equal(reply.headers['x-content-type-options'], 'nosniff', what)
+    t.match(reply.headers['content-security-policy'], /default-src 'none'; frame-ancestors 'none'/, what)
+    t.equal(reply.headers['referrer-policy'], 'no-referrer', 'ASVS-3.4.5')
+    if (status !== 204) t.equal(reply.headers['content-type'], 'application/json; charset=utf-8', what)
+    if (!request.url.includes('jwks')) t.equal(reply.headers['cache-control'], 'no-store', `${what}: ASVS-14.2.2`)
+    t.notOk('server' in reply.headers || 'x-powered-by' in reply.headers, what)
+    t.notMatch(reply.body, /fastify|node_modules|\.ts\b|\.js\b|SELECT|argon2|stack/i, `${what}: ASVS-13.4.2 ASVS-16.5.1`)
+    t.notOk(reply.headers['set-cookie'], `${what}: ASVS-3.3.4 no cookie for who is no browser`)
+    if (!request.url.includes('jwks')) t.notOk(Object.keys(reply.headers).some((name) => name.startsWith('access-control-')), `${what}: ASVS-3.4.2`)
+  }
+})
+
+t.test('ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.5 the one cookie there is', async (t) => {
+  for (const [issuer, secure] of [['https://auth.example.com', true], ['http://localhost:3000', false]] as const) {
+    const { app, close } = await testApp({ issuer, rateLimit: {} })
+    t.teardown(close)
+    await signUp(app)
+    const reply = await app.inject({ method: 'POST', url: '/auth/token', headers: { 'sec-fetch-site': 'same-origin' }, payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })
+    const [pair = '', ...attributes] = String(reply.headers['set-cookie']).split('; ')
+    t.equal(pair.startsWith('__Host-'), secure)
+    t.ok(pair.length < 4096)
+    t.same(attributes.filter((one) => !one.startsWith('Max-Age=')).sort(), ['HttpOnly', 'Path=/', 'SameSite=Lax', ...(secure ? ['Secure'] : [])])
+    const { access_token: access, refresh_token: refresh } = reply.json() as { access_token: string, refresh_token: string }
+    t.notOk([access, refresh, 'ann'].some((value) => pair.includes(value)), 'it bears no token and no name')
+    t.equal((await app.inject({ url: '/me', headers: { cookie: pair } })).statusCode, 401, 'ASVS-3.5.2 and opens nothing')
+  }
+})
+
+t.test('ASVS-3.5.6 ASVS-3.5.7 ASVS-14.2.5 no answer is a script, and no path is a file', async (t) => {
+  const { app, close } = await testApp()
+  t.teardown(close)
+  await signUp(app)
+  const { access_token: token } = await signIn(app)
+  t.match((await app.inject({ url: '/auth/sessions?callback=steal&jsonp=steal', headers: bearer(token) })).body, /^\{/)
+  for (const url of ['/auth/sessions/x.css', '/auth/sessions%2fx.css', '/auth/sessions.css', '/auth/sessions;x.css', '/auth/token/x.js']) {
+    t.ok([404, 405].includes((await app.inject({ url, headers: bearer(token) })).statusCode), url)
+  }
+})
+
+t.test('ASVS-16.5.2 ASVS-16.5.3 ASVS-16.3.4 ASVS-13.4.2 what fails fails closed: 503, no token, no cause in the answer, the cause in the log', async (t) => {
+  const boom = async (): Promise<never> => { throw new Error('ECONNREFUSED 10.0.0.5 password=hunter2hunter2') }
+  const lines: string[] = []
+  const stream = new Writable({ write (chunk: Buffer, _encoding, done) { lines.push(chunk.toString()); done() } })
+  const store = memoryUserStore()
+  const state = memoryState()
+  let failing: string | null = null
+  const guard = <Args extends unknown[], T>(name: string, method: (...args: Args) => Promise<T>) => async (...args: Args): Promise<T> => failing === name ? await boom() : await method(...args)
+  const { app, events, close } = await testApp({
+    users: { ...store, findById: guard('findById', store.findById), findByUsername: guard('findByUsername', store.findByUsername), create: guard('create', store.create) },
+    state: { ...state, tokens: { ...state.tokens, createFamily: guard('createFamily', state.tokens.createFamily), useToken: guard('useToken', state.tokens.useToken), findFamily: guard('findFamily', state.tokens.findFamily) } },
+    claims: () => { if (failing === 'claims') throw new Error('hook'); return {} }
+  }, { logger: { level: 'info', stream } })
+  t.teardown(close)
+  await signUp(app)
+  const tokens = await signIn(app)
+  const login = { method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } } as const
+  const refresh = { method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) } as const
+  const rows = [
+    ['findByUsername', login], ['findById', login], ['createFamily', login], ['claims', login],
+    ['findById', refresh], ['useToken', refresh], ['claims', refresh],
+    ['create', { method: 'POST', url: '/auth/register', payload: { username: 'bob', password: PASSWORD } }],
+    ['findFamily', { method: 'GET', url: '/auth/sessions', headers: bearer(tokens.access_token) }],
+    ['findById', { method: 'GET', url: '/auth/sessions', headers: bearer(tokens.access_token) }]
+  ] as const
+  for (const [what, request] of rows) {
+    failing = what
+    events.length = 0
+    lines.length = 0
+    const reply = await app.inject(request)
+    failing = null
+    t.equal(reply.statusCode, 503, `${what} ${request.url}`)
+    t.equal(reply.json().error, 'temporarily_unavailable', `${what} ${request.url}`)
+    t.notMatch(reply.body, /ECONN|hunter|10\.0|hook/, `${what} ${request.url}`)
+    t.notOk('access_token' in reply.json(), `${what} ${request.url}`)
+    t.notOk(events.some(({ name }) => name === 'authenticated' || name === 'token_refreshed' || name === 'registered'), `${what} ${request.url}`)
+    t.ok(lines.some((line) => (JSON.parse(line) as { level: number }).level === 50), `${what} ${request.url}: said in the log`)
+  }
+  t.equal((await app.inject(refresh)).statusCode, 200, 'ASVS-2.3.3 and nothing was lost by it')
+})
+
+t.test('ASVS-16.4.1 ASVS-16.2.4 nobody writes lines of their own into the log', async (t) => {
+  const lines: string[] = []
+  const stream = new Writable({ write (chunk: Buffer, _encoding, done) { lines.push(chunk.toString()); done() } })
+  const { app, events, close } = await testApp({}, { logger: { level: 'trace', stream } })
+  t.teardown(close)
+  const evil = 'ann\n{"level":30,"msg":"forged"}\u001b[2Jx'
+  await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: evil, username: evil, password: evil } })
+  await app.inject({ method: 'POST', url: '/auth/token', headers: { 'user-agent': 'a'.repeat(10_000) }, payload: { grant_type: 'password', username: evil, password: evil } })
+  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: evil, password: evil } })
+  t.ok(lines.length > 3)
+  for (const line of lines) {
+    t.match(JSON.parse(line), { level: Number, time: Number, msg: String })
+    t.equal(line.trimEnd().split('\n').length, 1)
+    t.notMatch(line, /\u001b/)
+  }
+  t.notMatch(JSON.stringify(events), /forged/, 'what was typed as a name of nobody is in no event')
+})
+
+t.test('ASVS-16.3.2 ASVS-16.3.3 refused tokens and replays are said', async (t) => {
+  const lines: string[] = []
+  const stream = new Writable({ write (chunk: Buffer, _encoding, done) { lines.push(chunk.toString()); done() } })
+  const { app, events, clock, close } = await testApp({ refreshToken: { rotate: 'always' } }, { logger: { level: 'info', stream } })
+  t.teardown(close)
+  await signUp(app)
+  const tokens = await signIn(app)
+  for (const [url, token] of [['/me', 'nonsense'], ['/admin', tokens.access_token]] as const) {
+    lines.length = 0
+    await app.inject({ url, headers: bearer(token) })
+    t.ok(lines.some((line) => /request refused/.test(line)), url)
+    t.notOk(lines.some((line) => line.includes(token) && token !== 'nonsense'), 'ASVS-16.2.5')
+  }
+  await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })
+  clock.step(11_000)
+  events.length = 0
+  await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })
+  t.same(events.map(({ name }) => name), ['refresh_token_reused'], 'R9700-4.14.2 ASVS-10.4.5')
+})
+
+t.test('ASVS-6.3.2 ASVS-13.3.1 a new installation has no user, no client and no key but its own', async (t) => {
+  const one = await testApp()
+  const other = await testApp()
+  t.teardown(one.close)
+  t.teardown(other.close)
+  for (const username of ['admin', 'root', 'user', 'test', 'guest']) {
+    t.equal((await one.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password: username } })).statusCode, 400, username)
+  }
+  const keys = async (app: typeof one.app) => JSON.stringify((await app.inject({ url: '/.well-known/jwks.json' })).json().keys)
+  t.not(await keys(one.app), await keys(other.app))
+  t.notMatch(await keys(one.app), /"(?:d|p|q|dp|dq|qi|k)":/, 'OIDC Core 10.1 and only public halves')
+  t.notOk((await one.app.inject({ url: '/auth/sessions' })).json().sessions)
+})
+
+t.test('ASVS-6.2.10 ASVS-6.4.2 ASVS-6.4.6 no password grows old, no hint is kept, no caller of ours chooses one for another', async (t) => {
+  const { app, clock, close } = await testApp()
+  t.teardown(close)
+  await signUp(app)
+  clock.step(5 * 365 * 86_400_000)
+  t.equal((await signIn(app)).token_type, 'Bearer', 'five years later')
+  for (const field of ['hint', 'password_hint', 'security_question', 'secret_answer']) {
+    t.equal((await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'bob', password: PASSWORD, [field]: 'x' } })).statusCode, 400, field)
+  }
+  t.notOk(Object.keys(app.authority).some((name) => /setPassword|password$/i.test(name) && name !== 'hashPassword'))
+})
+
+t.test('ASVS-12.2.1 ASVS-11.6.1 POL-issuer an issuer is https, but for this machine', async (t) => {
+  for (const issuer of ['http://auth.example.com', 'http://10.0.0.1', 'ftp://auth.example.com', 'https://auth.example.com?x=1', 'https://auth.example.com#x']) {
+    await t.rejects(testApp({ issuer }), { code: 'FST_AUTHORITY_INVALID_OPTIONS' }, issuer)
+  }
+})

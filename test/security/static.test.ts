@@ -1,0 +1,50 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import t from 'tap'
+
+const LIB = new URL('../../lib/', import.meta.url)
+const sources = new Map(readdirSync(LIB, { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.ts'))
+  // Comments may name what the code must not use.
+  .map((name) => [name.replaceAll('\\', '/'), readFileSync(new URL(name.replaceAll('\\', '/'), LIB), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')]))
+
+const found = (pattern: RegExp, except: RegExp = /^$/): string[] => [...sources].flatMap(([name, text]) => except.test(name) ? [] : [...text.matchAll(pattern)].map(([match]) => `${name}: ${match}`))
+
+const NEVER: Array<[string, RegExp, RegExp?]> = [
+  ['ASVS-6.5.3 ASVS-11.5.1 ASVS-11.5.2 no weak randomness, and no UUID as a secret', /Math\.random|randomUUID|pseudoRandomBytes/g],
+  ['ASVS-11.5.1 random bytes come from one place', /randomBytes|randomFillSync|getRandomValues/g, /^adapters\/|^testing\//],
+  ['ASVS-1.3.2 no code from text', /\beval\s*\(|new Function\b|node:vm/g],
+  ['ASVS-1.2.5 no commands', /child_process|execSync|spawn\(/g],
+  ['ASVS-1.2.9 no expression made of input', /new RegExp\((?!`\^)/g],
+  ['ASVS-1.5.2 no objects revived', /node:v8|deserialize\(|\.load\(.*yaml/g],
+  ['DOS-event-loop no hashing that blocks', /hashSync|verifySync|compareSync|scryptSync|pbkdf2Sync/g],
+  ['ASVS-11.4.1 ASVS-11.3.1 no broken algorithm to make anything with', /createHash\('(?:md5|sha1)'|'(?:aes-\d+-ecb|aes-\d+-cbc|des[^']*|rc4)'|RSA1_5|RSA_PKCS1_PADDING|createCipher\(/g],
+  ['ASVS-12.3.2 no certificate goes unchecked', /rejectUnauthorized|NODE_TLS_REJECT_UNAUTHORIZED/g],
+  ['ASVS-15.3.4 ASVS-4.1.3 RL-1 nobody reads forwarding headers for an address, a host or a scheme', /headers\[?\.?['"]?(?:x-forwarded|forwarded|x-real-ip|cf-connecting)/gi],
+  ['ADV-CVE-2026-3635 nothing is made from the Host header', /request\.(?:host|hostname|protocol)\b|headers\.host\b|headers\['host'\]/g],
+  ['ASVS-16.2.3 nothing is written but by the host\'s logger', /console\.\w+|process\.std(?:out|err)/g],
+  ['ASVS-13.2.3 ASVS-6.3.2 no credential is built in', /['"](?:changeme|admin123|password123|secret123|letmein)['"]/gi, /common-passwords/],
+  ['ASVS-14.2.3 ASVS-13.2.4 nobody is called', /\bfetch\(|node:https?'|node:net'.*connect|undici/g],
+  ['ADV-CVE-2022-31142 ASVS-11.2.4 no secret is compared by ===', /\b(?:clientSecret|client_secret|secret|presentedSecret|signature|mac|token)\s*[!=]==\s*(?!undefined\b|null\b|'|"|`)\w|[!=]==\s*(?:clientSecret|client_secret|secret|signature|mac)\b/g]
+]
+
+t.test('what the code never does', async (t) => {
+  t.ok(sources.size > 50)
+  // Found by a digest already, or made for somebody who has just signed in: no comparison that a guess could learn from.
+  const harmless = /^(?:tokens\/verified-token-cache|adapters\/memory\/one-time-token-store|limits\/known-devices)\.ts: /
+  for (const [what, pattern, except] of NEVER) t.same(found(pattern, except).filter((one) => !(what.includes('===') && harmless.test(one))), [], what)
+})
+
+t.test('each pattern finds what it is about', async (t) => {
+  const planted = ['Math.random()', 'randomBytes(32)', 'eval(x)', 'child_process', 'new RegExp(input)', 'node:v8', 'scryptSync(', "createHash('md5')", 'rejectUnauthorized: false', "request.headers['x-forwarded-for']", 'request.hostname', 'console.log', "'changeme'", 'fetch(url)', 'if (clientSecret === given)']
+  t.equal(planted.length, NEVER.length)
+  for (const [index, text] of planted.entries()) t.match(text, new RegExp(NEVER[index]?.[1].source ?? '', 'i'), NEVER[index]?.[0] ?? '')
+})
+
+t.test('ASVS-11.2.4 ASVS-11.2.1 secrets are compared as digests in constant time, in one place', async (t) => {
+  const { equalSecrets } = await import('../../lib/protocol/digest.ts')
+  t.equal(equalSecrets('a', 'a'), true)
+  for (const [left, right] of [['a', 'b'], ['a', 'ab'], ['', 'a'], ['a', '']] as const) t.equal(equalSecrets(left, right), false)
+  t.match(sources.get('protocol/digest.ts'), /timingSafeEqual/)
+  t.match(sources.get('limits/known-devices.ts'), /timingSafeEqual|equalSecrets/)
+  t.match(sources.get('grants/authenticate-client.ts'), /equalSecrets/)
+})
