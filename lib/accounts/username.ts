@@ -2,7 +2,7 @@
  * What a username is, decided once: one normal form for look-up, uniqueness and limits, and what a new account may be called.
  * @see RFC 5321 §4.5.3.1, RFC 8265 §3 (why more than case has to be mapped or refused)
  */
-import { domainToASCII } from 'node:url'
+import { domainToASCII, domainToUnicode } from 'node:url'
 
 const MAX_LENGTH = 254
 /** Controls, format and default-ignorable characters, lone surrogates, unassigned ones; white space; what ends an address in a header. */
@@ -55,8 +55,10 @@ export function normalizeUsername (input: string): string | null {
 
 function isDomain (domain: string): boolean {
   const labels = domain.split('.')
-  // A numeric last label is an IP address (RFC 3696 §2); `domainToASCII` refuses A-labels that stand for nothing, and hexadecimal ones.
-  return labels.length > 1 && labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '') && domainToASCII(domain) === domain
+  // A numeric last label is an IP address (RFC 3696 §2); `domainToASCII` refuses hexadecimal ones. An A-label that stands for
+  // nothing stays one when it is read: some releases of Node refuse it by themselves, some don't.
+  return labels.length > 1 && labels.every((label) => LABEL.test(label)) && !/^\d+$/.test(labels.at(-1) ?? '') &&
+    domainToASCII(domain) === domain && !domainToUnicode(domain).split('.').some((label) => label.startsWith('xn--'))
 }
 
 function isEmail (username: string): boolean {
