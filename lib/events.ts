@@ -15,7 +15,8 @@ export interface AuthorityEvents {
   authenticated: Origin & { userId: string, clientId: string | null, method: 'password' }
   login_failed: Origin & { reason: LoginFailure, userId?: string, username?: string, clientId: string | null }
   registered: Origin & { userId: string, username: string }
-  token_issued: Origin & { userId: string, sid: string, clientId: string | null, scope: string, grantType: string }
+  /** `userId` and `sid` are `null` where a client got a token of its own (client credentials): no user, no session. */
+  token_issued: Origin & { userId: string | null, sid: string | null, clientId: string | null, scope: string, grantType: string }
   token_refreshed: Origin & { userId: string, sid: string, clientId: string | null, rotated: boolean }
   refresh_token_reused: Origin & { userId: string, sid: string, clientId: string | null }
   password_reset_requested: Origin & { userId: string }

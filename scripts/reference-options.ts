@@ -17,7 +17,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'registration.verifyEmail': 'Whether an account must confirm its e-mail address before it can sign in. Registration then answers 202 whoever asks. Needs `sendMessage`.',
   'clients.clientId': 'What the client is called in requests and tokens.',
   'clients.clientSecret': 'Without it the client is public.',
-  'clients.grantTypes': 'What the client may use. Default: `authorization_code` and `refresh_token`. This version serves `password` and `refresh_token`.',
+  'clients.grantTypes': 'What the client may use. Default: `authorization_code` and `refresh_token`. This version serves `password`, `refresh_token` and `client_credentials`.',
   'clients.scopes': 'What the client may be granted. Default: all of `scopes`.',
   'clients.firstParty': '`false`: never the password grant.',
   windowMs: 'Length of the sliding window.',

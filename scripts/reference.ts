@@ -41,7 +41,7 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   authenticated: 'Somebody proved who they are.',
   login_failed: 'A password attempt failed. `username` only where such a user exists: people type their password into the wrong field.',
   registered: 'An account was created.',
-  token_issued: 'A session began: its first tokens were committed.',
+  token_issued: 'A session began: its first tokens were committed. Or a client got a token of its own (`grantType` is `client_credentials`): `userId` and `sid` are `null`.',
   token_refreshed: 'A refresh token brought a new access token; `rotated` where it was replaced.',
   refresh_token_reused: 'A refresh token that was replaced longer ago than the grace time came back: its session was ended. Somebody may have stolen it.',
   password_reset_requested: 'A reset message was handed to `sendMessage`.',

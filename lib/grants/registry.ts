@@ -3,6 +3,7 @@ import type { Client, GrantType } from '../ports/client-store.ts'
 import { normalizeUsername } from '../accounts/username.ts'
 import type { TokenRequestParams } from '../protocol/token-request.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from './deps.ts'
+import { clientCredentialsGrant } from './client-credentials.ts'
 import { passwordGrant } from './password.ts'
 import { refreshTokenGrant } from './refresh-token.ts'
 
@@ -16,7 +17,10 @@ export interface Grant {
 
 const GRANTS: readonly Grant[] = [
   { type: 'password', attempt: (params) => ({ rule: 'login', ...accountOf(params.username) }), handle: passwordGrant },
-  { type: 'refresh_token', attempt: () => ({ rule: 'refresh' }), handle: refreshTokenGrant }
+  { type: 'refresh_token', attempt: () => ({ rule: 'refresh' }), handle: refreshTokenGrant },
+  // Not `login`: a client's secret is 32 random bytes and can't be guessed as a password can, and whoever tries can do so at any
+  // grant. But a few instances behind one address, whose successes `login` would count too, would lock each other out.
+  { type: 'client_credentials', attempt: () => ({ rule: 'refresh' }), handle: clientCredentialsGrant }
 ]
 
 const DEFAULT_GRANT_TYPES: readonly GrantType[] = ['authorization_code', 'refresh_token']

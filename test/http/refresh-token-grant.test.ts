@@ -258,8 +258,8 @@ t.test('ASVS-7.4.2 a disabled or deleted user: invalid_grant, and all sessions e
 
 t.test('a session that ends between the check and the commit gives nothing', async (t) => {
   const state = memoryState()
-  let meanwhile: (() => Promise<void>) | undefined
-  const tokens: typeof state.tokens = { ...state.tokens, rotateToken: async (use, next) => { await meanwhile?.(); return await state.tokens.rotateToken(use, next) } }
+  let meanwhile = async (): Promise<void> => {}
+  const tokens: typeof state.tokens = { ...state.tokens, rotateToken: async (use, next) => { await meanwhile(); return await state.tokens.rotateToken(use, next) } }
   const test = await started(t, { state: { ...state, tokens } })
   const { refresh_token: first } = await signIn(test.app)
   meanwhile = async () => { await test.app.authority.revokeUser(test.sub) }
