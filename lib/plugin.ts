@@ -31,6 +31,7 @@ declare module 'fastify' {
 const PATHS: Record<PathName, string> = {
   token: '/token',
   refresh: '/refresh',
+  revoke: '/revoke',
   register: '/register',
   password: '/password',
   passwordReset: '/password-reset',

@@ -10,7 +10,7 @@ export interface Endpoint {
   pathName: string
 }
 
-const NAMES = ['token', 'refresh', 'register', 'password', 'passwordReset', 'passwordResetConfirm', 'emailVerify', 'sessions', 'jwks'] as const
+const NAMES = ['token', 'refresh', 'revoke', 'register', 'password', 'passwordReset', 'passwordResetConfirm', 'emailVerify', 'sessions', 'jwks'] as const
 
 /** The routes that the plugin registers where the host offers everything, in their order. */
 export async function endpoints (): Promise<Endpoint[]> {
@@ -51,6 +51,10 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'POST /auth/refresh': {
     what: 'A new access token. The refresh token is the Bearer token of the `Authorization` header; there is no body. With `refreshToken.rotate: \'always\'` the answer has the next refresh token, and the old one works on for `reuseGraceSeconds` only: after that it is a replay, which ends the session. Tokens of confidential third-party clients are refused: they use `POST /auth/token`.',
     failures: '401 `invalid_token` with `WWW-Authenticate`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/revoke': {
+    what: 'Ends a session by one of its tokens (RFC 7009). By a refresh token, a replaced one too, or by an access token: all refresh and access tokens of the session end with it, the access tokens at once in this process and at the endpoints that look at the store, elsewhere when they expire. Clients authenticate as at the token endpoint and may revoke their own tokens only; a caller without a client may revoke those that were issued without one. A token that is unknown, expired or revoked gets the same answer, `{}`.',
+    failures: '400 `invalid_request` (also for an access token that belongs to no session, which ends when it expires), `unauthorized_client` (another client\'s token, which stays alive); 401 `invalid_client`; 413, 415 `invalid_request`; 429 `too_many_requests` (rule `refresh`; unknown tokens count as failed); 503 `temporarily_unavailable`: the token may be alive, try again'
   },
   'POST /auth/register': {
     what: 'Creates an account and signs nobody in. A username is an e-mail address or 3 to 64 of `a-z 0-9 . _ -`; it is compared in lower case. Exists where the user store has `create` and `registration` is not `false`. The fields of `registration.fields` are taken beside username and password, all others refused. With `registration.verifyEmail` the answer is 202 whether the name was free or not.',

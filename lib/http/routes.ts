@@ -5,6 +5,7 @@ import type { HttpDeps } from './deps.ts'
 import { useErrorReply, usePlainJson } from './error-reply.ts'
 import { jwksRoute } from './jwks.ts'
 import { refreshRoute } from './refresh.ts'
+import { revokeRoute } from './revoke.ts'
 import { sessionRoutes } from './sessions.ts'
 import { tokenRoute } from './token.ts'
 
@@ -13,7 +14,7 @@ import { tokenRoute } from './token.ts'
  * the host's hooks, logger and request ids come in.
  */
 export async function registerRoutes (host: FastifyInstance, deps: HttpDeps, { jwksConstraints, watch }: { jwksConstraints: { host?: string } | null, watch: onRequestHookHandler | null }): Promise<void> {
-  const groups = [tokenRoute, refreshRoute, accountRoutes, sessionRoutes, ...(jwksConstraints === null ? [] : [(child: FastifyInstance, deps: HttpDeps) => { jwksRoute(child, deps, jwksConstraints) }])]
+  const groups = [tokenRoute, refreshRoute, revokeRoute, accountRoutes, sessionRoutes, ...(jwksConstraints === null ? [] : [(child: FastifyInstance, deps: HttpDeps) => { jwksRoute(child, deps, jwksConstraints) }])]
   for (const group of groups) {
     await host.register(async (child) => {
       useStrictValidation(child)

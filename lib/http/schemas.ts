@@ -44,6 +44,13 @@ export const TokenResponse = Type.Object({
   scope: Type.String()
 })
 
+export const TokenQuery = Type.Object({
+  token: Type.String(),
+  token_type_hint: Type.Optional(Type.String({ description: 'Not needed: a token is found whatever the hint.' })),
+  client_id: Type.Optional(Type.String()),
+  client_secret: Type.Optional(Type.String())
+})
+
 export const RefreshResponse = Type.Object({
   access_token: Type.String(),
   expires_in: Type.Integer({ description: 'Seconds.' }),
