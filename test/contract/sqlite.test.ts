@@ -169,7 +169,7 @@ t.test('sqlite: migrations are logged once, and a newer file is refused', async 
   t.doesNotThrow(() => sqliteUserStore(db))
 })
 
-t.test('sqlite: a table name is a name', async (t) => {
+t.test('ASVS-1.2.4 sqlite: a table name is a name', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
   for (const table of ['', 'a b', 'a"; DROP TABLE x; --', '1a', 'ä', 'a'.repeat(64)]) t.throws(() => sqliteUserStore(db, { table }), TypeError)

@@ -12,7 +12,7 @@ const update = process.env['UPDATE'] === '1'
 const eventsSource = read('lib/events.ts')
 const errorsSource = read('lib/errors.ts')
 
-t.test('the pages are what the code says', async (t) => {
+t.test('ASVS-2.1.3 ASVS-7.1.1 ASVS-16.1.1 the pages are what the code says', async (t) => {
   for (const [path, content] of Object.entries(await references(eventsSource))) {
     if (update) writeFileSync(new URL(path, root), content)
     t.equal(read(path), content, path)

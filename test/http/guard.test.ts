@@ -40,7 +40,7 @@ t.test('request.auth has the claims, frozen', async (t) => {
   t.throws(() => { (claims as { sub: string }).sub = 'someone else' }, TypeError, 'claims handed to one caller can not be changed for another')
 })
 
-t.test('R9068-4 R8725 tokens that are no good: 401 invalid_token, on the cold path', async (t) => {
+t.test('R9068-4 R8725 ASVS-9.1.1 ASVS-9.2.1 tokens that are no good: 401 invalid_token, on the cold path', async (t) => {
   const { app, clock, close } = await testApp({ keys: [KEY] })
   t.teardown(close)
   const now = Math.floor(clock.now() / 1000)

@@ -6,7 +6,7 @@ import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/ap
 
 const json = { 'content-type': 'application/json' }
 
-t.test('ADV-CVE-2026-30941 ADV-CVE-2013-0233 ASVS-15.3.5 what is no string is no name, no password and no token', async (t) => {
+t.test('ADV-CVE-2026-30941 ADV-CVE-2013-0233 ASVS-15.3.5 ASVS-2.2.2 what is no string is no name, no password and no token', async (t) => {
   const asked: unknown[] = []
   const store = memoryUserStore()
   const watched = <T>(method: (argument: string) => Promise<T>) => async (argument: string) => { asked.push(argument); return await method(argument) }
@@ -83,7 +83,7 @@ t.test('ADV-CVE-2022-41919 ADV-CVE-2025-32442 ASVS-3.5.2 no content type that a 
   t.same(events, [])
 })
 
-t.test('ASVS-3.5.3 ASVS-7.6.2 no GET, HEAD or OPTIONS signs in, changes or ends anything', async (t) => {
+t.test('ASVS-3.5.3 ASVS-4.1.4 ASVS-7.6.2 no GET, HEAD or OPTIONS signs in, changes or ends anything', async (t) => {
   const { app, events, close } = await testApp()
   t.teardown(close)
   await signUp(app)

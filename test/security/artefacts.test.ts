@@ -1,5 +1,6 @@
 import t from 'tap'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
+import { aesSealer } from '../../lib/adapters/node/sealer.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 
@@ -152,4 +153,17 @@ t.test('ASVS-7.4.1 ASVS-7.4.5 a session that ended is over: by its user, by the 
     t.equal((await world.app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401, `${what}: access token`)
     t.equal((await world.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).statusCode, 401, `${what}: refresh token`)
   }
+})
+
+t.test('ASVS-11.3.2 ASVS-11.3.3 ASVS-11.3.4 what is sealed is never sealed twice alike, and opens unchanged or not at all', async (t) => {
+  const { open, seal } = aesSealer(['a secret of thirty-two characters'])
+  const sealed = new Set(Array.from({ length: 1000 }, () => seal('a key')))
+  t.equal(sealed.size, 1000)
+  const [first = ''] = sealed
+  t.equal(open(first), 'a key')
+  for (let at = 0; at < first.length; at += 3) {
+    const changed = `${first.slice(0, at)}${first[at] === 'A' ? 'B' : 'A'}${first.slice(at + 1)}`
+    t.notOk(open(changed) === 'a key' && Buffer.from(changed, 'base64url').compare(Buffer.from(first, 'base64url')) !== 0, `character ${at}`)
+  }
+  t.equal(aesSealer(['another secret of 32 characters!!']).open(first), null)
 })

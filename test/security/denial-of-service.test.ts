@@ -53,7 +53,7 @@ t.test('DOS-stored-hash-bomb an absurd stored hash is never run, and is one answ
   }
 })
 
-t.test('DOS-json deep, wide and hostile JSON is refused in no time, and is no 500', async (t) => {
+t.test('DOS-json ASVS-1.4.2 ASVS-15.2.2 deep, wide and hostile JSON is refused in no time, and is no 500', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const bodies = {

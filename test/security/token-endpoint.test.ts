@@ -192,7 +192,7 @@ t.test('R6749-6 POL-auth-refresh a refresh token is good for whom it was issued 
   t.equal((await withoutClient.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(spa.refresh_token as string) })).statusCode, 401, 'a client that is gone refreshes nothing')
 })
 
-t.test('R6749-7 R6749-10.10 ASVS-7.2.3 ASVS-11.5.1 tokens are random, of 256 bits, and none is kept as it is', async (t) => {
+t.test('R6749-7 R6749-10.10 ASVS-7.2.3 ASVS-6.5.4 ASVS-11.5.1 tokens are random, of 256 bits, and none is kept as it is', async (t) => {
   const state = memoryState()
   const kept: string[] = []
   const createFamily = state.tokens.createFamily.bind(state.tokens)

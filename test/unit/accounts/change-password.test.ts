@@ -24,7 +24,7 @@ t.test('ASVS-6.2.2 ASVS-7.4.3 a new password ends all other sessions and reset l
   t.notMatch(JSON.stringify(w.told), new RegExp(`${PASSWORD}|${NEXT_PASSWORD}|argon2`))
 })
 
-t.test('ASVS-6.2.3 without the current password nothing changes', async (t) => {
+t.test('ASVS-6.2.3 ASVS-7.5.1 without the current password nothing changes', async (t) => {
   const w = await world()
   const user = await w.addUser()
   const disabled = await w.addUser({ username: 'disabled', disabled: true })

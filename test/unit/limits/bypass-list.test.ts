@@ -1,7 +1,7 @@
 import t from 'tap'
 import { parseBypassList } from '../../../lib/limits/bypass-list.ts'
 
-t.test('RL-4 what a list holds, whichever way an address is spelt', async (t) => {
+t.test('RL-4 ASVS-1.5.3 what a list holds, whichever way an address is spelt', async (t) => {
   const cases: Array<[string, string, boolean]> = [
     ['10.0.0.0/8', '10.1.2.3', true],
     ['10.0.0.0/8', '::ffff:10.1.2.3', true],

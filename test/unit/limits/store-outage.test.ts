@@ -70,7 +70,7 @@ for (const mood of ['throws', 'rejects', 'hangs'] as const) {
   })
 }
 
-t.test('RL-22 the store is given 250 ms and not one more', async (t) => {
+t.test('RL-22 ASVS-13.1.3 the store is given 250 ms and not one more', async (t) => {
   const { store, clock, be } = stage()
   be('hangs')
   let settled = false

@@ -73,7 +73,7 @@ t.test('ASVS-6.2.4 every entry of the bundled list is refused, in whatever case'
   for (const known of ['password', 'Password1', 'qwertyuiop', '12345678', 'iloveyou']) t.match(await policy.check(known, ada), /common/, known)
 })
 
-t.test('ASVS-6.2.11 refused when made of the username, the e-mail address or a context word', async (t) => {
+t.test('ASVS-6.1.2 ASVS-6.2.11 refused when made of the username, the e-mail address or a context word', async (t) => {
   const { policy } = policyOf()
   const refused = [
     'ada.lovelace@example.com', 'Lovelace', 'LOVELACE1815', 'lovelace-lovelace', 'lovelace!xyz', 'countess99', 'analytica', 'Analytica2026!', 'analytica-lovelace',
