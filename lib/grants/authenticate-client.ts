@@ -15,6 +15,7 @@ export async function authenticateClient (authorization: string | undefined, par
   const presented = credentials.method === 'none' ? undefined : credentials.clientSecret
   // An unknown client costs the same comparison as a known one.
   const matches = equalSecrets(presented ?? '', client?.clientSecret ?? '')
-  if (client === null || !matches) throw invalidClient(credentials.method)
+  // An empty secret in a host's own client store is a mistake, and must not make a confidential client open to all.
+  if (client === null || client.clientSecret === '' || !matches) throw invalidClient(credentials.method)
   return client
 }

@@ -60,7 +60,7 @@ t.test('R6749-4.4 only clients that prove a secret and list the grant', async (t
     ['a Bearer token is no client', {}, bearer('x'.repeat(40)), 401, 'invalid_client'],
     ['two ways at once', { client_secret: SECRET }, basic('machine'), 400, 'invalid_request'],
     ['public client', { client_id: 'public' }, {}, 400, 'unauthorized_client'],
-    ['empty secret in the store', { client_id: 'empty' }, {}, 400, 'unauthorized_client'],
+    ['empty secret in the store', { client_id: 'empty' }, {}, 401, 'invalid_client'],
     ['ASVS-10.4.4 not in its list', {}, basic('web'), 400, 'unauthorized_client'],
     ['not in the default list', {}, basic('default'), 400, 'unauthorized_client']
   ]
