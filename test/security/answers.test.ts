@@ -140,7 +140,7 @@ t.test('ASVS-16.4.1 ASVS-16.2.4 nobody writes lines of their own into the log', 
   for (const line of lines) {
     t.match(JSON.parse(line), { level: Number, time: Number, msg: String })
     t.equal(line.trimEnd().split('\n').length, 1)
-    t.notMatch(line, /\u001b/)
+    t.notOk(line.includes('\u001b'))
   }
   t.notMatch(JSON.stringify(events), /forged/, 'what was typed as a name of nobody is in no event')
 })

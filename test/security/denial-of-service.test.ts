@@ -93,7 +93,7 @@ t.test('DOS-form-keys a form has at most 64 parameters', async (t) => {
 t.test('DOS-jwt R8725-bis junk in place of a token is refused before anything reads it', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
-  const junk = ['A'.repeat(8193), '.'.repeat(8192), `${'e30.'.repeat(2000)}`, `${'e'.repeat(4000)}.${'e'.repeat(4000)}.x`, 'a.b.c.d.e', `e30.e30.${'A'.repeat(8000)}`]
+  const junk = ['A'.repeat(8193), '.'.repeat(8192), 'e30.'.repeat(2000), `${'e'.repeat(4000)}.${'e'.repeat(4000)}.x`, 'a.b.c.d.e', `e30.e30.${'A'.repeat(8000)}`]
   const started = process.hrtime.bigint()
   for (let i = 0; i < 100; i++) {
     const reply = await app.inject({ url: '/me', headers: bearer(junk[i % junk.length] as string) })
@@ -115,7 +115,7 @@ t.test('DOS-token-store ASVS-2.3.2 ASVS-7.1.2 ten thousand sign-ins of one user 
 t.test('DOS-token-store ASVS-14.2.7 what has expired is removed, and nothing is left of it', async (t) => {
   const tokens = memoryTokenStore(100)
   const state = memoryState()
-  const { app, clock, close } = await testApp({ state: { ...state, tokens, async sweep (now) { for (const sid of [...tokens.sids()]) tokens.sweepFamily(sid, now) } } })
+  const { app, clock, close } = await testApp({ state: { ...state, tokens, async sweep (now) { for (const sid of tokens.sids()) tokens.sweepFamily(sid, now) } } })
   t.teardown(close)
   const { sub } = await signUp(app)
   for (let i = 0; i < 50; i++) await app.authority.issueTokens(sub)
