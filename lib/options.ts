@@ -11,7 +11,7 @@ import type { PasswordHasher } from './ports/password-hasher.ts'
 import type { State } from './ports/state.ts'
 import type { UserStore } from './ports/user-store.ts'
 
-export type PathName = 'token' | 'refresh' | 'revoke' | 'register' | 'password' | 'passwordReset' | 'passwordResetConfirm' | 'emailVerify' | 'sessions' | 'jwks'
+export type PathName = 'token' | 'refresh' | 'revoke' | 'register' | 'password' | 'passwordReset' | 'passwordResetConfirm' | 'emailVerify' | 'sessions' | 'jwks' | 'metadata'
 export type RateLimitOptions = RateLimitOptionsOf<FastifyRequest, FastifyReply>
 
 export interface PasswordOptions {

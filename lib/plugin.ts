@@ -7,6 +7,7 @@ import { StartError } from './errors.ts'
 import { authenticateHook, type Hook, type ReadAuth, requireScopeHook } from './http/guard.ts'
 import { registerRoutes } from './http/routes.ts'
 import type { AccessTokenClaims } from './protocol/access-token.ts'
+import { metadataPath } from './protocol/metadata.ts'
 import { checkOptions } from './options-check.ts'
 import { type AuthorityOptions, DEFAULTS, type PathName } from './options.ts'
 import { warnOfUnsafeSettings } from './warnings.ts'
@@ -28,7 +29,7 @@ declare module 'fastify' {
   }
 }
 
-const PATHS: Record<PathName, string> = {
+const PATHS: Record<Exclude<PathName, 'metadata'>, string> = {
   token: '/token',
   refresh: '/refresh',
   revoke: '/revoke',
@@ -56,9 +57,14 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   host.decorate(names.requireScope, (...scopes: string[]) => requireScopeHook(scopes, readAuth))
   host.decorate(names.authority, createAuthority(services))
 
-  const jwks = jwksPlace(host, options)
   const prefix = options.prefix ?? DEFAULTS.prefix
-  const path = (name: PathName): string => options.paths?.[name] ?? (name === 'jwks' ? jwks?.path ?? '' : `${prefix}${PATHS[name]}`)
+  // A shared secret has no public keys, so no key set.
+  const jwks = options.keys !== undefined && !Array.isArray(options.keys) ? null : wellKnownPlace(host, options, options.paths?.jwks ?? PATHS.jwks, `${prefix}/jwks.json`)
+  const metadata = wellKnownPlace(host, options, options.paths?.metadata ?? metadataPath(options.issuer), `${prefix}/oauth-authorization-server`)
+  const path = (name: PathName): string => {
+    if (name === 'jwks') return jwks?.path ?? ''
+    return name === 'metadata' ? metadata.path : options.paths?.[name] ?? `${prefix}${PATHS[name]}`
+  }
   await registerRoutes(host, {
     grants: services.grants,
     ring: services.ring,
@@ -69,6 +75,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     path
   }, {
     jwksConstraints: jwks?.constraints ?? null,
+    metadataConstraints: metadata.constraints,
     watch: warnOfUnsafeSettings(host, options, { memoryState: !services.state.shared, severalProcesses: cluster.isWorker })
   })
   sweepRegularly(services, host)
@@ -86,24 +93,20 @@ function refuseTakenNames (host: FastifyInstance, names: Record<keyof typeof DEF
   }
 }
 
-/** The issuer hosts that have a key set of ours, by server and path. */
-const keySets = new WeakMap<object, Map<string, string[]>>()
+/** The issuer hosts that have a well-known document of ours, by server and path. */
+const documents = new WeakMap<object, Map<string, string[]>>()
 
 /**
- * Where the key set stands: at the root. A second plugin in one app has it there for its own host name, or under its own prefix
- * where both issuers share a host or the route is the host's. A shared secret has no public keys, so no key set.
+ * Where a well-known document stands: at the root. A second plugin in one app has it there for its own host name, or under its
+ * own prefix where both issuers share a host or the route is the host's.
  */
-function jwksPlace (host: FastifyInstance, options: AuthorityOptions): { path: string, constraints: { host?: string } } | null {
-  if (options.keys !== undefined && !Array.isArray(options.keys)) return null
-  const path = options.paths?.jwks ?? PATHS.jwks
+function wellKnownPlace (host: FastifyInstance, options: AuthorityOptions, path: string, instead: string): { path: string, constraints: { host?: string } } {
   const url = `${host.prefix}${path}`
   const issuerHost = new URL(options.issuer).host
-  const ours = keySets.get(host.server) ?? new Map<string, string[]>()
-  keySets.set(host.server, ours)
+  const ours = documents.get(host.server) ?? new Map<string, string[]>()
+  documents.set(host.server, ours)
   const issuerHosts = ours.get(url) ?? []
-  if (issuerHosts.length === 0 ? host.hasRoute({ method: 'GET', url }) : issuerHosts.includes(issuerHost)) {
-    return { path: `${options.prefix ?? DEFAULTS.prefix}/jwks.json`, constraints: {} }
-  }
+  if (issuerHosts.length === 0 ? host.hasRoute({ method: 'GET', url }) : issuerHosts.includes(issuerHost)) return { path: instead, constraints: {} }
   ours.set(url, [...issuerHosts, issuerHost])
   return { path, constraints: issuerHosts.length === 0 ? {} : { host: issuerHost } }
 }

@@ -10,7 +10,7 @@ export interface Endpoint {
   pathName: string
 }
 
-const NAMES = ['token', 'refresh', 'revoke', 'register', 'password', 'passwordReset', 'passwordResetConfirm', 'emailVerify', 'sessions', 'jwks'] as const
+const NAMES = ['token', 'refresh', 'revoke', 'register', 'password', 'passwordReset', 'passwordResetConfirm', 'emailVerify', 'sessions', 'jwks', 'metadata'] as const
 
 /** The routes that the plugin registers where the host offers everything, in their order. */
 export async function endpoints (): Promise<Endpoint[]> {
@@ -87,6 +87,10 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'GET /.well-known/jwks.json': {
     what: 'The public signing keys (RFC 7517), for services that verify access tokens by themselves. May be cached for five minutes. Any origin may read it. Does not exist where `keys` is a shared secret.',
     failures: '503 `temporarily_unavailable`'
+  },
+  'GET /.well-known/oauth-authorization-server': {
+    what: 'The metadata of this authorization server (RFC 8414): just what this configuration offers. May be cached for five minutes. Any origin may read it. For an issuer with a path, that path follows: `https://example.com/one` has it at `/.well-known/oauth-authorization-server/one`. The URLs in it are the issuer\'s origin and the paths as they are mounted in this app, never anything of the request. So a proxy in front must not change paths, and where the plugin is registered under a prefix, this document is under it too: let the proxy, or a route of the host, serve it from the root as well.',
+    failures: 'none of its own'
   }
 }
 

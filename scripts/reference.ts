@@ -79,13 +79,13 @@ async function endpointsPage (): Promise<string> {
       ...body.length === 0 ? [] : [body.join('\n')],
       ...successes.length === 0 ? ['Success: 200.'] : successes.flatMap((status) => {
         const fields = fieldTable(responses[status], 'always there')
-        return [`Success: ${status}${fields.length === 0 ? ', no content.' : '.'}`, ...fields.length === 0 ? [] : [fields.join('\n')]]
+        return [`Success: ${status}${status === '204' ? ', no content.' : '.'}`, ...fields.length === 0 ? [] : [fields.join('\n')]]
       }),
       `Failures: ${prose?.failures ?? ''}.`
     ]
   })
   return page('Endpoints', [
-    'Paths as they are by default: `prefix` and `paths` change them. Every failure is `{ "error": code, "error_description": sentence }`; see [errors](errors.md). Every answer but the key set has `Cache-Control: no-store`.',
+    'Paths as they are by default: `prefix` and `paths` change them. Every failure is `{ "error": code, "error_description": sentence }`; see [errors](errors.md). Every answer but the key set and the metadata has `Cache-Control: no-store`.',
     ...sections
   ])
 }

@@ -6,7 +6,7 @@ import { revokeToken } from '../tokens/revoke-token.ts'
 import { registerBodyParsers } from './body.ts'
 import { type HttpDeps, originOf } from './deps.ts'
 import { guarded, noStore } from './error-reply.ts'
-import { describeRoute, ErrorResponse, TokenQuery } from './schemas.ts'
+import { describeRoute, ErrorResponse, Nothing, TokenQuery } from './schemas.ts'
 
 const BODY_LIMIT = 16_384
 
@@ -19,7 +19,7 @@ export function revokeRoute (child: FastifyInstance, { grants, limiter, path }: 
       summary: 'Revoke a token and its session',
       consumes: ['application/json', 'application/x-www-form-urlencoded'],
       body: TokenQuery,
-      response: { '4xx': ErrorResponse, 503: ErrorResponse }
+      response: { 200: Nothing, '4xx': ErrorResponse, 503: ErrorResponse }
     }),
     // The protocol room reads the parameters.
     validatorCompiler: () => () => true,
@@ -35,7 +35,6 @@ export function revokeRoute (child: FastifyInstance, { grants, limiter, path }: 
       // A failed attempt for the limiter, whose count a guesser shall not get back; to the caller the token is gone, as wished.
       if (!(error instanceof OAuthError) || error.error !== 'invalid_token') throw error
     }
-    // Several client libraries insist on JSON.
     return {}
   }))
 }

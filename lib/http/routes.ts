@@ -4,17 +4,25 @@ import { useStrictValidation } from './body.ts'
 import type { HttpDeps } from './deps.ts'
 import { useErrorReply, usePlainJson } from './error-reply.ts'
 import { jwksRoute } from './jwks.ts'
+import { metadataRoute } from './metadata.ts'
 import { refreshRoute } from './refresh.ts'
 import { revokeRoute } from './revoke.ts'
 import { sessionRoutes } from './sessions.ts'
 import { tokenRoute } from './token.ts'
 
+interface Placement {
+  /** `null`: there is no key set. */
+  jwksConstraints: { host?: string } | null
+  metadataConstraints: { host?: string }
+  watch: onRequestHookHandler | null
+}
+
 /**
  * Every route of the plugin, each group in a child of its own: our parsers, validator and error handler end at its walls, and
  * the host's hooks, logger and request ids come in.
  */
-export async function registerRoutes (host: FastifyInstance, deps: HttpDeps, { jwksConstraints, watch }: { jwksConstraints: { host?: string } | null, watch: onRequestHookHandler | null }): Promise<void> {
-  const groups = [tokenRoute, refreshRoute, revokeRoute, accountRoutes, sessionRoutes, ...(jwksConstraints === null ? [] : [(child: FastifyInstance, deps: HttpDeps) => { jwksRoute(child, deps, jwksConstraints) }])]
+export async function registerRoutes (host: FastifyInstance, deps: HttpDeps, { jwksConstraints, metadataConstraints, watch }: Placement): Promise<void> {
+  const groups = [tokenRoute, refreshRoute, revokeRoute, accountRoutes, sessionRoutes, ...(jwksConstraints === null ? [] : [(child: FastifyInstance, deps: HttpDeps) => { jwksRoute(child, deps, jwksConstraints) }]), (child: FastifyInstance, deps: HttpDeps) => { metadataRoute(child, deps, { constraints: metadataConstraints, hasKeySet: jwksConstraints !== null }) }]
   for (const group of groups) {
     await host.register(async (child) => {
       useStrictValidation(child)

@@ -51,6 +51,9 @@ export const TokenQuery = Type.Object({
   client_secret: Type.Optional(Type.String())
 })
 
+/** `{}`: several client libraries insist on JSON. */
+export const Nothing = Type.Object({}, { additionalProperties: false })
+
 export const RefreshResponse = Type.Object({
   access_token: Type.String(),
   expires_in: Type.Integer({ description: 'Seconds.' }),

@@ -13,8 +13,9 @@ t.test('@fastify/swagger lists every route with its schemas', async (t) => {
   await app.ready()
   const { paths = {} } = app.swagger() as { paths?: Record<string, Record<string, { tags?: string[], summary?: string, requestBody?: { content: Record<string, { schema: { properties?: object } }> }, responses?: object, description?: string }>> }
   const expected: Record<string, { method: string, fields?: string[], types?: number, secured?: boolean, success?: string }> = {
-    '/auth/token': { method: 'post', fields: ['client_id', 'client_secret', 'grant_type', 'password', 'scope', 'username'], types: 2, success: '200' },
+    '/auth/token': { method: 'post', fields: ['client_id', 'client_secret', 'grant_type', 'password', 'refresh_token', 'scope', 'username'], types: 2, success: '200' },
     '/auth/refresh': { method: 'post', success: '200' },
+    '/auth/revoke': { method: 'post', fields: ['client_id', 'client_secret', 'token', 'token_type_hint'], types: 2, success: '200' },
     '/auth/register': { method: 'post', fields: ['password', 'username'], success: '201' },
     '/auth/password': { method: 'post', fields: ['current_password', 'new_password'], secured: true, success: '204' },
     '/auth/password-reset': { method: 'post', fields: ['username'], success: '202' },
@@ -22,7 +23,8 @@ t.test('@fastify/swagger lists every route with its schemas', async (t) => {
     '/auth/email/verify': { method: 'post', fields: ['token'], success: '204' },
     '/auth/sessions': { method: 'get', secured: true, success: '200' },
     '/auth/sessions/{id}': { method: 'delete', secured: true, success: '204' },
-    '/.well-known/jwks.json': { method: 'get', success: '200' }
+    '/.well-known/jwks.json': { method: 'get', success: '200' },
+    '/.well-known/oauth-authorization-server': { method: 'get', success: '200' }
   }
   t.same(Object.keys(paths).sort(), Object.keys(expected).sort())
   for (const [path, { method, fields, types = 1, secured, success = '200' }] of Object.entries(expected)) {
