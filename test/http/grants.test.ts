@@ -47,16 +47,16 @@ t.test('Duende-667 a claims function that throws leaves no family and no token b
 t.test('ASVS-7.4.3 a login that races a password change gives no token for the old password', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
-  let change: (() => Promise<void>) | undefined
+  const between: { change?: () => Promise<void> } = {}
   const tokens = { ...state.tokens, createFamily: async (family: Parameters<typeof state.tokens.createFamily>[0]) => {
     // Between the verified password and the commit of its family, the password is changed and all families are revoked.
-    await change?.()
+    await between.change?.()
     await state.tokens.createFamily(family)
   } }
   const { app, close, events } = await testApp({ users, state: { ...state, tokens } })
   t.teardown(close)
   const { sub } = await signUp(app)
-  change = async () => {
+  between.change = async () => {
     const next = await app.authority.hashPassword('another fine password')
     await users.setPasswordHash(sub, next)
     await app.authority.revokeUser(sub)
