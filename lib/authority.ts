@@ -1,3 +1,4 @@
+import { isActive } from './accounts/active-user.ts'
 import { startPasswordReset } from './accounts/reset-password.ts'
 import { OAuthError } from './errors.ts'
 import type { Events } from './events.ts'
@@ -53,7 +54,7 @@ export function createAuthority ({ grants, accessTokens, events }: Services): Au
       if (clientId !== undefined && client === null) throw new OAuthError('invalid_client', 'There is no such client.')
       const scopes = grantScope(parseScope(scope), client?.scopes ?? grants.scopes)
       const user = await accounts.users.findById(userId)
-      if (user === null || user.disabled === true) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
+      if (!isActive(user)) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
       const { response } = await issueTokens({ user, client, scopes, origin: {}, grantType: 'host' }, grants)
       return response
     },

