@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { type TProperties, Type } from '@sinclair/typebox'
 import { changePassword } from '../accounts/change-password.ts'
 import { register } from '../accounts/register.ts'
@@ -7,15 +7,12 @@ import { verifyEmail } from '../accounts/verify-email.ts'
 import type { User } from '../ports/user-store.ts'
 import { registerBodyParsers } from './body.ts'
 import { type HttpDeps, originOf } from './deps.ts'
-import { guarded, noStore } from './error-reply.ts'
+import { guarded, noStoreHook } from './error-reply.ts'
 import { describeRoute, Empty, ErrorResponse, NEEDS_ACCESS_TOKEN, OneTimeTokenValue, Password, Username } from './schemas.ts'
 import { liveSession } from './sessions.ts'
 
 const BODY_LIMIT = 16_384
-const common = {
-  bodyLimit: BODY_LIMIT,
-  onRequest: (_request: FastifyRequest, reply: Parameters<typeof noStore>[0], done: () => void): void => { noStore(reply); done() }
-}
+const common = { bodyLimit: BODY_LIMIT, onRequest: noStoreHook }
 const failures = { '4xx': ErrorResponse, 503: ErrorResponse }
 /** One answer for all who ask, whatever became of it. */
 const ACCEPTED = { message: 'If the address is one we know, a message is on its way.' }
@@ -47,7 +44,7 @@ function changePasswordRoute (child: FastifyInstance, { grants, limiter, authent
   const body = Type.Object({ current_password: Password, new_password: Password }, { additionalProperties: false })
   child.post<{ Body: { current_password: string, new_password: string } }>(path('password'), {
     ...common,
-    onRequest: [common.onRequest, authenticate],
+    onRequest: [noStoreHook, authenticate],
     schema: describeRoute({ summary: 'Change the password', description: NEEDS_ACCESS_TOKEN, body, response: { 204: Empty, ...failures } })
   }, async (request, reply) => await guarded(async () => {
     const { user, sid } = await liveSession(readAuth(request), grants)

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { Kind, type Static, type TSchema } from '@sinclair/typebox'
+import { Kind, type TSchema } from '@sinclair/typebox'
 import { OAuthError } from '../errors.ts'
 
 /** Most parameters of a form. */
@@ -38,7 +38,7 @@ export function registerBodyParsers (child: FastifyInstance, { forms }: { forms:
 }
 
 /** @throws OAuthError `invalid_request` on a repeated parameter */
-export function parseForm (body: string): Record<string, string> {
+function parseForm (body: string): Record<string, string> {
   const params = Object.create(null) as Record<string, string>
   let count = 0
   for (const [name, value] of new URLSearchParams(body)) {
@@ -111,5 +111,3 @@ function fieldError (first: { path: string, message: string } | undefined): OAut
   if (field === '') return new OAuthError('invalid_request', 'The body must be an object with the fields of this endpoint.')
   return new OAuthError('invalid_request', `${field}: ${first?.message ?? 'it does not fit'}.`)
 }
-
-export type Body<Schema extends TSchema> = Static<Schema>

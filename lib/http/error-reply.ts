@@ -55,6 +55,12 @@ export function noStore (reply: FastifyReply): void {
   reply.header('pragma', 'no-cache')
 }
 
+/** For every route whose answers tell of a person. */
+export function noStoreHook (_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  noStore(reply)
+  done()
+}
+
 /**
  * Runs a handler's work. What is no wire error (a store that is down, a bug) is logged with its cause and answered with a constant text: an
  * outage may be over soon, so it is 503 with `Retry-After`.

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { refreshAccessToken } from '../grants/refresh.ts'
 import { bearerToken, missingToken } from '../protocol/bearer.ts'
 import { type HttpDeps, originOf } from './deps.ts'
-import { guarded, noStore } from './error-reply.ts'
+import { guarded, noStoreHook } from './error-reply.ts'
 import { describeRoute, ErrorResponse, RefreshResponse } from './schemas.ts'
 
 /** `POST /auth/refresh`: the refresh token is the Bearer token; there is no body. */
@@ -16,7 +16,7 @@ export function refreshRoute (child: FastifyInstance, { grants, limiter, path }:
       summary: 'A new access token for a refresh token',
       response: { 200: RefreshResponse, '4xx': ErrorResponse, 503: ErrorResponse }
     }),
-    onRequest: (_request, reply, done) => { noStore(reply); done() }
+    onRequest: noStoreHook
   }, async (request, reply) => await guarded(async () => await limiter.run(request, reply, { rule: 'refresh' }, async () => {
     const token = bearerToken(request.headers.authorization)
     if (token === undefined) throw missingToken()

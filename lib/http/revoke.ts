@@ -5,7 +5,7 @@ import { parseTokenQuery } from '../protocol/token-query.ts'
 import { revokeToken } from '../tokens/revoke-token.ts'
 import { registerBodyParsers } from './body.ts'
 import { type HttpDeps, originOf } from './deps.ts'
-import { guarded, noStore } from './error-reply.ts'
+import { guarded, noStoreHook } from './error-reply.ts'
 import { describeRoute, ErrorResponse, Nothing, TokenQuery } from './schemas.ts'
 
 const BODY_LIMIT = 16_384
@@ -23,7 +23,7 @@ export function revokeRoute (child: FastifyInstance, { grants, limiter, path }: 
     }),
     // The protocol room reads the parameters.
     validatorCompiler: () => () => true,
-    onRequest: (_request, reply, done) => { noStore(reply); done() }
+    onRequest: noStoreHook
   }, async (request, reply) => await guarded(async () => {
     const query = parseTokenQuery(request.body)
     try {

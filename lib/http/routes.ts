@@ -22,7 +22,11 @@ interface Placement {
  * the host's hooks, logger and request ids come in.
  */
 export async function registerRoutes (host: FastifyInstance, deps: HttpDeps, { jwksConstraints, metadataConstraints, watch }: Placement): Promise<void> {
-  const groups = [tokenRoute, refreshRoute, revokeRoute, accountRoutes, sessionRoutes, ...(jwksConstraints === null ? [] : [(child: FastifyInstance, deps: HttpDeps) => { jwksRoute(child, deps, jwksConstraints) }]), (child: FastifyInstance, deps: HttpDeps) => { metadataRoute(child, deps, { constraints: metadataConstraints, hasKeySet: jwksConstraints !== null }) }]
+  const wellKnown = (child: FastifyInstance): void => {
+    if (jwksConstraints !== null) jwksRoute(child, deps, jwksConstraints)
+    metadataRoute(child, deps, { constraints: metadataConstraints, hasKeySet: jwksConstraints !== null })
+  }
+  const groups = [tokenRoute, refreshRoute, revokeRoute, accountRoutes, sessionRoutes, wellKnown]
   for (const group of groups) {
     await host.register(async (child) => {
       useStrictValidation(child)

@@ -7,13 +7,13 @@ import type { User } from '../ports/user-store.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import { invalidToken } from '../protocol/bearer.ts'
 import { type HttpDeps, originOf } from './deps.ts'
-import { guarded, noStore } from './error-reply.ts'
+import { guarded, noStoreHook } from './error-reply.ts'
 import { describeRoute, Empty, ErrorResponse, NEEDS_ACCESS_TOKEN, SessionList } from './schemas.ts'
 
 /** `GET /auth/sessions` and `DELETE /auth/sessions/:id`: a user's own sign-ins. */
 export function sessionRoutes (child: FastifyInstance, { grants, authenticate, readAuth, path }: HttpDeps): void {
   const shared = {
-    onRequest: [(_request: unknown, reply: Parameters<typeof noStore>[0], done: () => void): void => { noStore(reply); done() }, authenticate]
+    onRequest: [noStoreHook, authenticate]
   }
   child.get(path('sessions'), {
     ...shared,

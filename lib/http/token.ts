@@ -4,7 +4,7 @@ import { checkGrantAllowed, findGrant } from '../grants/registry.ts'
 import { parseTokenRequest } from '../protocol/token-request.ts'
 import { registerBodyParsers } from './body.ts'
 import { type HttpDeps, originOf } from './deps.ts'
-import { guarded, noStore } from './error-reply.ts'
+import { guarded, noStoreHook } from './error-reply.ts'
 import { describeRoute, ErrorResponse, TokenRequest, TokenResponse } from './schemas.ts'
 
 const BODY_LIMIT = 16_384
@@ -22,7 +22,7 @@ export function tokenRoute (child: FastifyInstance, { grants: deps, limiter, pat
     }),
     // The protocol room reads the parameters, for it knows which error each mistake is.
     validatorCompiler: () => () => true,
-    onRequest: (_request, reply, done) => { noStore(reply); done() }
+    onRequest: noStoreHook
   }, async (request, reply) => await guarded(async () => {
     const params = parseTokenRequest(request.body)
     const grant = findGrant(params.grant_type, deps)
@@ -33,4 +33,3 @@ export function tokenRoute (child: FastifyInstance, { grants: deps, limiter, pat
     })
   }))
 }
-
