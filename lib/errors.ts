@@ -6,10 +6,12 @@
 export type OAuthErrorCode =
   | 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'unauthorized_client' | 'unsupported_grant_type' | 'invalid_scope'
   | 'invalid_token' | 'insufficient_scope'
+  | 'access_denied' | 'unsupported_response_type' | 'login_required' | 'consent_required'
+  | 'request_not_supported' | 'request_uri_not_supported' | 'registration_not_supported' | 'unmet_authentication_requirements'
   | 'invalid_password' | 'username_taken' | 'too_many_requests'
   | 'not_found' | 'server_error' | 'temporarily_unavailable'
 
-/** The status each code has unless the error says another. @see RFC 6749 §5.2, RFC 6750 §3.1 */
+/** The status each code has unless the error says another. @see RFC 6749 §4.1.2.1, §5.2, RFC 6750 §3.1, OpenID Connect Core 1.0 §3.1.2.6 */
 const STATUS: Record<OAuthErrorCode, number> = {
   invalid_request: 400,
   invalid_client: 401,
@@ -19,6 +21,14 @@ const STATUS: Record<OAuthErrorCode, number> = {
   invalid_scope: 400,
   invalid_token: 401,
   insufficient_scope: 403,
+  access_denied: 403,
+  unsupported_response_type: 400,
+  login_required: 400,
+  consent_required: 400,
+  request_not_supported: 400,
+  request_uri_not_supported: 400,
+  registration_not_supported: 400,
+  unmet_authentication_requirements: 400,
   invalid_password: 400,
   username_taken: 409,
   too_many_requests: 429,
@@ -27,8 +37,21 @@ const STATUS: Record<OAuthErrorCode, number> = {
   temporarily_unavailable: 503
 }
 
+/** Why a new password is refused. */
+export type PasswordRefusalReason = 'too_long' | 'not_unicode' | 'too_short' | 'too_common' | 'context_word' | 'breached'
+
+/** What a page needs to say in the reader's language. It is no part of the wire form. */
+export type OAuthErrorReason = PasswordRefusalReason
+  /** Of a field of a form. */
+  | 'characters' | 'username_form' | 'email_form' | 'email_differs' | 'required'
+  /** Of an authorization request that can't be answered by a redirect, or of a form that another site posted. */
+  | 'unknown_client' | 'redirect_uri_mismatch' | 'cross_site'
+
 export interface OAuthErrorOptions {
   statusCode?: number
+  reason?: OAuthErrorReason
+  /** The field of the request that it is about. */
+  field?: string
   headers?: Record<string, string>
   /** For the log only. Never a secret. */
   detail?: string
@@ -45,6 +68,8 @@ export class OAuthError extends Error {
   readonly statusCode: number
   readonly headers: Readonly<Record<string, string>>
   readonly detail: string | undefined
+  readonly reason: OAuthErrorReason | undefined
+  readonly field: string | undefined
 
   constructor (error: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
     super(description.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?').slice(0, 500), 'cause' in options ? { cause: options.cause } : undefined)
@@ -53,6 +78,8 @@ export class OAuthError extends Error {
     this.statusCode = options.statusCode ?? STATUS[error]
     this.headers = options.headers ?? {}
     this.detail = options.detail
+    this.reason = options.reason
+    this.field = options.field
   }
 }
 

@@ -22,7 +22,7 @@ export interface AuthorityEvents {
   password_reset_requested: Origin & { userId: string }
   password_changed: Origin & { userId: string, by: 'change' | 'reset' }
   email_verified: Origin & { userId: string }
-  logged_out: Origin & { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' }
+  logged_out: Origin & { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' }
   rate_limited: Origin & { rule: string, max: number, windowMs: number, retryAfter: number }
   hash_queue_full: { running: number, waiting: number, maxQueue: number }
   store_degraded: { store: string, error: string }

@@ -1,12 +1,14 @@
 import { Kind, type TSchema } from '@sinclair/typebox'
 import { parseBypassList } from './limits/bypass-list.ts'
 import { DEFAULTS, type AuthorityOptions } from './options.ts'
+import { checkClients } from './options-clients.ts'
 import { badOption, invalid, schemaError } from './options-error.ts'
 import { OPTIONS_SCHEMA, registerFormats } from './options-schema.ts'
+import { checkWebUri, isLoopbackHost } from './protocol/redirect-uri.ts'
+import { localPath } from './protocol/return-to.ts'
 
 /** Options of interface sections that this version does not serve yet: named, so that none is ignored in silence. */
-const NOT_YET = ['redis', 'idToken', 'authorizationCode', 'session', 'pages']
-const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+const NOT_YET = ['redis']
 /** OWASP's equivalent argon2id settings all come to this product of KiB and passes, or more. */
 const MIN_ARGON2_WORK = 35_840
 const RANDOM_TEXT = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
@@ -28,6 +30,7 @@ export function checkOptions (options: unknown): AuthorityOptions {
   checkCosts(checked)
   checkSecrets(checked)
   checkClients(checked)
+  checkPages(checked)
   checkRegistration(checked)
   checkBypass(checked)
   checkNames(checked)
@@ -36,20 +39,22 @@ export function checkOptions (options: unknown): AuthorityOptions {
 }
 
 export function isLoopbackIssuer (issuer: string): boolean {
-  return LOOPBACK.test(new URL(issuer).hostname)
+  return isLoopbackHost(new URL(issuer).hostname)
 }
 
 function checkIssuer (issuer: string): void {
-  const takes = 'an absolute https: URL without query, fragment, user name or trailing slash, spelled as browsers do (lower case, xn--, no default port); http: only for localhost, 127.0.0.0/8 and [::1]'
+  const takes = 'an absolute https: URL without query, fragment, user name, trailing slash or percent signs, spelled as browsers do (lower case, xn--, no default port); http: only for localhost, 127.0.0.0/8 and [::1]'
   let url: URL
   try {
     url = new URL(issuer)
   } catch {
     throw invalid('issuer', issuer, takes)
   }
-  const plain = url.protocol === 'https:' || (url.protocol === 'http:' && LOOPBACK.test(url.hostname))
+  const plain = url.protocol === 'https:' || (url.protocol === 'http:' && isLoopbackHost(url.hostname))
   const spelled = issuer === url.origin || issuer === url.href
-  if (!plain || !spelled || issuer.endsWith('/') || /[?#]/.test(issuer) || url.username !== '' || url.password !== '') throw invalid('issuer', issuer, takes)
+  // The well-known documents of an issuer with a path are routes, and a router takes some characters for more than they are.
+  const literal = /^[A-Za-z0-9._~!$&'+,;=@/-]*$/.test(url.pathname)
+  if (!plain || !spelled || !literal || issuer.endsWith('/') || /[?#]/.test(issuer) || url.username !== '' || url.password !== '') throw invalid('issuer', issuer, takes)
 }
 
 function checkStores ({ users, state }: AuthorityOptions): void {
@@ -59,17 +64,20 @@ function checkStores ({ users, state }: AuthorityOptions): void {
   for (const method of ['create', 'setPasswordHash', 'setEmailVerified']) {
     if ((users as unknown as Record<string, unknown>)[method] !== undefined && !hasMethod(users, method)) throw invalid(`users.${method}`, (users as unknown as Record<string, unknown>)[method], 'a function')
   }
-  if (state !== undefined && !(isObject(state) && ['tokens', 'oneTimeTokens', 'keys'].every((port) => isObject((state as unknown as Record<string, unknown>)[port])))) {
+  if (state !== undefined && !(isObject(state) && ['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'].every((port) => isObject((state as unknown as Record<string, unknown>)[port])))) {
     throw invalid('state', state, 'a State, such as memoryState() or sqliteState(db)')
   }
 }
 
-function checkCosts ({ password = {}, refreshToken = {}, accessToken = {} }: AuthorityOptions): void {
+function checkCosts ({ password = {}, refreshToken = {}, accessToken = {}, session = {} }: AuthorityOptions): void {
   const { memoryCost = DEFAULTS.password.memoryCost, timeCost = DEFAULTS.password.timeCost } = password
   if (memoryCost * timeCost < MIN_ARGON2_WORK) throw invalid('password.timeCost', timeCost, `a number of passes so that memoryCost × timeCost is ${MIN_ARGON2_WORK} or more (it is ${memoryCost * timeCost})`)
   const lifetime = refreshToken.expiresIn ?? DEFAULTS.refreshToken.expiresIn
   const access = accessToken.expiresIn ?? DEFAULTS.accessToken.expiresIn
   if (access > lifetime) throw invalid('accessToken.expiresIn', access, `no more than refreshToken.expiresIn (${lifetime})`)
+  // A session that is shorter than the default idle time has none of its own, and nothing is wrong with that.
+  const whole = session.expiresIn ?? DEFAULTS.session.expiresIn
+  if (session.idleTimeout !== undefined && session.idleTimeout > whole) throw invalid('session.idleTimeout', session.idleTimeout, `no more than session.expiresIn (${whole})`)
 }
 
 function checkSecrets ({ secret, password, keys }: AuthorityOptions): void {
@@ -92,14 +100,13 @@ function isRepetition (secret: string): boolean {
   return /^([^]{1,4})\1*$/.test(secret)
 }
 
-function checkClients ({ clients, scopes = [...DEFAULTS.scopes] }: AuthorityOptions): void {
-  if (!Array.isArray(clients)) return
-  const seen = new Set<string>()
-  for (const [index, client] of clients.entries()) {
-    if (seen.has(client.clientId)) throw invalid(`clients[${index}].clientId`, client.clientId, 'an id that no other client has')
-    seen.add(client.clientId)
-    const unknown = client.scopes?.find((scope) => !scopes.includes(scope))
-    if (unknown !== undefined) throw invalid(`clients[${index}].scopes`, unknown, `scopes of the option scopes (${scopes.join(' ')})`)
+function checkPages ({ pages, issuer }: AuthorityOptions): void {
+  if (pages === undefined || pages === false) return
+  for (const name of ['logoUrl', 'home', 'loginUrl'] as const) {
+    const given = pages[name]
+    if (given === undefined || localPath(given, issuer) !== null) continue
+    const takes = checkWebUri(given)
+    if (takes !== null) throw invalid(`pages.${name}`, given, `a path such as "/home", or ${takes}`)
   }
 }
 
@@ -133,7 +140,7 @@ function checkBypass ({ rateLimit }: AuthorityOptions): void {
 function checkNames ({ decorators = {} }: AuthorityOptions): void {
   const names = Object.values({ ...DEFAULTS.decorators, ...decorators })
   const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw invalid('decorators', twice, 'four different names')
+  if (twice !== undefined) throw invalid('decorators', twice, 'five different names')
 }
 
 function checkPaths ({ paths = {} }: AuthorityOptions): void {

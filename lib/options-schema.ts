@@ -1,5 +1,5 @@
 import { FormatRegistry, Type, type SchemaOptions, type TSchema } from '@sinclair/typebox'
-import { DEFAULTS } from './options.ts'
+import { DEFAULTS, PATH_NAMES } from './options.ts'
 
 /** What a schema node says to people: `takes` goes into the error, `description` and `default` into the reference. */
 export interface Said extends SchemaOptions {
@@ -45,7 +45,7 @@ const client = Type.Object({
   requirePkce: optional(flag({ takes: 'true or false' })),
   firstParty: optional(flag({ takes: 'true or false' })),
   name: optional(Type.String({ takes: 'a string' })),
-  idTokenSignedResponseAlg: optional(Type.String({ takes: 'an algorithm' })),
+  idTokenSignedResponseAlg: optional(oneOf(['RS256', 'ES256', 'PS256', 'EdDSA'], {})),
   backchannelLogoutUri: optional(Type.String({ takes: 'a URI' }))
 }, { additionalProperties: false, takes: 'a client' })
 
@@ -54,13 +54,13 @@ export const OPTIONS_SCHEMA = section({
   issuer: Type.String({ minLength: 1, takes: 'an absolute URL such as "https://auth.example.com"', description: 'The issuer identifier: an absolute URL without query or fragment; `https:` unless the host is a loopback one. Links and metadata are built from it, never from a Host header.' }),
   users: Type.Any({ takes: 'a UserStore: an object with findById and findByUsername', description: 'A `UserStore`. What it lacks turns off the routes that need it.' }),
   prefix: optional(Type.String({ pattern: `^(?:/${LITERAL}+)*$`, default: DEFAULTS.prefix, takes: 'a path such as "/auth", without a slash at its end', description: 'Where the routes are mounted. The well-known documents are at the root.' })),
-  paths: optional(section(Object.fromEntries(['token', 'refresh', 'revoke', 'register', 'password', 'passwordReset', 'passwordResetConfirm', 'emailVerify', 'sessions', 'jwks', 'metadata'].map((name) => [name, path()])), 'Changes single paths, e.g. `{ token: \'/oauth/token\' }`. Absolute: they ignore `prefix`.')),
-  state: optional(Type.Any({ default: 'memoryState()', takes: 'a State, such as memoryState() or sqliteState(db)', description: 'Refresh token families, one-time tokens and signing keys.' })),
+  paths: optional(section(Object.fromEntries(PATH_NAMES.map((name) => [name, path()])), 'Changes single paths, e.g. `{ token: \'/oauth/token\' }`. Absolute: they ignore `prefix`.')),
+  state: optional(Type.Any({ default: 'memoryState()', takes: 'a State, such as memoryState() or sqliteState(db)', description: 'Codes, refresh token families, browser sessions, consents, one-time tokens and signing keys.' })),
   secret: optional(Type.Union([secretText(), Type.Array(secretText(), { minItems: 1 })], { takes: 'a string of 32 bytes or more, or an array of them', confidential: true, description: 'Seals managed signing keys at rest; peppers password hashes where `password.pepper` is true. An array rotates it: the first seals, all open.' })),
-  keys: optional(Type.Union([Type.Array(Type.Record(Type.String(), Type.Unknown(), { takes: 'a private JWK' }), { minItems: 1 }), Type.Object({ secret: secretText() }, { additionalProperties: false })], { default: 'managed', confidential: true, takes: 'an array of private JWKs (ES256, EdDSA, RS256, PS256) or { secret } of 32 bytes or more', description: 'Signing keys. The first JWK signs, all verify and are published; `{ secret }` is for HS256. Managed: an ES256 key is made in the background, published a day before it signs, replaced every 90 days, and kept for as long as a token it signed can live; shared through `state` and sealed with `secret` (kept in memory where there is no secret).' })),
-  clients: optional(Type.Union([Type.Array(client), Type.Object({ findById: fn({ takes: 'a function' }) })], { default: [], takes: 'an array of clients, or { findById(clientId) }', description: 'Registered OAuth clients.' })),
+  keys: optional(Type.Union([Type.Array(Type.Record(Type.String(), Type.Unknown(), { takes: 'a private JWK' }), { minItems: 1 }), Type.Object({ secret: secretText() }, { additionalProperties: false })], { default: 'managed', confidential: true, takes: 'an array of private JWKs (ES256, EdDSA, RS256, PS256) or { secret } of 32 bytes or more', description: 'Signing keys. All JWKs verify and are published; the first signs access tokens, and the first of a client\'s algorithm its ID tokens. `{ secret }` is for HS256, and turns redirect sign-in off. Managed: an ES256 key, and for ID tokens an RS256 key, are made in the background, published a day before they sign, replaced every 90 days, and kept for as long as a token they signed can live; shared through `state` and sealed with `secret` (kept in memory where there is no secret).' })),
+  clients: optional(Type.Union([Type.Array(client), Type.Object({ findById: fn({ takes: 'a function' }) })], { default: [], takes: 'an array of clients, or { findById(clientId) }', description: 'Registered OAuth clients. Redirect sign-in exists where one of them can use codes.' })),
   passwordGrant: optional(oneOf(['first-party', 'clients', false], { default: DEFAULTS.passwordGrant, description: '`"first-party"`: callers without a client may use the password grant; `"clients"`: only registered clients that list it; `false`: nobody.' })),
-  scopes: optional(Type.Array(Type.String({ pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$', takes: 'a scope token: printable ASCII without space, quote and backslash' }), { minItems: 1, uniqueItems: true, default: DEFAULTS.scopes, takes: 'an array of scope tokens, each once', description: 'What can be granted. Without `scope` in a password request: all of these.' })),
+  scopes: optional(Type.Array(Type.String({ pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$', takes: 'a scope token: printable ASCII without space, quote and backslash' }), { minItems: 1, uniqueItems: true, default: DEFAULTS.scopes, takes: 'an array of scope tokens, each once', description: 'What can be granted. Without `scope` in a password request: all of these; in an authorization request: `openid`.' })),
   accessToken: optional(section({
     expiresIn: optional(seconds(1, 86_400, { default: DEFAULTS.accessToken.expiresIn, description: 'Lifetime of an access token.' })),
     audience: optional(Type.Union([Type.String({ minLength: 1 }), words({ minItems: 1, takes: 'an array of strings' })], { default: 'the issuer', takes: 'a string or an array of strings', description: 'Who the token is for.' }))
@@ -71,6 +71,24 @@ export const OPTIONS_SCHEMA = section({
     rotate: optional(oneOf(['oauth', 'always', 'never'], { default: DEFAULTS.refreshToken.rotate, description: '`"oauth"`: the token endpoint rotates and `POST /auth/refresh` does not; `"always"`: both do; `"never"`: none does.' })),
     reuseGraceSeconds: optional(seconds(0, 300, { default: DEFAULTS.refreshToken.reuseGraceSeconds, description: 'How long the replaced token still brings the same successor. 0: not at all.' }))
   }, 'Opaque; only a digest is kept.')),
+  idToken: optional(section({
+    expiresIn: optional(seconds(1, 86_400, { default: DEFAULTS.idToken.expiresIn, description: 'Lifetime of an ID token.' }))
+  }, 'OpenID Connect ID tokens.')),
+  authorizationCode: optional(section({
+    expiresIn: optional(seconds(1, 600, { default: DEFAULTS.authorizationCode.expiresIn, description: 'How long a code can be redeemed.' }))
+  }, 'Single use; only a digest is kept.')),
+  session: optional(section({
+    expiresIn: optional(seconds(1, 31_536_000, { default: DEFAULTS.session.expiresIn, description: 'Absolute lifetime of a browser session; a new sign-in begins it anew.' })),
+    idleTimeout: optional(seconds(1, 31_536_000, { default: DEFAULTS.session.idleTimeout, description: 'How long it lives without a use.' }))
+  }, 'The browser session of the hosted pages.')),
+  pages: optional(Type.Union([Type.Literal(false), section({
+    title: optional(Type.String({ minLength: 1, maxLength: 100, default: 'the issuer\'s host name', takes: 'a string of 1 to 100 characters', description: 'Name of the service, at the top of every page.' })),
+    logoUrl: optional(Type.String({ minLength: 1, takes: 'an https: URL or a path', description: 'Logo at the top of every page.' })),
+    accentColor: optional(Type.String({ pattern: '^#[0-9a-fA-F]{6}$', default: DEFAULTS.pages.accentColor, takes: 'a colour such as "#1f5fbf"', description: 'Colour of buttons and links. Text on it is black or white, whichever reads better.' })),
+    home: optional(Type.String({ minLength: 1, default: 'the issuer\'s root', takes: 'an https: URL or a path', description: 'Where a sign-in leads that came from nowhere.' })),
+    render: optional(fn({ takes: 'a function', description: '`(page, model) => html`: the host\'s own HTML for any page; `undefined` takes the built-in one.' })),
+    loginUrl: optional(Type.String({ minLength: 1, takes: 'an https: URL or a path', description: 'The host\'s own sign-in page, in place of the built-in sign-in and sign-up. It finishes through `app.authority.signIn`.' }))
+  }, 'The hosted pages.')], { default: 'built in', takes: 'false or { title, logoUrl, accentColor, home, render, loginUrl }', description: 'The hosted pages. `false`: none, and then no redirect sign-in either.' })),
   password: optional(section({
     memoryCost: optional(integer(7168, 262_144, ' of KiB', { default: DEFAULTS.password.memoryCost, description: 'argon2id memory.' })),
     timeCost: optional(integer(1, 16, '', { default: DEFAULTS.password.timeCost, description: 'argon2id passes. `memoryCost × timeCost` must be at least 35,840.' })),
@@ -99,8 +117,8 @@ export const OPTIONS_SCHEMA = section({
     onStoreError: optional(oneOf(['local', 'deny', 'allow'], { default: 'local', description: 'What a counter store that fails or hangs for 250 ms leads to.' })),
     onLimit: optional(fn({ takes: 'a function', description: '`(request, reply, { rule, max, windowMs, retryAfter }) => body`: the custom 429 handler.' }))
   }, { additionalProperties: false })], { takes: 'false or an object of rules', description: '`false` turns all limits off. Each rule is `false` or `{ windowMs, max, count }`.' })),
-  decorators: optional(section(Object.fromEntries((['authenticate', 'requireScope', 'authority', 'auth'] as const).map((name) => [name, optional(Type.String({ pattern: '^[A-Za-z_$][\\w$]*$', default: DEFAULTS.decorators[name], takes: 'a name' }))])), 'Other names for what the plugin adds, for a host that has these already or registers the plugin twice.')),
-  claims: optional(fn({ takes: 'a function', description: '`(user, { scopes, client, use }) => claims`: the host\'s own claims of a token.' })),
+  decorators: optional(section(Object.fromEntries((['authenticate', 'requireScope', 'authority', 'auth', 'authSession'] as const).map((name) => [name, optional(Type.String({ pattern: '^[A-Za-z_$][\\w$]*$', default: DEFAULTS.decorators[name], takes: 'a name' }))])), 'Other names for what the plugin adds, for a host that has these already or registers the plugin twice.')),
+  claims: optional(fn({ takes: 'a function', description: '`(user, { scopes, client, use }) => claims`: the host\'s own claims of access tokens, ID tokens and userinfo; `use` says which.' })),
   clock: optional(Type.Object({ now: fn({ takes: 'a function' }), monotonic: fn({ takes: 'a function' }), after: fn({ takes: 'a function' }) }, { default: 'the machine\'s clock', takes: 'a Clock', description: 'For tests: `steppedClock()` of `fastify-authority/testing`.' }))
 }, 'The options of the plugin.')
 

@@ -5,9 +5,15 @@ import { createAuthority, type Authority } from './authority.ts'
 import { createServices, type Services } from './services.ts'
 import { StartError } from './errors.ts'
 import { authenticateHook, type Hook, type ReadAuth, requireScopeHook } from './http/guard.ts'
+import { browserSignIn } from './http/browser-sign-in.ts'
+import { createCors } from './http/cors.ts'
 import { registerRoutes } from './http/routes.ts'
+import { sessionCookie } from './http/session-cookie.ts'
+import { type AuthSession, readSessionHook } from './http/session-hook.ts'
+import { LOCALES } from './pages/messages.ts'
+import { messageUrls, pageDeps } from './plugin-pages.ts'
+import { placesOf } from './plugin-places.ts'
 import type { AccessTokenClaims } from './protocol/access-token.ts'
-import { metadataPath } from './protocol/metadata.ts'
 import { checkOptions } from './options-check.ts'
 import { type AuthorityOptions, DEFAULTS, type PathName } from './options.ts'
 import { warnOfUnsafeSettings } from './warnings.ts'
@@ -26,19 +32,32 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The claims of the verified access token, frozen; `null` before `authenticate` ran. */
     auth: AccessTokenClaims | null
+    /** Who is signed in in this browser; `null` where nobody is, or before `app.authority.readSession` ran. */
+    authSession: AuthSession | null
   }
 }
 
-const PATHS: Record<Exclude<PathName, 'metadata'>, string> = {
+const PATHS: Record<Exclude<PathName, 'metadata' | 'openidConfiguration'>, string> = {
   token: '/token',
   refresh: '/refresh',
   revoke: '/revoke',
+  introspect: '/introspect',
+  userinfo: '/userinfo',
   register: '/register',
   password: '/password',
   passwordReset: '/password-reset',
   passwordResetConfirm: '/password-reset/confirm',
   emailVerify: '/email/verify',
   sessions: '/sessions',
+  session: '/session',
+  authorize: '/authorize',
+  login: '/login',
+  signup: '/signup',
+  forgotPassword: '/forgot-password',
+  resetPassword: '/reset-password',
+  verifyEmail: '/verify-email',
+  consent: '/consent',
+  logout: '/logout',
   jwks: '/.well-known/jwks.json'
 }
 
@@ -48,34 +67,36 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const options = checkOptions(given)
   const names = { ...DEFAULTS.decorators, ...options.decorators }
   refuseTakenNames(host, names)
-  const services = await createServices(options, host.log)
+  const places = placesOf(host, options)
+  const path = (name: PathName): string => places.wellKnown[name]?.path ?? options.paths?.[name] ?? `${places.prefix}${PATHS[name as keyof typeof PATHS]}`
+  const services = await createServices(options, { log: host.log, redirectLogin: places.redirectLogin, messageUrl: messageUrls(host, options, path) })
+  const { grants, accessTokens, authorize, clock, events, limiter, ring } = services
 
   const readAuth: ReadAuth = (request) => (request as unknown as Record<string, AccessTokenClaims | null>)[names.auth] ?? null
-  const authenticate = authenticateHook(services.accessTokens, names.auth)
+  const authenticate = authenticateHook(accessTokens, names.auth)
+  const cookie = sessionCookie({ issuer: options.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: options.session?.expiresIn ?? DEFAULTS.session.expiresIn })
+  const browser = browserSignIn({ cookie, browserSessions: authorize.browserSessions })
+  const readSession = readSessionHook({ cookie, browserSessions: authorize.browserSessions, users: options.users, clock }, names.authSession)
   host.decorateRequest(names.auth, null)
+  decorateAuthSession(host, names.authSession)
   host.decorate(names.authenticate, authenticate)
   host.decorate(names.requireScope, (...scopes: string[]) => requireScopeHook(scopes, readAuth))
-  host.decorate(names.authority, createAuthority(services))
+  host.decorate(names.authority, createAuthority({ grants, accessTokens, events, consents: authorize.consents, browser, readSession }))
 
-  const prefix = options.prefix ?? DEFAULTS.prefix
-  // A shared secret has no public keys, so no key set.
-  const jwks = options.keys !== undefined && !Array.isArray(options.keys) ? null : wellKnownPlace(host, options, options.paths?.jwks ?? PATHS.jwks, `${prefix}/jwks.json`)
-  const metadata = wellKnownPlace(host, options, options.paths?.metadata ?? metadataPath(options.issuer), `${prefix}/oauth-authorization-server`)
-  const path = (name: PathName): string => {
-    if (name === 'jwks') return jwks?.path ?? ''
-    return name === 'metadata' ? metadata.path : options.paths?.[name] ?? `${prefix}${PATHS[name]}`
-  }
+  const registration = options.registration === false ? null : { fields: options.registration?.fields ?? null }
+  const shared = { grants, limiter, registration, path }
   await registerRoutes(host, {
-    grants: services.grants,
-    ring: services.ring,
-    limiter: services.limiter,
+    ...shared,
+    ring,
     authenticate,
     readAuth,
-    registration: options.registration === false ? null : { fields: options.registration?.fields ?? null },
-    path
+    cors: createCors(options.clients ?? [], readAuth),
+    openid: places.redirectLogin ? { uiLocales: LOCALES, algs: () => ring.algs() } : null,
+    pages: options.pages === false ? null : pageDeps(host, options, { ...shared, authorize, browser, cookie })
   }, {
-    jwksConstraints: jwks?.constraints ?? null,
-    metadataConstraints: metadata.constraints,
+    jwksConstraints: places.wellKnown.jwks?.constraints ?? null,
+    metadataConstraints: places.wellKnown.metadata?.constraints ?? {},
+    openidConstraints: places.wellKnown.openidConfiguration?.constraints ?? {},
     watch: warnOfUnsafeSettings(host, options, { memoryState: !services.state.shared, severalProcesses: cluster.isWorker })
   })
   sweepRegularly(services, host)
@@ -88,27 +109,21 @@ export const authPlugin = fp(plugin, { fastify: '5.x', name: 'fastify-authority'
 /** A name that is taken would be a crash deep inside Fastify: say it here, with the mend. */
 function refuseTakenNames (host: FastifyInstance, names: Record<keyof typeof DEFAULTS.decorators, string>): void {
   for (const [what, name] of Object.entries(names)) {
-    const taken = what === 'auth' ? host.hasRequestDecorator(name) : host.hasDecorator(name)
-    if (taken) throw new StartError('FST_AUTHORITY_NAME_TAKEN', `The ${what === 'auth' ? 'request' : 'instance'} already has "${name}". Set the option decorators: { ${what}: 'anotherName' } of fastify-authority.`)
+    const isOfRequests = what === 'auth' || what === 'authSession'
+    const taken = isOfRequests ? host.hasRequestDecorator(name) : host.hasDecorator(name)
+    const shared = what === 'authSession' && authSessionNames.get(host.server)?.has(name) === true
+    if (taken && !shared) throw new StartError('FST_AUTHORITY_NAME_TAKEN', `The ${isOfRequests ? 'request' : 'instance'} already has "${name}". Set the option decorators: { ${what}: 'anotherName' } of fastify-authority.`)
   }
 }
 
-/** The issuer hosts that have a well-known document of ours, by server and path. */
-const documents = new WeakMap<object, Map<string, string[]>>()
+/** The names under which our plugins have decorated requests for `readSession`, by server. */
+const authSessionNames = new WeakMap<object, Set<string>>()
 
-/**
- * Where a well-known document stands: at the root. A second plugin in one app has it there for its own host name, or under its
- * own prefix where both issuers share a host or the route is the host's.
- */
-function wellKnownPlace (host: FastifyInstance, options: AuthorityOptions, path: string, instead: string): { path: string, constraints: { host?: string } } {
-  const url = `${host.prefix}${path}`
-  const issuerHost = new URL(options.issuer).host
-  const ours = documents.get(host.server) ?? new Map<string, string[]>()
-  documents.set(host.server, ours)
-  const issuerHosts = ours.get(url) ?? []
-  if (issuerHosts.length === 0 ? host.hasRoute({ method: 'GET', url }) : issuerHosts.includes(issuerHost)) return { path: instead, constraints: {} }
-  ours.set(url, [...issuerHosts, issuerHost])
-  return { path, constraints: issuerHosts.length === 0 ? {} : { host: issuerHost } }
+/** Another of our plugins may have done it: the value is that of the hook that ran, so two can share the name. */
+function decorateAuthSession (host: FastifyInstance, name: string): void {
+  if (host.hasRequestDecorator(name)) return
+  host.decorateRequest(name, null)
+  authSessionNames.set(host.server, (authSessionNames.get(host.server) ?? new Set()).add(name))
 }
 
 function sweepRegularly ({ clock, sweep }: Services, host: FastifyInstance): void {

@@ -4,21 +4,30 @@
  */
 import { EVENT_NAMES, type AuthorityEventName } from '../lib/events.ts'
 import { OAuthError, type OAuthErrorCode, type StartErrorCode } from '../lib/errors.ts'
-import { endpoints, fieldTable, PROSE } from './reference-endpoints.ts'
+import { type Endpoint, endpoints, fieldTable } from './reference-endpoints.ts'
 import { type OptionRow, optionRows } from './reference-options.ts'
+import { PROSE } from './reference-prose.ts'
 
 const GENERATED = '<!-- Made by scripts/reference.ts from the code. Change the code, then: UPDATE=1 npx tap run test/docs/reference.test.ts -->'
 export const MARKERS = ['<!-- options:start -->', '<!-- options:end -->'] as const
 
 export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   invalid_request: 'The request lacks something, has something twice, or has something that does not fit. The description names the field.',
-  invalid_client: 'Client authentication failed.',
-  invalid_grant: 'The username or password is wrong, or may not be used; or the refresh token is invalid, expired, revoked or another client\'s.',
+  invalid_client: 'Client authentication failed, or there is no such client.',
+  invalid_grant: 'The username or password is wrong, or may not be used; or the authorization code or refresh token is invalid, expired, revoked or another client\'s.',
   unauthorized_client: 'This client may not use this grant.',
   unsupported_grant_type: 'The grant type is unknown here or turned off.',
   invalid_scope: 'The scope is malformed or more than may be granted.',
   invalid_token: 'The access or refresh token is missing, malformed, expired or revoked (401, with `WWW-Authenticate`); or the token of a message is (400).',
   insufficient_scope: 'The access token does not grant the scope that the route requires; the challenge names it.',
+  access_denied: 'The user did not allow it; or a form was sent from another site.',
+  unsupported_response_type: 'The authorization endpoint gives codes only.',
+  login_required: '`prompt=none`, and nobody is signed in, or not recently enough, or somebody else than was asked for.',
+  consent_required: '`prompt=none`, and the user has not allowed this client yet.',
+  request_not_supported: 'The authorization request has the parameter `request`.',
+  request_uri_not_supported: 'The authorization request has the parameter `request_uri`.',
+  registration_not_supported: 'The authorization request has the parameter `registration`.',
+  unmet_authentication_requirements: 'An essential `acr` was asked for that is not available.',
   invalid_password: 'The new password is refused; the description says why.',
   username_taken: 'There is an account of this name. Never said where `registration.verifyEmail` is on.',
   too_many_requests: 'A rate limit is reached. `Retry-After` and the field `retryAfter` say, in seconds, when to try again.',
@@ -41,22 +50,23 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   authenticated: 'Somebody proved who they are.',
   login_failed: 'A password attempt failed. `username` only where such a user exists: people type their password into the wrong field.',
   registered: 'An account was created.',
-  token_issued: 'A session began: its first tokens were committed. Or a client got a token of its own (`grantType` is `client_credentials`): `userId` and `sid` are `null`.',
+  token_issued: 'A device or an app got its first tokens: `grantType` says by what. Or a client got a token of its own (`grantType` is `client_credentials`): `userId` and `sid` are `null`.',
   token_refreshed: 'A refresh token brought a new access token; `rotated` where it was replaced.',
   refresh_token_reused: 'A refresh token that was replaced longer ago than the grace time came back: its session was ended. Somebody may have stolen it.',
   password_reset_requested: 'A reset message was handed to `sendMessage`.',
   password_changed: 'A new password is stored.',
   email_verified: 'An e-mail address was confirmed.',
-  logged_out: 'Sessions were ended before their time; `by` says by what.',
+  logged_out: 'Sessions were ended before their time; `by` says by what. `code_reused`: an authorization code came a second time, and somebody may have stolen it.',
   rate_limited: 'A request was refused by a limit. `retryAfter` is in seconds.',
   hash_queue_full: 'The hashing queue is full and turns requests away. Once an overload, not once a request.',
   store_degraded: 'A counter store fails or hangs, and `rateLimit.onStoreError` applies. Once an outage.'
 }
 
-function optionsPage (): string {
+async function optionsPage (): Promise<string> {
+  const places = new Map((await endpoints()).map(({ url, pathName }) => [`paths.${pathName}`, `\`${url.replace(/\/:id$/, '')}\``]))
   return page('Options', [
     'What `app.register(authPlugin, options)` takes. Checked at start: a bad or unknown option stops it with one error, `FST_AUTHORITY_INVALID_OPTIONS`, that names the path. Times are whole seconds, but for names that end in `Ms`.',
-    table(['option', 'takes', 'default', 'meaning'], optionRows().map((row) => [`\`${row.path}\``, row.takes, row.default, row.description]))
+    table(['option', 'takes', 'default', 'meaning'], optionRows().map((row) => [`\`${row.path}\``, row.takes, places.get(row.path) ?? row.default, row.description]))
   ])
 }
 
@@ -67,26 +77,42 @@ export function readmeOptions (): string {
 }
 
 async function endpointsPage (): Promise<string> {
-  const sections = (await endpoints()).flatMap(({ method, url, schema, pathName }) => {
+  const shown = new Map<string, string>()
+  /** Tables as long as that of an authorization request stand where they come first. */
+  const tableOnce = (rows: string[], title: string): string => {
+    const content = rows.join('\n')
+    const before = shown.get(content)
+    if (before !== undefined) return `The fields of ${before}.`
+    if (rows.length > 8) shown.set(content, title)
+    return content
+  }
+  const section = ({ method, url, schema, pathName }: Endpoint): string[] => {
+    const title = `\`${method} ${url}\``
     const prose = PROSE[`${method} ${url}`]
     const responses = (schema.response ?? {}) as Record<string, unknown>
     const successes = Object.keys(responses).filter((status) => /^2\d\d$/.test(status))
-    const body = fieldTable(schema.body, 'required')
+    const [query, body] = [fieldTable(schema.querystring, 'required'), fieldTable(schema.body, 'required')]
     return [
-      `## \`${method} ${url}\``,
+      `## ${title}`,
       prose?.what ?? '',
-      `Path option: \`paths.${pathName}\`.${schema.security === undefined ? '' : ' Needs `Authorization: Bearer <access token>`.'}${body.length === 0 ? '' : ` Body: ${(schema.consumes ?? ['application/json']).map((type) => `\`${type}\``).join(' or ')}.`}`,
-      ...body.length === 0 ? [] : [body.join('\n')],
-      ...successes.length === 0 ? ['Success: 200.'] : successes.flatMap((status) => {
+      [
+        pathName === null ? '' : `Path option: \`paths.${pathName}\`.`,
+        schema.security === undefined ? '' : 'Needs `Authorization: Bearer <access token>`.',
+        query.length === 0 ? '' : 'Query:',
+        body.length === 0 ? '' : `Body: ${(schema.consumes ?? ['application/json']).map((type) => `\`${type}\``).join(' or ')}.`
+      ].filter((sentence) => sentence !== '').join(' '),
+      ...[query, body].filter((rows) => rows.length > 0).map((rows) => tableOnce(rows, title)),
+      ...successes.length === 0 ? [`Success: ${prose?.success ?? '200'}.`] : successes.flatMap((status) => {
         const fields = fieldTable(responses[status], 'always there')
         return [`Success: ${status}${status === '204' ? ', no content.' : '.'}`, ...fields.length === 0 ? [] : [fields.join('\n')]]
       }),
       `Failures: ${prose?.failures ?? ''}.`
-    ]
-  })
+    ].filter((block) => block !== '')
+  }
   return page('Endpoints', [
-    'Paths as they are by default: `prefix` and `paths` change them. Every failure is `{ "error": code, "error_description": sentence }`; see [errors](errors.md). Every answer but the key set and the metadata has `Cache-Control: no-store`.',
-    ...sections
+    'Paths as they are by default: `prefix` and `paths` change them. A failure is `{ "error": code, "error_description": sentence }`, or at the endpoints for browsers a page; see [errors](errors.md). Every answer but the key set, the metadata and what the pages load has `Cache-Control: no-store`.',
+    'Redirect sign-in (the authorization endpoint, the consent page, `authorization_code` and the OpenID configuration) exists where some client can use codes, `keys` is not `{ secret }` and `pages` is not `false`. With `pages: false` there are no pages. The forms of the pages are posted from the pages alone: what another site posts is refused by `Sec-Fetch-Site` and `Origin`. They work without JavaScript.',
+    ...(await endpoints()).flatMap(section)
   ])
 }
 
@@ -122,7 +148,7 @@ function eventsPage (source: string): string {
 /** Path from the project's root, to content. */
 export async function references (eventsSource: string): Promise<Record<string, string>> {
   return {
-    'docs/reference/options.md': optionsPage(),
+    'docs/reference/options.md': await optionsPage(),
     'docs/reference/endpoints.md': await endpointsPage(),
     'docs/reference/errors.md': errorsPage(),
     'docs/reference/events.md': eventsPage(eventsSource)

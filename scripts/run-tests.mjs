@@ -5,6 +5,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ensureServers } from './ensure-servers.mjs'
+
+if (!ensureServers(process.argv.slice(2))) process.exit(1)
 
 const directory = mkdtempSync(join(tmpdir(), 'fastify-authority-test-'))
 const output = join(directory, 'out.tap')

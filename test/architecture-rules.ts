@@ -28,7 +28,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   limits: { rooms: BASE, modules: { 'node:net': true, 'node:crypto': PURE_HASHES } },
   accounts: { rooms: [...BASE, 'keys', 'tokens', 'limits'], modules: { 'node:crypto': PURE_HASHES, 'node:url': ['domainToASCII', 'domainToUnicode'] } },
   grants: { rooms: [...BASE, 'keys', 'tokens', 'limits', 'accounts'] },
-  http: { rooms: [...BASE, 'keys', 'tokens', 'limits', 'accounts', 'grants'], modules: { ...FASTIFY } },
+  authorize: { rooms: [...BASE, 'keys', 'tokens', 'limits', 'accounts', 'grants'] },
+  pages: { rooms: ['errors'] },
+  http: { rooms: [...BASE, 'keys', 'tokens', 'limits', 'accounts', 'grants', 'authorize', 'pages'], modules: { ...FASTIFY } },
+  // Runs in browsers: it has a clock and chance of its own, and nothing of the server.
+  client: { rooms: [], modules: { react: true, vue: true } },
   testing: { rooms: BASE, modules: { fastify: true, 'node:*': true } },
   composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } }
 }
@@ -41,9 +45,9 @@ const VENDORS: Readonly<Record<string, Room['modules']>> = {
   'adapters/rate-limit': { fastify: true, '@fastify/rate-limit': true }
 }
 
-const COMPOSITION = /^(index|plugin|options(-[a-z]+)?|services|authority|warnings)\.ts$/
+const COMPOSITION = /^(index|options(-[a-z]+)?|plugin(-[a-z]+)?|services(-[a-z]+)?|authority|warnings)\.ts$/
 /** Rules and use cases: all time and chance come through ports. */
-const PURE = ['protocol', 'ports', 'errors', 'keys', 'tokens', 'limits', 'accounts', 'grants']
+const PURE = ['protocol', 'ports', 'errors', 'keys', 'tokens', 'limits', 'accounts', 'grants', 'authorize', 'pages']
 const TIME_AND_CHANCE = ['Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'crypto.randomUUID', 'crypto.getRandomValues', 'new Date()']
 const RANDOM_BINDINGS = ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync', 'randomFill', 'getRandomValues', 'webcrypto']
 /** Not setImmediate: it waits for a turn of the event loop, not for time, so there is nothing to step. */
@@ -93,7 +97,7 @@ function ruleOf (room: string): Room | undefined {
 }
 
 function mayNotUse (room: string, use: string): boolean {
-  if (room.startsWith('adapters/') || room === 'testing') return false
+  if (room.startsWith('adapters/') || room === 'testing' || room === 'client') return false
   return TIME_AND_CHANCE.includes(use) || (PURE.includes(room) && TIMERS.includes(use))
 }
 

@@ -4,6 +4,7 @@ import type { Origin } from '../tokens/sessions.ts'
 import { failureOf, verifyOnce } from './authenticate-password.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressed } from './messages.ts'
+import { requireGoodPassword } from './password-policy.ts'
 
 export interface PasswordChange {
   userId: string
@@ -23,8 +24,7 @@ export interface PasswordChange {
  */
 export async function changePassword ({ userId, sid, currentPassword, newPassword, origin }: PasswordChange, deps: AccountsDeps): Promise<void> {
   const user = await verifyCurrent(userId, currentPassword, origin, deps)
-  const reason = await deps.policy.check(newPassword, { username: user.username, email: user.email })
-  if (reason !== null) throw new OAuthError('invalid_password', reason)
+  await requireGoodPassword(deps.policy, newPassword, { username: user.username, email: user.email })
   const next = await deps.hashing.hash(newPassword)
   if (!await replaceHash(user, next, deps)) {
     // Either a login brought an old hash up to date, and the current password matches the new one, or it is no longer current.

@@ -2,6 +2,7 @@
  * What a new password must be. A password is never changed on its way to the hash: no trimming, no normalisation, no
  * truncation. @see NIST SP 800-63B-4 §3.1.1.2
  */
+import { OAuthError, type PasswordRefusalReason } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import { isCommonPassword } from './common-passwords.ts'
 
@@ -22,9 +23,16 @@ export interface PasswordPolicyDeps {
   onHookFailure (error: unknown): void
 }
 
+/** Why a new password is refused. */
+export interface PasswordRefusal {
+  reason: PasswordRefusalReason
+  /** A sentence for the wire. */
+  message: string
+}
+
 export interface PasswordPolicy {
-  /** For new passwords: why this one is refused, as a sentence for the wire, or `null`. Never rejects. */
-  check (password: string, of: { username: string, email?: string | undefined }): Promise<string | null>
+  /** For new passwords: why this one is refused, or `null`. Never rejects. */
+  check (password: string, of: { username: string, email?: string | undefined }): Promise<PasswordRefusal | null>
   /** For sign-in: whether the password may be hashed at all. An account older than the policy still gets in. */
   fits (password: string): boolean
 }
@@ -67,6 +75,12 @@ function isMadeOf (words: readonly string[], password: string): boolean {
   return rest !== compared && countCodePoints(rest.replace(/[^\p{L}\p{M}]/gu, '')) < MIN_REST
 }
 
+/** @throws OAuthError `invalid_password` with the reason, where the policy refuses */
+export async function requireGoodPassword (policy: PasswordPolicy, password: string, of: { username: string, email?: string | undefined }): Promise<void> {
+  const refusal = await policy.check(password, of)
+  if (refusal !== null) throw new OAuthError('invalid_password', refusal.message, { reason: refusal.reason })
+}
+
 export function createPasswordPolicy (options: PasswordPolicyOptions, deps: PasswordPolicyDeps): PasswordPolicy {
   const { minLength, maxBytes, contextWords, isBreached } = options
 
@@ -95,16 +109,16 @@ export function createPasswordPolicy (options: PasswordPolicyOptions, deps: Pass
   return {
     fits,
     async check (password, { username, email }) {
-      if (Buffer.byteLength(password) > maxBytes) return `The password must have at most ${maxBytes} bytes.`
-      if (!isWellFormed(password)) return 'The password is not valid Unicode.'
-      if (countCodePoints(password) < minLength) return `The password must have at least ${minLength} characters.`
-      if (isCommonPassword(password)) return 'The password is one of the most common ones.'
+      if (Buffer.byteLength(password) > maxBytes) return { reason: 'too_long', message: `The password must have at most ${maxBytes} bytes.` }
+      if (!isWellFormed(password)) return { reason: 'not_unicode', message: 'The password is not valid Unicode.' }
+      if (countCodePoints(password) < minLength) return { reason: 'too_short', message: `The password must have at least ${minLength} characters.` }
+      if (isCommonPassword(password)) return { reason: 'too_common', message: 'The password is one of the most common ones.' }
       const [local = ''] = (email ?? '').split('@')
       const [localOfUsername = ''] = username.split('@')
       if (isMadeOf(wordsOf([username, localOfUsername, email ?? '', local, ...contextWords]), password)) {
-        return 'The password is made of the username or of words that belong to this service.'
+        return { reason: 'context_word', message: 'The password is made of the username or of words that belong to this service.' }
       }
-      if (await isKnownAsBreached(password)) return 'The password is known from a data breach.'
+      if (await isKnownAsBreached(password)) return { reason: 'breached', message: 'The password is known from a data breach.' }
       return null
     }
   }

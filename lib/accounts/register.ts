@@ -3,6 +3,7 @@ import type { NewUser, User } from '../ports/user-store.ts'
 import type { Origin } from '../tokens/sessions.ts'
 import { inBackground } from './background.ts'
 import type { AccountsDeps } from './deps.ts'
+import { requireGoodPassword } from './password-policy.ts'
 import { mintToken, sendAlreadyRegistered } from './reset-password.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
 import { requestEmailVerification } from './verify-email.ts'
@@ -29,8 +30,7 @@ export async function register ({ username, password, fields, origin }: Registra
   if (deps.users.create === undefined) throw new OAuthError('server_error', 'There is no registration here.', { detail: 'the user store has no create' })
   const name = newUsername(username)
   const email = addressOf(name, fields.email, deps.verifyEmail)
-  const reason = await deps.policy.check(password, { username: name, email })
-  if (reason !== null) throw new OAuthError('invalid_password', reason)
+  await requireGoodPassword(deps.policy, password, { username: name, email })
 
   // A taken name costs a hash too, and uniqueness is the store's to decide, last: nothing before it depends on who exists.
   const passwordHash = await deps.hashing.hash(password)
@@ -42,7 +42,7 @@ export async function register ({ username, password, fields, origin }: Registra
     user = await deps.users.create(created)
   } catch (error) {
     if (!isUsernameTaken(error)) throw error
-    if (!deps.verifyEmail) throw new OAuthError('username_taken', 'The username is taken.', { cause: error })
+    if (!deps.verifyEmail) throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
     sendAlreadyRegistered(name, minted, deps)
     return 'pending'
   }
@@ -55,9 +55,9 @@ export async function register ({ username, password, fields, origin }: Registra
 
 function newUsername (username: string): string {
   const name = normalizeUsername(username)
-  if (name === null) throw new OAuthError('invalid_request', 'username: it holds characters that are not allowed, or is too long.')
+  if (name === null) throw new OAuthError('invalid_request', 'username: it holds characters that are not allowed, or is too long.', { field: 'username', reason: 'characters' })
   const reason = checkNewUsername(name)
-  if (reason !== null) throw new OAuthError('invalid_request', `username: ${reason}`)
+  if (reason !== null) throw new OAuthError('invalid_request', `username: ${reason}`, { field: 'username', reason: name.includes('@') ? 'email_form' : 'username_form' })
   return name
 }
 
@@ -65,14 +65,14 @@ function newUsername (username: string): string {
 function addressOf (name: string, field: unknown, required: boolean): string | undefined {
   const own = emailOf(name)
   if (field === undefined || field === null) {
-    if (own === null && required) throw new OAuthError('invalid_request', 'email: it is required.')
+    if (own === null && required) throw new OAuthError('invalid_request', 'email: it is required.', { field: 'email', reason: 'required' })
     return own ?? undefined
   }
   const normalised = typeof field === 'string' ? normalizeUsername(field) : null
   const email = normalised === null ? null : emailOf(normalised)
-  if (email === null) throw new OAuthError('invalid_request', 'email: The e-mail address is not valid.')
+  if (email === null) throw new OAuthError('invalid_request', 'email: The e-mail address is not valid.', { field: 'email', reason: 'email_form' })
   // Who could name a mailbox of theirs here would hold another's address as a username, with every message about it going to them.
-  if (own !== null && own !== email) throw new OAuthError('invalid_request', 'email: it must be the username where that is an e-mail address.')
+  if (own !== null && own !== email) throw new OAuthError('invalid_request', 'email: it must be the username where that is an e-mail address.', { field: 'email', reason: 'email_differs' })
   return email
 }
 

@@ -6,6 +6,7 @@ import { inBackground } from './background.ts'
 import { concludePasswordChange } from './change-password.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressed } from './messages.ts'
+import { requireGoodPassword } from './password-policy.ts'
 import { normalizeUsername } from './username.ts'
 import { digestOfToken, invalidLink, putBack } from './verify-email.ts'
 
@@ -78,8 +79,7 @@ export async function confirmPasswordReset ({ token, password, origin }: { token
 
   // Asked for everybody and answered first: a bad password is refused alike with a good token and with none. Only what is bad
   // for this very user differs, and that is told to a holder of their token.
-  const reason = await deps.policy.check(password, { username: user?.username ?? '', email: user?.email })
-  if (reason !== null) throw new OAuthError('invalid_password', reason)
+  await requireGoodPassword(deps.policy, password, { username: user?.username ?? '', email: user?.email })
   if (tokenDigest === null || user === null) throw invalidLink()
 
   // Hashed before the token is used up, for the queue may be full.
@@ -98,6 +98,16 @@ export async function confirmPasswordReset ({ token, password, origin }: { token
 
   await markVerified(user, origin, deps)
   await concludePasswordChange(user, 'reset', { exceptSid: undefined, origin }, deps)
+}
+
+/**
+ * Looks whether the token of a message would set a password now, and uses nothing up.
+ *
+ * @throws OAuthError `invalid_token` with status 400
+ */
+export async function checkResetToken (token: string, deps: AccountsDeps): Promise<void> {
+  const tokenDigest = digestOfToken(token)
+  if (tokenDigest === null || await ownerOf(tokenDigest, deps) === null) throw invalidLink()
 }
 
 async function ownerOf (tokenDigest: string, { users, oneTimeTokens, clock }: AccountsDeps): Promise<User | null> {

@@ -2,6 +2,7 @@ import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import { digest } from '../protocol/digest.ts'
 import type { Origin } from '../tokens/sessions.ts'
+import { isActive } from '../tokens/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressed } from './messages.ts'
 
@@ -49,6 +50,17 @@ export async function verifyEmail ({ token, origin }: { token: string, origin: O
   }
   if (user === null || user.disabled) throw invalidLink()
   deps.events.emit('email_verified', { ...origin, userId: user.id })
+}
+
+/**
+ * Looks whether the token of a message would confirm an address now, and uses nothing up.
+ *
+ * @throws OAuthError `invalid_token` with status 400
+ */
+export async function checkVerificationToken (token: string, { oneTimeTokens, users, clock }: AccountsDeps): Promise<void> {
+  const tokenDigest = digestOfToken(token)
+  const found = tokenDigest === null ? null : await oneTimeTokens.find('verify_email', tokenDigest, clock.now())
+  if (found === null || !isActive(await users.findById(found.userId))) throw invalidLink()
 }
 
 /** Undoes a `consume` whose purpose the user store could not fulfil. Never rejects: the failure that led here is the one to tell. */

@@ -1,14 +1,13 @@
 import type { AccountsDeps } from '../accounts/deps.ts'
-import type { User } from '../ports/user-store.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { TokenStore } from '../ports/token-store.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
+import type { ClaimsFunction } from '../tokens/released-claims.ts'
+import type { IdTokens } from '../tokens/id-tokens.ts'
 import type { Origin, Sessions } from '../tokens/sessions.ts'
 
+export type { ClaimsFunction } from '../tokens/released-claims.ts'
 export type { Origin } from '../tokens/sessions.ts'
-
-/** Host claims for a token. @see the option `claims` */
-export type ClaimsFunction = (user: User, context: { scopes: string[], client: Client | null, use: 'access_token' | 'id_token' | 'userinfo' }) => Record<string, unknown> | Promise<Record<string, unknown>>
 
 export interface RefreshTokenPolicy {
   expiresInMs: number
@@ -24,6 +23,8 @@ export interface GrantDeps {
   tokens: TokenStore
   sessions: Sessions
   accessTokens: AccessTokens
+  /** `null`: OpenID Connect is off. */
+  idTokens: IdTokens | null
   /** The option `scopes`. */
   scopes: readonly string[]
   passwordGrant: 'first-party' | 'clients' | false
@@ -37,11 +38,12 @@ export interface GrantContext {
   origin: Origin
 }
 
-/** The five fields of a token answer. @see RFC 6749 §5.1 */
+/** The fields of a token answer. @see RFC 6749 §5.1, OpenID Connect Core 1.0 §3.1.3.3 */
 export interface TokenResponse {
   access_token: string
   token_type: 'Bearer'
   expires_in: number
   refresh_token?: string
+  id_token?: string
   scope: string
 }

@@ -42,6 +42,9 @@ export async function issueTokens ({ user, client, scopes, origin, grantType }: 
     expiresAt,
     idleExpiresAt: Math.min(expiresAt, now + deps.refreshToken.idleTimeoutMs),
     userAgent: origin.userAgent?.slice(0, 256) ?? null,
+    sessionSid: null,
+    offline: true,
+    authorization: null,
     tokenDigest: digest(secret)
   })
   events.emit('token_issued', { ...origin, userId: user.id, sid, clientId: client?.clientId ?? null, scope, grantType })

@@ -1,4 +1,4 @@
-import { isActive } from '../accounts/active-user.ts'
+import { isActive } from '../tokens/active-user.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { RefreshTokenFamily } from '../ports/token-store.ts'
 import type { User } from '../ports/user-store.ts'
@@ -31,10 +31,10 @@ export function stillGrantable (family: RefreshTokenFamily, client: Client | nul
   return family.scope.split(' ').filter((scope) => allowed.includes(scope))
 }
 
-/** A new access token of the family, for a user who is still there. */
-export async function signForFamily ({ family, client, scopes }: { family: RefreshTokenFamily, client: Client | null, scopes: string[] }, attempt: RefreshAttempt, deps: GrantDeps): Promise<string> {
+/** A new access token of the family, for a user who is still there, and that user. */
+export async function signForFamily ({ family, client, scopes }: { family: RefreshTokenFamily, client: Client | null, scopes: string[] }, attempt: RefreshAttempt, deps: GrantDeps): Promise<{ user: User, accessToken: string }> {
   const user = await activeUser(family, attempt, deps)
-  return await signAccessToken({ user, client, scopes, sid: family.sid, authenticatedAt: family.authenticatedAt }, deps)
+  return { user, accessToken: await signAccessToken({ user, client, scopes, sid: family.sid, authenticatedAt: family.authenticatedAt }, deps) }
 }
 
 /** Uses the token without replacing it. */

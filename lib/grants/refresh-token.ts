@@ -2,6 +2,7 @@ import { OAuthError } from '../errors.ts'
 import { parseRefreshToken } from '../protocol/refresh-token.ts'
 import { parseScope } from '../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../protocol/token-request.ts'
+import { signIdToken } from './issue-id-token.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from './deps.ts'
 import { commitRotation, commitUse, findFamily, type RefreshAttempt, reportRefresh, signForFamily, stillGrantable } from './refresh-family.ts'
 
@@ -26,8 +27,9 @@ export async function refreshTokenGrant (params: TokenRequestParams, { client, o
   if (beyond.length > 0) throw new OAuthError('invalid_scope', `These scopes were not granted: ${beyond.join(' ')}.`)
   // What was granted and no longer may be is left out, and the answer says so: a client that always sends its scope goes on.
   const scopes = stillGrantable(family, client, deps).filter((scope) => requested === undefined || requested.includes(scope))
-  const accessToken = await signForFamily({ family, client, scopes }, attempt, deps)
-  const answer = { access_token: accessToken, token_type: 'Bearer', expires_in: deps.accessTokens.expiresInSeconds, scope: scopes.join(' ') } as const
+  const { user, accessToken } = await signForFamily({ family, client, scopes }, attempt, deps)
+  const idToken = client === null ? {} : await signIdToken({ user, client, scopes, family, accessToken }, deps)
+  const answer = { access_token: accessToken, token_type: 'Bearer', expires_in: deps.accessTokens.expiresInSeconds, ...idToken, scope: scopes.join(' ') } as const
   if (deps.refreshToken.rotate !== 'never') return { ...answer, refresh_token: await commitRotation(attempt, deps) }
   reportRefresh(await commitUse(attempt, deps), false, attempt, deps)
   return answer

@@ -42,8 +42,9 @@ async function rotate (attempt: RefreshAttempt, deps: GrantDeps): Promise<Refres
 async function accessTokenFor (family: RefreshTokenFamily, attempt: RefreshAttempt, deps: GrantDeps): Promise<RefreshResponse> {
   const client = family.clientId === null ? null : await deps.clients.findById(family.clientId)
   if (family.clientId !== null && !mayRefreshHere(client)) throw refused('client')
+  const { accessToken } = await signForFamily({ family, client, scopes: stillGrantable(family, client, deps) }, attempt, deps)
   return {
-    access_token: await signForFamily({ family, client, scopes: stillGrantable(family, client, deps) }, attempt, deps),
+    access_token: accessToken,
     expires_in: deps.accessTokens.expiresInSeconds
   }
 }

@@ -2,6 +2,7 @@ import { OAuthError } from '../errors.ts'
 import type { Client, GrantType } from '../ports/client-store.ts'
 import { normalizeUsername } from '../accounts/username.ts'
 import type { TokenRequestParams } from '../protocol/token-request.ts'
+import { authorizationCodeGrant } from './authorization-code.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from './deps.ts'
 import { clientCredentialsGrant } from './client-credentials.ts'
 import { passwordGrant } from './password.ts'
@@ -17,6 +18,7 @@ export interface Grant {
 
 const GRANTS: readonly Grant[] = [
   { type: 'password', attempt: (params) => ({ rule: 'login', ...accountOf(params.username) }), handle: passwordGrant },
+  { type: 'authorization_code', attempt: () => ({ rule: 'refresh' }), handle: authorizationCodeGrant },
   { type: 'refresh_token', attempt: () => ({ rule: 'refresh' }), handle: refreshTokenGrant },
   // Not `login`: a client's secret is 32 random bytes and can't be guessed as a password can, and whoever tries can do so at any
   // grant. But a few instances behind one address, whose successes `login` would count too, would lock each other out.
@@ -26,9 +28,10 @@ const GRANTS: readonly Grant[] = [
 const DEFAULT_GRANT_TYPES: readonly GrantType[] = ['authorization_code', 'refresh_token']
 
 /** @throws OAuthError `unsupported_grant_type`. @see RFC 6749 §5.2 */
-export function findGrant (type: string, deps: Pick<GrantDeps, 'passwordGrant'>): Grant {
+export function findGrant (type: string, deps: Pick<GrantDeps, 'passwordGrant' | 'idTokens'>): Grant {
   const grant = GRANTS.find((candidate) => candidate.type === type)
-  if (grant === undefined || (type === 'password' && deps.passwordGrant === false)) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
+  const off = (type === 'password' && deps.passwordGrant === false) || (type === 'authorization_code' && deps.idTokens === null)
+  if (grant === undefined || off) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
   return grant
 }
 

@@ -8,7 +8,7 @@ import type { User } from '../ports/user-store.ts'
 import { registerBodyParsers } from './body.ts'
 import { type HttpDeps, originOf } from './deps.ts'
 import { guarded, noStoreHook } from './error-reply.ts'
-import { describeRoute, Empty, ErrorResponse, NEEDS_ACCESS_TOKEN, OneTimeTokenValue, Password, Username } from './schemas.ts'
+import { describeRoute, Empty, ErrorResponse, NEEDS_ACCESS_TOKEN, OneTimeTokenValue, Password, registrationBody, Username } from './schemas.ts'
 import { liveSession } from './sessions.ts'
 
 const BODY_LIMIT = 16_384
@@ -28,7 +28,7 @@ export function accountRoutes (child: FastifyInstance, deps: HttpDeps): void {
 }
 
 function registerRoute (child: FastifyInstance, { grants: { accounts }, limiter, path }: HttpDeps, fields: TProperties): void {
-  const body = Type.Object({ ...fields, username: Username, password: Password }, { additionalProperties: false })
+  const body = registrationBody(fields)
   child.post<{ Body: { username: string, password: string } & Record<string, unknown> }>(path('register'), {
     ...common,
     schema: describeRoute({ summary: 'Register', body, response: { 201: Type.Object({ sub: Type.String(), username: Type.String() }, { additionalProperties: true }), 202: Type.Object({ message: Type.String() }), ...failures } })

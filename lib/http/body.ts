@@ -38,7 +38,7 @@ export function registerBodyParsers (child: FastifyInstance, { forms }: { forms:
 }
 
 /** @throws OAuthError `invalid_request` on a repeated parameter */
-function parseForm (body: string): Record<string, string> {
+export function parseForm (body: string): Record<string, string> {
   const params = Object.create(null) as Record<string, string>
   let count = 0
   for (const [name, value] of new URLSearchParams(body)) {

@@ -15,6 +15,8 @@ export interface HttpDeps {
   authenticate: Hook
   readAuth: ReadAuth
   registration: { fields: TObject | null } | null
+  /** `null`: clients can't send people here to sign in. */
+  openid: { uiLocales: readonly string[], algs(): string[] } | null
   /** Where each endpoint is mounted, in full. */
   path(name: PathName): string
 }

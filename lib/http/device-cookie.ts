@@ -1,18 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { cookieValues } from './cookie-header.ts'
 
 /** 180 days: how long a browser stays known after its last sign-in. */
 const MAX_AGE_SECONDS = 15_552_000
 
 const nameOf = (secure: boolean): string => secure ? '__Host-authority_device' : 'authority_device'
 
-/** The device token the request carries, unverified. Read from the header: a host may or may not have a cookie parser. */
+/** The device token the request carries, unverified. */
 export function readDeviceCookie (request: Pick<FastifyRequest, 'headers'>, secure: boolean): string | undefined {
-  const prefix = `${nameOf(secure)}=`
-  for (const pair of (request.headers.cookie ?? '').split(';')) {
-    const trimmed = pair.trim()
-    if (trimmed.startsWith(prefix)) return trimmed.slice(prefix.length)
-  }
-  return undefined
+  return cookieValues(request, nameOf(secure))[0]
 }
 
 /**

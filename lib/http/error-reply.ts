@@ -10,19 +10,23 @@ const hostReplies = new WeakSet<FastifyReply>()
  * that the host has when they happen: it may have been set after us, and Fastify's own chain of handlers knows only earlier ones.
  */
 export function useErrorReply (child: FastifyInstance, host: FastifyInstance): void {
-  const inherited = host.errorHandler
+  const handOn = toHostHandler(host)
   child.setErrorHandler((error: FastifyError, request, reply) => {
     const wire = wireError(error)
-    if (wire !== undefined) {
-      sendOAuthError(wire, request, reply)
-      return
-    }
+    return wire === undefined ? handOn(error, request, reply) : sendOAuthError(wire, request, reply)
+  })
+}
+
+/** Hands an error on to the handler that the host has when it happens. */
+export function toHostHandler (host: FastifyInstance): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => unknown {
+  const inherited = host.errorHandler
+  return (error, request, reply) => {
     hostReplies.add(reply)
     // Fastify's own handler must come by the chain: called from here it would log twice. What is no Error can't be thrown on,
     // for Fastify takes it for a payload and answers 200.
     if (host.errorHandler === inherited && error instanceof Error) throw error
     return host.errorHandler(error, request, reply)
-  })
+  }
 }
 
 /** What our routes answer is written as it is, whatever serializer the host has set for its own. */
@@ -35,8 +39,7 @@ export function usePlainJson (child: FastifyInstance): void {
 
 /** Also used on the host's routes, where a response schema or a serializer of the host must not take the error apart. */
 export function sendOAuthError (error: OAuthError, request: FastifyRequest, reply: FastifyReply): void {
-  if (error.statusCode >= 500) request.log.error({ err: error.cause ?? error, detail: error.detail }, error.message)
-  else request.log.info({ error: error.error, detail: error.detail }, 'request refused')
+  logRefusal(error, request)
   for (const [name, value] of Object.entries(error.headers)) reply.header(name, value)
   noStore(reply)
   if (error instanceof LimitedError) {
@@ -47,6 +50,12 @@ export function sendOAuthError (error: OAuthError, request: FastifyRequest, repl
   }
   reply.code(error.statusCode).type('application/json; charset=utf-8').serializer(JSON.stringify)
   reply.send({ error: error.error, error_description: error.message })
+}
+
+/** What the service could not do is an error with its cause; what it would not do is news. */
+export function logRefusal (error: OAuthError, request: FastifyRequest): void {
+  if (error.statusCode >= 500) request.log.error({ err: error.cause ?? error, detail: error.detail }, error.message)
+  else request.log.info({ error: error.error, detail: error.detail }, 'request refused')
 }
 
 /** Tokens and whatever tells of accounts are never cached. @see RFC 6749 §5.1 */
@@ -74,7 +83,8 @@ export async function guarded<T> (work: () => Promise<T>): Promise<T> {
   }
 }
 
-function wireError (error: FastifyError): OAuthError | undefined {
+/** The wire form of an error of ours or of a body that can't be read; `undefined` for any other. */
+export function wireError (error: FastifyError): OAuthError | undefined {
   if (error instanceof OAuthError) return error
   if (error.validation !== undefined) return new OAuthError('invalid_request', 'The request does not fit.')
   const status = CONTENT_ERRORS[error.code]

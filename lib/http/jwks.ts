@@ -12,9 +12,12 @@ export function jwksRoute (child: FastifyInstance, { ring, path }: HttpDeps, con
     constraints,
     schema: describeRoute({ summary: 'Public signing keys' })
   }, async (_request, reply) => await guarded(async () => {
-    await ring.ready()
-    reply.header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
-    reply.header('access-control-allow-origin', '*')
+    // The very first answer waits for the first key of each algorithm, for it may be kept. An algorithm that fails must not
+    // hide the others' keys; then the answer is not kept.
+    const [first = '', ...others] = ring.algs()
+    const settled = await Promise.allSettled(others.map(async (alg) => { await ring.ready(alg) }))
+    await ring.ready(first)
+    reply.header('cache-control', settled.every(({ status }) => status === 'fulfilled') ? `public, max-age=${MAX_AGE_SECONDS}` : 'no-store')
     return { keys: ring.publicJwks() }
   }))
 }

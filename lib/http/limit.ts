@@ -44,13 +44,18 @@ export interface RequestLimiterDeps {
 /** 429. `body` is what is sent: the usual one, or what the host's `onLimit` returned. @see RFC 6585 §4 */
 export class LimitedError extends OAuthError {
   readonly body: unknown
+  /** Whether `body` is the host's own. Then it is sent on pages too. */
+  readonly custom: boolean
 
-  constructor (info: LimitInfo, custom?: { body: unknown, statusCode: number }) {
+  constructor (info: LimitInfo, custom?: { body: unknown, statusCode: number, contentType?: string }) {
     super('too_many_requests', 'Too many attempts. Try again later.', {
       detail: `rule ${info.rule}`,
-      // A handler of the host has set its headers on the reply, and none of ours may undo them.
-      ...(custom === undefined ? { headers: { 'retry-after': String(info.retryAfter) } } : { statusCode: custom.statusCode })
+      // A handler of the host has set its headers on the reply, and none of ours may undo them. Fastify forgets one when a route throws.
+      ...(custom === undefined
+        ? { headers: { 'retry-after': String(info.retryAfter) } }
+        : { statusCode: custom.statusCode, ...(custom.contentType === undefined ? {} : { headers: { 'content-type': custom.contentType } }) })
     })
+    this.custom = (custom?.body ?? null) !== null
     this.body = custom?.body ?? { error: this.error, error_description: this.message, retryAfter: info.retryAfter }
   }
 }
@@ -157,10 +162,11 @@ async function refuse (request: FastifyRequest, reply: FastifyReply, by: Attempt
   events.emit('rate_limited', { ip: request.ip, userAgent: request.headers['user-agent'] ?? null, ...info })
   if (options.onLimit === undefined) throw new LimitedError(info)
   reply.code(429).header('retry-after', String(info.retryAfter))
-  let custom: { body: unknown, statusCode: number } | undefined
+  let custom: ConstructorParameters<typeof LimitedError>[1]
   try {
     const body: unknown = await options.onLimit(request, reply, info)
-    custom = { body, statusCode: reply.statusCode }
+    const contentType = reply.getHeader('content-type')
+    custom = { body, statusCode: reply.statusCode, ...(typeof contentType === 'string' ? { contentType } : {}) }
   } catch (error) {
     log.warn({ err: error }, 'fastify-authority: rateLimit.onLimit failed; the usual answer is sent')
     reply.code(429)

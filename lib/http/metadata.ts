@@ -1,36 +1,47 @@
-import type { FastifyInstance } from 'fastify'
-import { type AuthorizationServerMetadata, authorizationServerMetadata } from '../protocol/metadata.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { serverMetadata, type ServerMetadata } from '../protocol/metadata.ts'
 import { findGrant } from '../grants/registry.ts'
 import type { GrantDeps } from '../grants/deps.ts'
 import type { GrantType } from '../ports/client-store.ts'
 import type { HttpDeps } from './deps.ts'
 import { describeRoute } from './schemas.ts'
 
+export interface MetadataPlacement {
+  constraints: { host?: string }
+  openidConstraints: { host?: string }
+  hasKeySet: boolean
+}
+
 const MAX_AGE_SECONDS = 300
 const GRANT_TYPES: readonly GrantType[] = ['password', 'authorization_code', 'refresh_token', 'client_credentials']
 
 /**
- * The authorization server's metadata. All of its URLs come from the issuer and the mounted paths, none from a request: a forged
- * Host or forwarding header must not lead anybody elsewhere.
- * @see RFC 8414 §3
+ * The metadata: for OAuth clients, and where OpenID is on, at the place where OpenID clients look. All of its URLs come from the
+ * issuer and the mounted paths, none from a request: a forged Host or forwarding header must not lead anybody elsewhere.
+ * @see RFC 8414 §3, OpenID Connect Discovery 1.0 §4
  */
-export function metadataRoute (child: FastifyInstance, { grants, path }: HttpDeps, { constraints, hasKeySet }: { constraints: { host?: string }, hasKeySet: boolean }): void {
+export function metadataRoute (child: FastifyInstance, { grants, openid, path }: HttpDeps, { constraints, openidConstraints, hasKeySet }: MetadataPlacement): void {
   const { issuer } = grants.accounts
   const urlOf = (mounted: string): string => `${new URL(issuer).origin}${child.prefix}${mounted}`
-  const document: AuthorizationServerMetadata = authorizationServerMetadata({
+  const document: ServerMetadata = serverMetadata({
     issuer,
-    endpoints: { token: urlOf(path('token')), revoke: urlOf(path('revoke')), introspect: null, jwks: hasKeySet ? urlOf(path('jwks')) : null },
+    endpoints: { token: urlOf(path('token')), revoke: urlOf(path('revoke')), introspect: urlOf(path('introspect')), jwks: hasKeySet ? urlOf(path('jwks')) : null },
     grantTypes: GRANT_TYPES.filter((type) => isOn(type, grants)),
-    scopes: grants.scopes
+    scopes: grants.scopes,
+    openid: openid === null
+      ? null
+      : {
+          endpoints: { authorize: urlOf(path('authorize')), userinfo: urlOf(path('userinfo')), logout: urlOf(path('logout')) },
+          idTokenAlgs: openid.algs(),
+          uiLocales: openid.uiLocales
+        }
   })
-  child.get(path('metadata'), {
-    constraints,
-    schema: describeRoute({ summary: 'Authorization server metadata' })
-  }, async (_request, reply) => {
+  const handler = async (_request: FastifyRequest, reply: FastifyReply): Promise<ServerMetadata> => {
     reply.header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
-    reply.header('access-control-allow-origin', '*')
     return document
-  })
+  }
+  child.get(path('metadata'), { constraints, schema: describeRoute({ summary: 'Authorization server metadata' }) }, handler)
+  if (openid !== null) child.get(path('openidConfiguration'), { constraints: openidConstraints, schema: describeRoute({ summary: 'OpenID provider metadata' }) }, handler)
 }
 
 /** The token endpoint itself is asked, so that the document can't say anything else. */

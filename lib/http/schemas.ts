@@ -1,5 +1,5 @@
 import type { FastifySchema } from 'fastify'
-import { Type } from '@sinclair/typebox'
+import { type TObject, type TProperties, Type } from '@sinclair/typebox'
 
 /** What @fastify/swagger reads of a route, where the host has it. */
 interface RouteDescription extends FastifySchema {
@@ -31,6 +31,9 @@ export const TokenRequest = Type.Object({
   username: Type.Optional(Type.String()),
   password: Type.Optional(Type.String()),
   refresh_token: Type.Optional(Type.String()),
+  code: Type.Optional(Type.String()),
+  redirect_uri: Type.Optional(Type.String()),
+  code_verifier: Type.Optional(Type.String()),
   scope: Type.Optional(Type.String()),
   client_id: Type.Optional(Type.String()),
   client_secret: Type.Optional(Type.String())
@@ -41,6 +44,7 @@ export const TokenResponse = Type.Object({
   token_type: Type.Literal('Bearer'),
   expires_in: Type.Integer({ description: 'Seconds.' }),
   refresh_token: Type.Optional(Type.String()),
+  id_token: Type.Optional(Type.String()),
   scope: Type.String()
 })
 
@@ -65,11 +69,17 @@ export const Empty = Type.Null({ description: 'No content' })
 export const Username = Type.String({ minLength: 1, maxLength: 254 })
 /** Only a bound for the parser's sake: the password policy says what is too long. */
 export const Password = Type.String({ minLength: 1, maxLength: 16_384 })
+/** What a registration takes, as JSON or by the sign-up page. */
+export function registrationBody (fields: TProperties): TObject {
+  return Type.Object({ ...fields, username: Username, password: Password }, { additionalProperties: false })
+}
+
 export const OneTimeTokenValue = Type.String({ minLength: 1, maxLength: 512 })
 
 export const SessionList = Type.Object({
   sessions: Type.Array(Type.Object({
     id: Type.String(),
+    kind: Type.Union([Type.Literal('browser'), Type.Literal('token')], { description: '`browser`: the hosted pages; `token`: what one device was given.' }),
     client_id: Type.Union([Type.String(), Type.Null()]),
     user_agent: Type.Union([Type.String(), Type.Null()]),
     scope: Type.String(),
@@ -78,4 +88,63 @@ export const SessionList = Type.Object({
     expires_at: Type.String({ description: 'RFC 3339' }),
     current: Type.Boolean({ description: 'Whether this request belongs to it.' })
   }))
+})
+
+const text = () => Type.Optional(Type.String())
+/** For documents: the protocol room reads the parameters. @see OpenID Connect Core 1.0 §3.1.2.1 */
+export const AuthorizationRequestSchema = Type.Object({
+  client_id: Type.String(),
+  redirect_uri: Type.String(),
+  response_type: Type.Literal('code'),
+  response_mode: Type.Optional(Type.Union([Type.Literal('query'), Type.Literal('fragment'), Type.Literal('form_post')])),
+  scope: text(),
+  state: text(),
+  nonce: text(),
+  code_challenge: text(),
+  code_challenge_method: Type.Optional(Type.Literal('S256')),
+  prompt: text(),
+  max_age: text(),
+  login_hint: text(),
+  id_token_hint: text(),
+  ui_locales: text(),
+  acr_values: text(),
+  claims: text()
+})
+
+export const BrowserSessionAnswer = Type.Object({
+  user: Type.Object({ sub: Type.String() }, { additionalProperties: true, description: 'As userinfo has it.' }),
+  expires_in: Type.Integer({ description: 'Seconds until the page should ask again.' })
+})
+
+/** Beside the header: RFC 6750 §2.2. */
+export const UserInfoForm = Type.Object({ access_token: Type.Optional(Type.String()) })
+
+export const UserInfo = Type.Object({
+  sub: Type.String({ description: 'The user. The other members are the claims that the token asks for.' })
+}, { additionalProperties: true })
+
+/** @see RFC 7662 §2.2 */
+export const IntrospectionResponse = Type.Object({
+  active: Type.Boolean({ description: 'Without `true` there is nothing else.' }),
+  scope: Type.Optional(Type.String()),
+  client_id: Type.Optional(Type.String()),
+  sub: Type.Optional(Type.String()),
+  aud: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
+  iss: Type.Optional(Type.String()),
+  exp: Type.Optional(Type.Integer({ description: 'Seconds since the epoch, like the other times.' })),
+  iat: Type.Optional(Type.Integer()),
+  jti: Type.Optional(Type.String()),
+  token_type: Type.Optional(Type.Literal('Bearer', { description: 'Of access tokens only.' })),
+  auth_time: Type.Optional(Type.Integer()),
+  sid: Type.Optional(Type.String())
+})
+
+/** All of it is optional. @see OpenID Connect RP-Initiated Logout 1.0 §2 */
+export const LogoutRequestSchema = Type.Object({
+  id_token_hint: Type.Optional(Type.String({ description: 'An ID token of this session, expired or not: signs out without asking.' })),
+  logout_hint: Type.Optional(Type.String()),
+  client_id: Type.Optional(Type.String()),
+  post_logout_redirect_uri: Type.Optional(Type.String({ description: 'One that is registered for the client.' })),
+  state: Type.Optional(Type.String()),
+  ui_locales: Type.Optional(Type.String())
 })

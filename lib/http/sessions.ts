@@ -1,16 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { isActive } from '../accounts/active-user.ts'
 import { OAuthError } from '../errors.ts'
 import type { GrantDeps } from '../grants/deps.ts'
+import type { BrowserSession } from '../ports/session-store.ts'
+import type { RefreshTokenFamily } from '../ports/token-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
-import { invalidToken } from '../protocol/bearer.ts'
+import { liveSession as findLiveSession } from '../tokens/live-session.ts'
 import { type HttpDeps, originOf } from './deps.ts'
 import { guarded, noStoreHook } from './error-reply.ts'
 import { describeRoute, Empty, ErrorResponse, NEEDS_ACCESS_TOKEN, SessionList } from './schemas.ts'
 
-/** `GET /auth/sessions` and `DELETE /auth/sessions/:id`: a user's own sign-ins. */
+/** `GET /auth/sessions` and `DELETE /auth/sessions/:id`: a user's own sign-ins, token families and browser sessions. */
 export function sessionRoutes (child: FastifyInstance, { grants, authenticate, readAuth, path }: HttpDeps): void {
   const shared = {
     onRequest: [noStoreHook, authenticate]
@@ -20,18 +21,13 @@ export function sessionRoutes (child: FastifyInstance, { grants, authenticate, r
     schema: describeRoute({ summary: 'List my sessions', description: NEEDS_ACCESS_TOKEN, response: { 200: SessionList, '4xx': ErrorResponse } })
   }, async (request) => await guarded(async () => {
     const { user, sid } = await liveSession(readAuth(request), grants)
-    const families = await grants.sessions.list(user.id)
+    const [families, browserSessions] = await Promise.all([grants.sessions.list(user.id), grants.sessions.listBrowserSessions(user.id)])
+    const here = families.find((family) => family.sid === sid)?.sessionSid ?? null
     return {
-      sessions: families.map((family) => ({
-        id: family.sid,
-        client_id: family.clientId,
-        user_agent: family.userAgent,
-        scope: family.scope,
-        created_at: new Date(family.createdAt).toISOString(),
-        last_used_at: new Date(family.lastUsedAt).toISOString(),
-        expires_at: new Date(Math.min(family.expiresAt, family.idleExpiresAt)).toISOString(),
-        current: family.sid === sid
-      }))
+      sessions: [
+        ...families.map((family) => ({ id: family.sid, kind: 'token', client_id: family.clientId, scope: family.scope, current: family.sid === sid, ...commonFields(family) })),
+        ...browserSessions.map((session) => ({ id: session.sid, kind: 'browser', client_id: null, scope: '', current: session.sid === here, ...commonFields(session) }))
+      ].sort((a, b) => b.created_at.localeCompare(a.created_at))
     }
   }))
 
@@ -45,16 +41,17 @@ export function sessionRoutes (child: FastifyInstance, { grants, authenticate, r
   }))
 }
 
-/**
- * The user behind an access token, looked up in the stores: a revocation or a disabled account anywhere is seen at once.
- * @throws OAuthError `invalid_token`
- */
-export async function liveSession (claims: AccessTokenClaims | null, grants: GrantDeps): Promise<{ user: User, sid: string }> {
-  const sid = claims?.sid
-  if (claims === null || sid === undefined) throw invalidToken('The token belongs to no session.')
-  const family = await grants.sessions.find(sid)
-  if (family === null || family.userId !== claims.sub) throw invalidToken('The token was revoked.')
-  const user = await grants.accounts.users.findById(claims.sub)
-  if (!isActive(user)) throw invalidToken('The token was revoked.')
-  return { user, sid }
+/** @throws OAuthError `invalid_token` */
+export async function liveSession (claims: AccessTokenClaims | null, { sessions, accounts }: GrantDeps): Promise<{ user: User, sid: string }> {
+  const { user, family } = await findLiveSession(claims, { sessions, users: accounts.users })
+  return { user, sid: family.sid }
+}
+
+function commonFields ({ userAgent, createdAt, lastUsedAt, expiresAt, idleExpiresAt }: RefreshTokenFamily | BrowserSession): Record<'user_agent', string | null> & Record<'created_at' | 'last_used_at' | 'expires_at', string> {
+  return {
+    user_agent: userAgent,
+    created_at: new Date(createdAt).toISOString(),
+    last_used_at: new Date(lastUsedAt).toISOString(),
+    expires_at: new Date(Math.min(expiresAt, idleExpiresAt)).toISOString()
+  }
 }

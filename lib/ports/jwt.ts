@@ -1,13 +1,16 @@
 export type JsonWebKeyObject = Record<string, unknown>
 
+/** The kinds of JWT that are made here. Their `typ` keeps one from passing for another. @see RFC 8725 §3.11 */
+export type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt'
+
 /** A key that is ready for use. Both functions are synchronous; the key material was parsed once. */
 export interface LoadedKey {
   kid: string
   alg: string
   /** `null` for a shared secret, which has no public half. */
   publicJwk: JsonWebKeyObject | null
-  /** A compact JWS with `typ: at+jwt` and this `kid`. `iat` and `exp` are the payload's own. */
-  sign(payload: Record<string, unknown>): string
+  /** A compact JWS with this `kid` and this `typ` (default `at+jwt`). `iat` and `exp` are the payload's own. */
+  sign(payload: Record<string, unknown>, typ?: TokenType): string
   /** The payload of a token that bears this key's signature under this key's algorithm. Throws on any other. Checks no claim. */
   verify(token: string): unknown
 }

@@ -18,7 +18,53 @@ export interface RefreshTokenFamily {
   /** Moves with every use; the family ends at the earlier of both. */
   idleExpiresAt: number
   userAgent: string | null
+  /** The browser session whose user allowed it; `null` where it began with no authorization code. */
+  sessionSid: string | null
+  /** Whether it outlives that session (`offline_access` was granted). Always true without one. */
+  offline: boolean
+  /** What the authorization request asked for beside the scope, as JSON (see protocol/authorization-details); `null` without one. */
+  authorization: string | null
 }
+
+/**
+ * A family that is still a code: it has no tokens and nobody can find or use it, but whatever revokes a family revokes it. An
+ * expired one is as one that never was.
+ */
+export interface NewAuthorizationCode {
+  sid: string
+  userId: string
+  clientId: string
+  scope: string
+  authenticatedAt: number
+  createdAt: number
+  sessionSid: string | null
+  offline: boolean
+  authorization: string
+  codeDigest: string
+  codeExpiresAt: number
+}
+
+/** The first use of a code: what the family gets when it becomes one. Times are milliseconds since the epoch. */
+export interface CodeRedemption {
+  sid: string
+  digest: string
+  clientId: string
+  now: number
+  /** Of the first refresh token. */
+  tokenDigest: string
+  expiresAt: number
+  idleExpiresAt: number
+  /** Both ends of a family that is not `offline`: nothing refreshes it, so it ends with its only access token. */
+  onlineExpiresAt: number
+  userAgent: string | null
+}
+
+export type RedeemOutcome =
+  | { outcome: 'redeemed', family: RefreshTokenFamily }
+  /** The code was used before, or its secret is another: the family is revoked, with all tokens it gave. */
+  | { outcome: 'replayed', family: RefreshTokenFamily }
+  /** No such code, expired, revoked, or another client's, which nothing happens to. */
+  | { outcome: 'unknown' }
 
 /** A family with the digest of its first refresh token. */
 export interface NewRefreshTokenFamily extends RefreshTokenFamily {
@@ -64,8 +110,16 @@ export type RotateOutcome =
  */
 export interface TokenStore {
   createFamily(family: NewRefreshTokenFamily): Promise<void>
+  createCode(code: NewAuthorizationCode): Promise<void>
+  /**
+   * Turns a code into a family. Of any number of parallel calls with one code, one is `redeemed`; the code is remembered for as
+   * long as the family lives. A wrong secret revokes the code too: only a holder of the code knows the preimage of its `sid`.
+   */
+  redeemCode(redemption: CodeRedemption): Promise<RedeemOutcome>
   /** The family if it is alive at `now`. */
   findFamily(sid: string, now: number): Promise<RefreshTokenFamily | null>
+  /** The family if `digest` is one that `useToken` would take. Changes nothing, whatever the digest. */
+  peekToken(use: Pick<TokenUse, 'sid' | 'digest' | 'now' | 'graceMs'>): Promise<RefreshTokenFamily | null>
   /** Counts as a use without replacing the token. */
   useToken(use: TokenUse): Promise<UseOutcome>
   /** Compare-and-swap from `use.digest` to `next`. Of any number of parallel calls with one token, one is `rotated`. */
@@ -74,6 +128,10 @@ export interface TokenStore {
   revokeFamily(sid: string, userId?: string): Promise<boolean>
   /** Revokes all families of the user but `exceptSid`; resolves to the `sid`s of those it ended. */
   revokeFamiliesOfUser(userId: string, exceptSid?: string): Promise<string[]>
+  /** Revokes the codes of a browser session, and its families but the `offline` ones that are not of `clientId`; resolves to their `sid`s. */
+  revokeFamiliesOfSession(userId: string, sessionSid: string, clientId?: string): Promise<string[]>
+  /** Revokes all codes and families that the client has of the user; resolves to their `sid`s. */
+  revokeFamiliesOfClient(userId: string, clientId: string): Promise<string[]>
   /** Alive at `now`, newest first. */
   listFamiliesOfUser(userId: string, now: number): Promise<RefreshTokenFamily[]>
 }

@@ -34,12 +34,18 @@ export interface TokenHeader { alg: string, kid: string | undefined }
 const MAX_HEADER_LENGTH = 1024
 const REGISTERED_STRINGS = ['iss', 'sub', 'jti'] as const
 
+/** The kinds of token that are read here, by what their `typ` may be (RFC 7515 §4.1.9), and what a refusal calls them. */
+const KINDS = {
+  'at+jwt': { types: ['at+jwt', 'application/at+jwt'], name: 'an access token' },
+  JWT: { types: ['jwt', 'application/jwt'], name: 'an ID token' }
+} as const
+
 /**
- * Splits a token and reads its header, before any signature is looked at.
+ * Splits a token and reads its header, before any signature is looked at. Kinds exclude each other by their `typ`.
  * @throws OAuthError `invalid_token`: not three parts, a header that is no JSON object, another `typ`, `crit`, or a key of its own
  * @see RFC 9068 §4, RFC 7515 §4.1.11, RFC 8725 §3.10 to §3.12
  */
-export function parseTokenHeader (token: string): TokenHeader {
+export function parseTokenHeader (token: string, kind: keyof typeof KINDS = 'at+jwt'): TokenHeader {
   const first = token.indexOf('.')
   const second = token.indexOf('.', first + 1)
   if (first < 1 || first > MAX_HEADER_LENGTH || second < 0 || token.indexOf('.', second + 1) >= 0) throw invalidToken('The token is malformed.')
@@ -51,7 +57,8 @@ export function parseTokenHeader (token: string): TokenHeader {
   }
   if (!isObject(header)) throw invalidToken('The token is malformed.')
   const { alg, kid, typ } = header
-  if (typeof typ !== 'string' || !['at+jwt', 'application/at+jwt'].includes(typ.toLowerCase())) throw invalidToken('The token is not an access token.', 'typ')
+  const { types, name: expected } = KINDS[kind]
+  if (typeof typ !== 'string' || !types.some((type) => type === typ.toLowerCase())) throw invalidToken(`The token is not ${expected}.`, 'typ')
   if (typeof alg !== 'string' || (kid !== undefined && typeof kid !== 'string')) throw invalidToken('The token is malformed.')
   // A key or an extension that the token names itself is never trusted, so that nothing is ever fetched for it.
   for (const name of ['crit', 'jwk', 'jku', 'x5u', 'x5c', 'b64', 'zip', 'enc']) {

@@ -11,7 +11,26 @@ const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
  */
 export function bearerToken (authorization: string | undefined): string | undefined {
   if (authorization === undefined || authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined
-  const token = authorization.slice(7)
+  return wellFormed(authorization.slice(7))
+}
+
+/**
+ * The token of a request that may also bring it as `access_token` in a form; an empty one counts as not sent.
+ * @throws OAuthError `invalid_request` where it comes both ways, even if they are the same; `invalid_token`
+ * @see RFC 6750 §2, §2.2, §3.1
+ */
+export function headerOrFormToken (authorization: string | undefined, form: unknown): string | undefined {
+  const fromHeader = bearerToken(authorization)
+  const sent: unknown = typeof form === 'object' && form !== null && Object.hasOwn(form, 'access_token') ? (form as Record<string, unknown>)['access_token'] : undefined
+  if (sent === undefined || sent === '') return fromHeader
+  if (fromHeader !== undefined) {
+    const description = 'Send the token in one way, not in two.'
+    throw new OAuthError('invalid_request', description, { headers: { 'www-authenticate': `Bearer error="invalid_request", error_description="${description}"` } })
+  }
+  return wellFormed(typeof sent === 'string' ? sent : '')
+}
+
+function wellFormed (token: string): string {
   if (token.length > MAX_TOKEN_LENGTH || !B64TOKEN.test(token)) throw invalidToken('The token is malformed.')
   return token
 }

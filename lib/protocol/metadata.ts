@@ -1,53 +1,131 @@
-/** What this configuration really offers. Endpoints that are off are left out. */
+import { ID_TOKEN_CLAIMS, PASSWORD_ACR } from './id-token.ts'
+import { CLAIM_SCOPES, CLAIMS_OF_SCOPE } from './user-claims.ts'
+
+/** What this configuration really offers. What is off is left out. */
 export interface OfferedEndpoints {
   issuer: string
-  endpoints: { token: string, revoke: string, introspect: string | null, jwks: string | null }
+  endpoints: { token: string, revoke: string, introspect: string, jwks: string | null }
   grantTypes: readonly string[]
   scopes: readonly string[]
+  /** `null`: no redirect sign-in, and so no ID tokens. */
+  openid: OfferedOpenid | null
 }
 
-export interface AuthorizationServerMetadata {
+export interface OfferedOpenid {
+  endpoints: { authorize: string, userinfo: string, logout: string }
+  idTokenAlgs: readonly string[]
+  /** BCP 47. */
+  uiLocales: readonly string[]
+}
+
+interface AuthorizationServerMembers {
   issuer: string
   token_endpoint: string
   revocation_endpoint: string
-  introspection_endpoint?: string
+  introspection_endpoint: string
   jwks_uri?: string
   grant_types_supported: string[]
   response_types_supported: string[]
   scopes_supported: string[]
   token_endpoint_auth_methods_supported: string[]
   revocation_endpoint_auth_methods_supported: string[]
-  introspection_endpoint_auth_methods_supported?: string[]
+  introspection_endpoint_auth_methods_supported: string[]
 }
+
+interface OpenidMembers {
+  authorization_endpoint: string
+  userinfo_endpoint: string
+  end_session_endpoint: string
+  response_modes_supported: string[]
+  code_challenge_methods_supported: string[]
+  authorization_response_iss_parameter_supported: boolean
+  subject_types_supported: string[]
+  id_token_signing_alg_values_supported: string[]
+  claims_supported: string[]
+  claims_parameter_supported: boolean
+  request_parameter_supported: boolean
+  request_uri_parameter_supported: boolean
+  prompt_values_supported: string[]
+  acr_values_supported: string[]
+  ui_locales_supported: string[]
+  backchannel_logout_supported: boolean
+  backchannel_logout_session_supported: boolean
+}
+
+export type ServerMetadata = AuthorizationServerMembers & Partial<OpenidMembers>
 
 const WITH_SECRET = ['client_secret_basic', 'client_secret_post']
 const AUTH_METHODS = ['none', ...WITH_SECRET]
 
 /**
- * The authorization server's metadata.
+ * The metadata of the authorization server and OpenID provider: one document, served at both places, so that they never differ.
  *
- * `response_types_supported` is `[]` while there is no authorization endpoint: §2 requires the member, §3.2 says that a claim
- * without elements is left out. Consumers check for what is required, and an empty list says what is true.
- * @see RFC 8414 §2, §3.2
+ * `response_types_supported` is `[]` where there is no authorization endpoint: RFC 8414 §2 requires the member, §3.2 says that a
+ * claim without elements is left out. Consumers check for what is required, and an empty list says what is true.
+ * @see RFC 8414 §2, §3.2, OpenID Connect Discovery 1.0 §3
  */
-export function authorizationServerMetadata ({ issuer, endpoints, grantTypes, scopes }: OfferedEndpoints): AuthorizationServerMetadata {
+export function serverMetadata ({ issuer, endpoints, grantTypes, scopes, openid }: OfferedEndpoints): ServerMetadata {
   return {
     issuer,
     token_endpoint: endpoints.token,
     revocation_endpoint: endpoints.revoke,
-    ...(endpoints.introspect === null ? {} : { introspection_endpoint: endpoints.introspect }),
+    introspection_endpoint: endpoints.introspect,
     ...(endpoints.jwks === null ? {} : { jwks_uri: endpoints.jwks }),
     grant_types_supported: [...grantTypes],
-    response_types_supported: [],
+    response_types_supported: openid === null ? [] : ['code'],
     scopes_supported: [...scopes],
     token_endpoint_auth_methods_supported: AUTH_METHODS,
     revocation_endpoint_auth_methods_supported: AUTH_METHODS,
-    ...(endpoints.introspect === null ? {} : { introspection_endpoint_auth_methods_supported: WITH_SECRET })
+    introspection_endpoint_auth_methods_supported: WITH_SECRET,
+    ...(openid === null ? {} : openidMembers(openid))
+  }
+}
+
+function openidMembers ({ endpoints, idTokenAlgs, uiLocales }: OfferedOpenid): OpenidMembers {
+  return {
+    authorization_endpoint: endpoints.authorize,
+    userinfo_endpoint: endpoints.userinfo,
+    // OpenID Connect RP-Initiated Logout 1.0 §2.1
+    end_session_endpoint: endpoints.logout,
+    // OAuth 2.0 Form Post Response Mode
+    response_modes_supported: ['query', 'fragment', 'form_post'],
+    // RFC 7636
+    code_challenge_methods_supported: ['S256'],
+    // RFC 9207 §3
+    authorization_response_iss_parameter_supported: true,
+    subject_types_supported: ['public'],
+    id_token_signing_alg_values_supported: [...idTokenAlgs],
+    claims_supported: [...ID_TOKEN_CLAIMS, ...CLAIM_SCOPES.flatMap((scope) => CLAIMS_OF_SCOPE[scope])],
+    claims_parameter_supported: true,
+    request_parameter_supported: false,
+    // Left out it would mean true.
+    request_uri_parameter_supported: false,
+    // Initiating User Registration via OpenID Connect 1.0 §4.1
+    prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+    acr_values_supported: [PASSWORD_ACR],
+    ui_locales_supported: [...uiLocales],
+    // OpenID Connect Back-Channel Logout 1.0 §2.1
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true
   }
 }
 
 /** Where the document stands: the well-known part comes between the issuer's host and its path. @see RFC 8414 §3.1 */
 export function metadataPath (issuer: string): string {
-  const { pathname } = new URL(issuer)
-  return `/.well-known/oauth-authorization-server${pathname === '/' ? '' : pathname}`
+  return `/.well-known/oauth-authorization-server${pathOf(issuer)}`
+}
+
+/**
+ * Where OpenID clients look for it: the well-known part comes after the issuer's path. Below `mountedAt`, the part of that path
+ * that a host has before all our routes.
+ * @see OpenID Connect Discovery 1.0 §4
+ */
+export function openidConfigurationPath (issuer: string, mountedAt = ''): string {
+  const path = pathOf(issuer)
+  const below = path === mountedAt || path.startsWith(`${mountedAt}/`) ? path.slice(mountedAt.length) : path
+  return `${below}/.well-known/openid-configuration`
+}
+
+function pathOf (issuer: string): string {
+  return new URL(issuer).pathname.replace(/\/$/, '')
 }

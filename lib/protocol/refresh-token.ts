@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
-import { digest } from './digest.ts'
+import { formatTwoPartToken, parseTwoPartToken } from './two-part-token.ts'
+
+export { sidOf } from './two-part-token.ts'
 
 /**
  * Refresh tokens: `<familyId>.<secret>`.
@@ -18,24 +20,16 @@ export interface PresentedRefreshToken {
   secret: string
 }
 
-const FORMAT = /^([A-Za-z0-9_-]{21}[AQgw])\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/
-
-/** `null` where it can't be one of ours: wrong length, wrong characters, or a second spelling of the same bytes. */
+/** `null` where it can't be one of ours. */
 export function parseRefreshToken (token: string): PresentedRefreshToken | null {
-  const match = FORMAT.exec(token)
-  if (match === null) return null
-  const familyId = match[1] as string
-  const secret = match[2] as string
-  return { familyId, secret, sid: sidOf(familyId), digest: digest(secret) }
+  const parsed = parseTwoPartToken(token)
+  if (parsed === null) return null
+  const { id: familyId, secret, sid, digest } = parsed
+  return { familyId, secret, sid, digest }
 }
 
 export function formatRefreshToken (familyId: string, secret: string): string {
-  return `${familyId}.${secret}`
-}
-
-/** The family's public name: 128 bits of the digest of its id. */
-export function sidOf (familyId: string): string {
-  return hash('sha256', `sid:${familyId}`, 'base64url').slice(0, 22)
+  return formatTwoPartToken(familyId, secret)
 }
 
 /** Seals a successor's secret under the secret it replaces: one-time pad from a one-way function, opened by nothing else. */

@@ -1,51 +1,19 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import type { State } from '../ports/state.ts'
-import type { NewRefreshTokenFamily, RefreshTokenFamily, Successor, TokenStore, TokenUse } from '../ports/token-store.ts'
+import type { TokenStore } from '../ports/token-store.ts'
 import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
-import type { Closable, ContractCase } from './contract.ts'
+import type { ContractCase } from './contract.ts'
+import { GRACE, MINUTE, T0, family, next, publicPart, use } from './token-fixtures.ts'
+import type { StateSubject } from './token-fixtures.ts'
 
-export interface StateSubject extends Closable {
-  state: State
-}
-
-const T0 = Date.UTC(2026, 0, 1)
-const MINUTE = 60_000
-const GRACE = 10_000
-
-const family = (fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
-  sid: 'sid-1',
-  userId: 'user-1',
-  clientId: 'client-1',
-  scope: 'read write',
-  authenticatedAt: T0 - 5,
-  createdAt: T0,
-  lastUsedAt: T0,
-  expiresAt: T0 + 60 * MINUTE,
-  idleExpiresAt: T0 + 30 * MINUTE,
-  userAgent: 'Mozilla/5.0',
-  tokenDigest: 'digest-0',
-  ...fields
-})
-const use = (fields: Partial<TokenUse> = {}): TokenUse => ({
-  sid: 'sid-1', digest: 'digest-0', now: T0 + MINUTE, graceMs: GRACE, idleExpiresAt: T0 + 31 * MINUTE, ...fields
-})
-const next = (index: number): Successor => ({ digest: `digest-${index}`, sealed: `sealed-${index}` })
-
-function publicPart (created: NewRefreshTokenFamily): RefreshTokenFamily {
-  const { tokenDigest, ...rest } = created
-  ok(tokenDigest)
-  return rest
-}
-
-/** The families: what every `TokenStore` must keep. Part of `stateContract`. */
+/** Families and their tokens: created, used, rotated, replayed. Part of `stateContract`. */
 export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
-  const define = (name: string, check: (tokens: TokenStore, state: State) => Promise<void>): void => {
-    cases.push(caseOf(make, `tokens: ${name}`, ({ state }) => check(state.tokens, state)))
+  const define = (name: string, check: (tokens: TokenStore) => Promise<void>): void => {
+    cases.push(caseOf(make, `tokens: ${name}`, ({ state }) => check(state.tokens)))
   }
 
   define('a family is found as it was created, without its digest', async (tokens) => {
-    for (const created of [family(), family({ sid: 'sid-2', clientId: null, userAgent: null, scope: '' })]) {
+    for (const created of [family(), family({ sid: 'sid-2', clientId: null, userAgent: null, scope: '' }), family({ sid: 'sid-4', sessionSid: 'session-1', offline: false, authorization: '{}' })]) {
       await tokens.createFamily(created)
       const found = await tokens.findFamily(created.sid, T0)
       ok(found)
@@ -58,7 +26,7 @@ export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCas
     define(`strings are kept as they are: ${label}`, async (tokens) => {
       equal(await tokens.findFamily(value, T0), null)
       deepEqual(await tokens.revokeFamiliesOfUser(value), [])
-      const created = family({ sid: value, userId: value, clientId: value, scope: value, userAgent: value, tokenDigest: value })
+      const created = family({ sid: value, userId: value, clientId: value, scope: value, userAgent: value, sessionSid: value, authorization: value, tokenDigest: value })
       await tokens.createFamily(created)
       deepEqual({ ...await tokens.findFamily(value, T0) }, publicPart(created))
       equal((await tokens.useToken(use({ sid: value, digest: value }))).outcome, 'used')
@@ -77,7 +45,8 @@ export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCas
     const used = await tokens.useToken(use())
     const listed = await tokens.listFamiliesOfUser('user-1', T0)
     const found = await tokens.findFamily('sid-1', T0)
-    for (const copy of [found, ...listed, used.outcome === 'used' ? used.family : null]) {
+    const peeked = await tokens.peekToken(use())
+    for (const copy of [found, peeked, ...listed, used.outcome === 'used' ? used.family : null]) {
       ok(copy)
       copy.scope = 'changed'
       copy.expiresAt = 0
@@ -135,6 +104,7 @@ export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCas
       }
       const now = T0 + MINUTE + elapsed
       equal((await tokens.rotateToken(use({ now, graceMs }), next(2))).outcome, rotation)
+      equal(await tokens.peekToken(use({ sid: 'sid-2', now, graceMs })) !== null, plainUse === 'used')
       equal((await tokens.useToken(use({ sid: 'sid-2', now, graceMs }))).outcome, plainUse)
       const after = await tokens.useToken(use({ digest: 'digest-1', now, graceMs }))
       equal(after.outcome, rotation === 'repeated' ? 'used' : 'unknown', 'a repeat changes nothing, a replay ends the family')
@@ -168,101 +138,25 @@ export function tokenStoreCases (make: () => Promise<StateSubject>): ContractCas
     deepEqual((await tokens.listFamiliesOfUser('user-1', T0 + 2 * MINUTE)).map(({ sid }) => sid), ['sid-2'])
   })
 
+  define('a look at a token changes nothing, a replayed one neither', async (tokens) => {
+    await tokens.createFamily(family())
+    deepEqual(await tokens.peekToken(use()), publicPart(family()))
+    equal(await tokens.peekToken(use({ digest: 'digest-x' })), null)
+    equal(await tokens.peekToken(use({ sid: 'sid-x' })), null)
+    await tokens.rotateToken(use(), next(1))
+    await tokens.rotateToken(use({ digest: 'digest-1' }), next(2))
+    const before = await tokens.findFamily('sid-1', T0)
+    for (const digest of ['digest-0', 'digest-1', 'digest-2']) {
+      equal(await tokens.peekToken(use({ digest, now: T0 + 20 * MINUTE })) !== null, digest === 'digest-2')
+    }
+    deepEqual(await tokens.findFamily('sid-1', T0), before)
+  })
+
   define('the sid of a stranger is unknown, whatever the digest', async (tokens) => {
     await tokens.createFamily(family())
     deepEqual(await tokens.rotateToken(use({ sid: 'sid-x' }), next(1)), { outcome: 'unknown' })
     deepEqual(await tokens.useToken(use({ sid: 'sid-x', digest: 'digest-x' })), { outcome: 'unknown' })
     equal((await tokens.useToken(use())).outcome, 'used', 'and ends nothing')
-  })
-
-  for (const [what, ends] of [['idleExpiresAt', 30 * MINUTE], ['expiresAt', 20 * MINUTE]] as const) {
-    for (const offset of [-1, 0, 1]) {
-      define(`${offset} ms from ${what} a family is ${offset < 0 ? 'alive' : 'as one that never was'}`, async (tokens) => {
-        const now = T0 + ends + offset
-        const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
-        for (const sid of ['sid-1', 'sid-2', 'sid-3']) await tokens.createFamily(family({ sid, ...fields }))
-        equal((await tokens.listFamiliesOfUser('user-1', now)).length, offset < 0 ? 3 : 0)
-        equal(await tokens.findFamily('sid-1', now) !== null, offset < 0)
-        equal((await tokens.useToken(use({ sid: 'sid-2', now }))).outcome, offset < 0 ? 'used' : 'unknown')
-        equal((await tokens.rotateToken(use({ sid: 'sid-3', now }), next(1))).outcome, offset < 0 ? 'rotated' : 'unknown')
-      })
-    }
-  }
-
-  define('a use keeps an idle family alive, but not beyond expiresAt', async (tokens) => {
-    await tokens.createFamily(family())
-    await tokens.useToken(use({ now: T0 + 29 * MINUTE, idleExpiresAt: T0 + 59 * MINUTE }))
-    await tokens.rotateToken(use({ now: T0 + 58 * MINUTE, idleExpiresAt: T0 + 88 * MINUTE }), next(1))
-    equal((await tokens.useToken(use({ digest: 'digest-1', now: T0 + 60 * MINUTE - 1, idleExpiresAt: T0 + 99 * MINUTE }))).outcome, 'used')
-    equal((await tokens.useToken(use({ digest: 'digest-1', now: T0 + 60 * MINUTE, idleExpiresAt: T0 + 99 * MINUTE }))).outcome, 'unknown')
-  })
-
-  define('revokeFamily says whether there was one, of that user where one is given', async (tokens) => {
-    await tokens.createFamily(family())
-    equal(await tokens.revokeFamily('sid-x'), false)
-    equal(await tokens.revokeFamily('sid-1', 'user-2'), false)
-    equal((await tokens.useToken(use())).outcome, 'used')
-    equal(await tokens.revokeFamily('sid-1', 'user-1'), true)
-    equal(await tokens.revokeFamily('sid-1', 'user-1'), false)
-    equal(await tokens.revokeFamily('sid-1'), false)
-    equal((await tokens.useToken(use())).outcome, 'unknown')
-    equal((await tokens.rotateToken(use(), next(1))).outcome, 'unknown')
-    deepEqual(await tokens.listFamiliesOfUser('user-1', T0), [])
-  })
-
-  define('of 50 parallel revocations one is true', async (tokens) => {
-    await tokens.createFamily(family())
-    const results = await parallel(50, () => tokens.revokeFamily('sid-1'))
-    equal(results.filter(Boolean).length, 1)
-  })
-
-  define('after a rotation or a use raced a revocation, the family is gone', async (tokens) => {
-    const sids = Array.from({ length: 25 }, (_, index) => `sid-${index}`)
-    for (const sid of sids) await tokens.createFamily(family({ sid }))
-    await Promise.all(sids.flatMap((sid, index) => {
-      const calls: Array<() => Promise<unknown>> = [
-        () => tokens.rotateToken(use({ sid }), next(1)),
-        () => tokens.useToken(use({ sid })),
-        () => tokens.revokeFamily(sid)
-      ]
-      return [...calls.slice(index % 3), ...calls.slice(0, index % 3)].map(async (call) => await call())
-    }))
-    for (const sid of sids) {
-      equal(await tokens.findFamily(sid, T0), null)
-      for (const digest of ['digest-0', 'digest-1']) equal((await tokens.useToken(use({ sid, digest }))).outcome, 'unknown')
-    }
-    deepEqual(await tokens.listFamiliesOfUser('user-1', T0), [])
-  })
-
-  define('revokeFamiliesOfUser ends all of the user but one, and names them', async (tokens) => {
-    for (const sid of ['sid-1', 'sid-2', 'sid-3']) await tokens.createFamily(family({ sid }))
-    await tokens.createFamily(family({ sid: 'sid-4', userId: 'user-2' }))
-    deepEqual((await tokens.revokeFamiliesOfUser('user-1', 'sid-2')).toSorted(), ['sid-1', 'sid-3'])
-    deepEqual((await tokens.listFamiliesOfUser('user-1', T0)).map(({ sid }) => sid), ['sid-2'])
-    equal((await tokens.useToken(use())).outcome, 'unknown')
-    deepEqual(await tokens.revokeFamiliesOfUser('user-1', 'sid-4'), ['sid-2'], 'the exception of another user keeps nothing of this one')
-    deepEqual(await tokens.revokeFamiliesOfUser('user-1'), [])
-    ok(await tokens.findFamily('sid-4', T0))
-  })
-
-  define('families are listed newest first, of that user only', async (tokens) => {
-    for (const [sid, age] of [['sid-1', 2], ['sid-2', 0], ['sid-3', 3], ['sid-4', 1]] as const) {
-      await tokens.createFamily(family({ sid, createdAt: T0 - age }))
-    }
-    await tokens.createFamily(family({ sid: 'sid-5', userId: 'user-2' }))
-    await tokens.useToken(use({ sid: 'sid-3' }))
-    deepEqual((await tokens.listFamiliesOfUser('user-1', T0)).map(({ sid }) => sid), ['sid-2', 'sid-4', 'sid-1', 'sid-3'])
-    deepEqual(await tokens.listFamiliesOfUser('user-3', T0), [])
-  })
-
-  define('a sweep leaves what is alive, grace time included', async (tokens, state) => {
-    await tokens.createFamily(family())
-    await tokens.createFamily(family({ sid: 'sid-2', idleExpiresAt: T0 + MINUTE }))
-    await tokens.createFamily(family({ sid: 'sid-3', expiresAt: T0 + MINUTE }))
-    await tokens.rotateToken(use(), next(1))
-    await state.sweep(T0 + MINUTE)
-    deepEqual((await tokens.listFamiliesOfUser('user-1', T0 + MINUTE)).map(({ sid }) => sid), ['sid-1'])
-    equal((await tokens.rotateToken(use(), next(2))).outcome, 'repeated')
   })
 
   return cases

@@ -4,6 +4,7 @@ import type { Random } from '../ports/random.ts'
 import { type AccessTokenClaims, type AccessTokenPolicy, checkAccessTokenClaims, deepFreeze, parseTokenHeader } from '../protocol/access-token.ts'
 import { invalidToken, MAX_TOKEN_LENGTH } from '../protocol/bearer.ts'
 import type { Revocations } from './revocations.ts'
+import { signedPayload } from './signed-payload.ts'
 import type { VerifiedTokenCache } from './verified-token-cache.ts'
 
 /** What a caller says of a new token; `iss`, `aud`, `exp`, `iat` and `jti` are added. */
@@ -53,7 +54,7 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
 
   return {
     expiresInSeconds: policy.expiresInSeconds,
-    ready: ring.ready,
+    ready: async () => { await ring.ready() },
 
     mint ({ extra = {}, ...subject }) {
       const iat = Math.floor(clock.now() / 1000)
@@ -80,7 +81,7 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
         return seen
       }
       if (token.length > MAX_TOKEN_LENGTH) throw invalidToken('The token is malformed.')
-      const { alg, kid } = parseTokenHeader(token)
+      const { alg, kid } = parseTokenHeader(token, 'at+jwt')
       const key = kid === undefined ? undefined : ring.find(kid)
       if (key !== undefined) return check(token, signedPayload(key, alg, token))
       // Perhaps another instance made a key a moment ago.
@@ -90,14 +91,5 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
         return check(token, signedPayload(found, alg, token))
       })
     }
-  }
-}
-
-function signedPayload (key: { alg: string, verify(token: string): unknown }, alg: string, token: string): unknown {
-  if (key.alg !== alg) throw invalidToken('The token is signed with another algorithm.', 'alg')
-  try {
-    return key.verify(token)
-  } catch {
-    throw invalidToken('The signature is not valid.')
   }
 }

@@ -1,5 +1,6 @@
 import type { AuthorityEvents, Events } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { BrowserSession, SessionStore } from '../ports/session-store.ts'
 import type { RefreshTokenFamily, TokenStore } from '../ports/token-store.ts'
 import type { Revocations } from './revocations.ts'
 
@@ -11,38 +12,98 @@ export interface Origin {
 
 type EndedBy = AuthorityEvents['logged_out']['by']
 
-/** A user's sign-ins: every one is a refresh token family today. */
+/**
+ * A user's sign-ins: refresh token families and browser sessions. The one place where they end, so that an event tells of it,
+ * access tokens are refused here at once, and the clients of a browser session hear of it.
+ */
 export interface Sessions {
-  /** Alive now, newest first. */
+  /** Families alive now, newest first. */
   list(userId: string): Promise<RefreshTokenFamily[]>
+  /** Browser sessions alive now, newest first. */
+  listBrowserSessions(userId: string): Promise<BrowserSession[]>
   /** The family an access token belongs to, looked up in the store: `null` after a revocation on any instance. */
   find(sid: string): Promise<RefreshTokenFamily | null>
-  /** Ends one of the user's own. `false` where the user has no such session. */
+  /** Ends one of the user's own: a family, or a browser session with what hangs on it. `false` where the user has no such one. */
   revoke(userId: string, sid: string, by: EndedBy, origin?: Origin): Promise<boolean>
+  /** Ends a browser session with its codes, its families that are not offline, and those of `clientId`. Idempotent. */
+  revokeBrowserSession(userId: string, sid: string, by: EndedBy, options?: { clientId?: string | undefined, origin?: Origin }): Promise<boolean>
+  /** Ends all codes and families that this client has of the user. */
+  revokeFamiliesOfClient(userId: string, clientId: string, by: EndedBy, origin?: Origin): Promise<void>
   /** The store has ended this family by itself: access tokens of it are refused here from now on. */
   forget(sid: string): void
-  /** Ends all of the user's but `exceptSid`. */
+  /** Ends all of the user's but `exceptSid`: a browser session, or a family with the browser session that it began in. */
   revokeAll(userId: string, by: EndedBy, options?: { exceptSid?: string | undefined, origin?: Origin }): Promise<void>
 }
 
-export function sessions (deps: { tokens: TokenStore, revocations: Revocations, events: Events, clock: Clock }): Sessions {
-  const { tokens, revocations, events, clock } = deps
+export interface SessionsDeps {
+  tokens: TokenStore
+  browserSessions: SessionStore
+  revocations: Revocations
+  events: Events
+  clock: Clock
+  /** Hears of the browser sessions that were ended here. Returns at once and never throws. */
+  onSessionsEnded(ended: BrowserSession[]): void
+}
+
+export function sessions ({ tokens, browserSessions, revocations, events, clock, onSessionsEnded }: SessionsDeps): Sessions {
+  /** Tells what has ended, whatever else failed. */
+  function conclude (userId: string, by: EndedBy, origin: Origin, ended: { browser?: BrowserSession[], families?: string[] }): void {
+    const { browser = [], families = [] } = ended
+    for (const sid of families) revocations.add(sid)
+    const sids = [...browser.map(({ sid }) => sid), ...families]
+    if (sids.length > 0) events.emit('logged_out', { ...origin, userId, sids, by })
+    if (browser.length > 0) onSessionsEnded(browser)
+  }
+
+  /**
+   * Browser sessions end before families do. A code is made first and its session used after that: either the use finds no session
+   * and the code is taken back, or the code was there when the families ended. One that fails keeps no other from being tried.
+   */
+  async function endBoth (userId: string, by: EndedBy, origin: Origin, steps: { browser: () => Promise<BrowserSession[]>, families: () => Promise<string[]> }): Promise<boolean> {
+    const [browser] = await Promise.allSettled([steps.browser()])
+    const [families] = await Promise.allSettled([steps.families()])
+    const ended = { browser: valueOf(browser), families: valueOf(families) }
+    conclude(userId, by, origin, ended)
+    for (const step of [browser, families]) if (step.status === 'rejected') throw step.reason
+    return ended.browser.length > 0 || ended.families.length > 0
+  }
+
+  async function revokeBrowserSession (userId: string, sid: string, by: EndedBy, { clientId, origin = {} }: { clientId?: string | undefined, origin?: Origin } = {}): Promise<boolean> {
+    return await endBoth(userId, by, origin, {
+      browser: async () => [await browserSessions.revokeSession(sid, userId)].filter((session) => session !== null),
+      families: async () => await tokens.revokeFamiliesOfSession(userId, sid, clientId)
+    })
+  }
+
   return {
     list: (userId) => tokens.listFamiliesOfUser(userId, clock.now()),
+    listBrowserSessions: (userId) => browserSessions.listSessionsOfUser(userId, clock.now()),
     find: (sid) => tokens.findFamily(sid, clock.now()),
+    revokeBrowserSession,
+
     async revoke (userId, sid, by, origin = {}) {
-      const ended = await tokens.revokeFamily(sid, userId)
-      if (ended) {
-        revocations.add(sid)
-        events.emit('logged_out', { ...origin, userId, sids: [sid], by })
-      }
-      return ended
+      if (!await tokens.revokeFamily(sid, userId)) return await revokeBrowserSession(userId, sid, by, { origin })
+      conclude(userId, by, origin, { families: [sid] })
+      return true
     },
+
+    async revokeFamiliesOfClient (userId, clientId, by, origin = {}) {
+      conclude(userId, by, origin, { families: await tokens.revokeFamiliesOfClient(userId, clientId) })
+    },
+
     forget: (sid) => { revocations.add(sid) },
+
     async revokeAll (userId, by, { exceptSid, origin = {} } = {}) {
-      const sids = await tokens.revokeFamiliesOfUser(userId, exceptSid)
-      for (const sid of sids) revocations.add(sid)
-      if (sids.length > 0) events.emit('logged_out', { ...origin, userId, sids, by })
+      const kept = exceptSid === undefined ? null : await tokens.findFamily(exceptSid, clock.now())
+      const exceptSession = kept === null ? exceptSid : kept.sessionSid ?? undefined
+      await endBoth(userId, by, origin, {
+        browser: () => browserSessions.revokeSessionsOfUser(userId, exceptSession),
+        families: () => tokens.revokeFamiliesOfUser(userId, exceptSid)
+      })
     }
   }
+}
+
+function valueOf<T> (result: PromiseSettledResult<T[]>): T[] {
+  return result.status === 'fulfilled' ? result.value : []
 }

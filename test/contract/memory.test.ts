@@ -23,26 +23,20 @@ t.test('memoryUserStore starts with copies of the users given', async (t) => {
   t.throws(() => memoryUserStore([alice, { ...alice, username: 'b' }]), TypeError)
 })
 
-t.test('DOS memoryState keeps at most maxFamiliesPerUser families of a user and ends the first created', async (t) => {
-  for (const [max, options] of [[100, {}], [3, { maxFamiliesPerUser: 3 }], [1, { maxFamiliesPerUser: 1 }]] as const) {
-    const { tokens } = memoryState(options)
-    const create = (sid: string, userId: string, createdAt: number): Promise<void> => tokens.createFamily({
-      sid, userId, clientId: null, scope: '', authenticatedAt: 0, createdAt, lastUsedAt: 0, expiresAt: 1000, idleExpiresAt: 1000, userAgent: null, tokenDigest: 'd'
-    })
-    await create('other', 'user-2', 0)
-    for (let index = 0; index < max + 2; index++) await create(`sid-${index}`, 'user-1', index)
-    const sids = (await tokens.listFamiliesOfUser('user-1', 500)).map(({ sid }) => sid)
-    t.same(sids, Array.from({ length: max }, (_, index) => `sid-${max + 1 - index}`))
-    t.equal(await tokens.findFamily('sid-1', 500), null)
-    t.ok(await tokens.findFamily('other', 500))
+t.test('memoryState takes nothing but whole numbers from 1 up', async (t) => {
+  for (const max of [0, -1, 1.5, NaN]) {
+    t.throws(() => memoryState({ maxFamiliesPerUser: max }), RangeError)
+    t.throws(() => memoryState({ maxSessionsPerUser: max }), /maxSessionsPerUser/)
   }
-  for (const maxFamiliesPerUser of [0, -1, 1.5, NaN]) t.throws(() => memoryState({ maxFamiliesPerUser }), RangeError)
 })
 
 t.test('memoryState sweeps more than a slice at once', async (t) => {
-  const { oneTimeTokens, sweep } = memoryState()
+  const { oneTimeTokens, consents, sweep } = memoryState()
   for (let index = 0; index < 2500; index++) {
     await oneTimeTokens.put({ purpose: 'verify_email', digest: `d${index}`, userId: `u${index}`, expiresAt: index % 2 === 0 ? 10 : 20 })
+  }
+  for (let index = 0; index < 2500; index++) {
+    await consents.grantConsent({ userId: `u${index % 3}`, clientId: `c${index}`, scopes: [], grantedAt: 0, expiresAt: index % 2 === 0 ? 10 : 20 })
   }
   await sweep(10)
   let left = 0
@@ -50,4 +44,6 @@ t.test('memoryState sweeps more than a slice at once', async (t) => {
     if (await oneTimeTokens.find('verify_email', `d${index}`, 0) !== null) left++
   }
   t.equal(left, 1250)
+  const granted = await Promise.all([0, 1, 2].map((index) => consents.listConsents(`u${index}`, 0)))
+  t.equal(granted.flat().length, 1250)
 })

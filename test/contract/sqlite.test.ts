@@ -1,20 +1,17 @@
-import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { rm } from 'node:fs/promises'
 import Database from 'libsql'
 import t from 'tap'
 import type { SqliteDatabase } from '../../lib/adapters/sqlite/database.ts'
 import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
 import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
-import type { NewRefreshTokenFamily } from '../../lib/ports/token-store.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
 import { stateContract } from '../../lib/testing/state-contract.ts'
 import { userStoreContract } from '../../lib/testing/user-store-contract.ts'
+import { code, consent, family, redemption, renewal, session } from './support/sqlite-records.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'authority-sqlite-'))
 t.teardown(() => rm(directory, { recursive: true, force: true }))
@@ -33,10 +30,6 @@ runContract(userStoreContract(opened((db) => ({ store: delayed(sqliteUserStore(d
 runContract(stateContract(opened((db) => ({ state: sqliteState(db) }))), test('sqlite state'))
 runContract(stateContract(opened((db) => ({ state: delayed(sqliteState(db)) }))), test('delayed sqlite state'))
 
-const family = (sid: string, fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
-  sid, userId: 'user-1', clientId: null, scope: 's', authenticatedAt: 0, createdAt: 0, lastUsedAt: 0, expiresAt: 1000, idleExpiresAt: 1000, userAgent: null, tokenDigest: 'd', ...fields
-})
-
 t.test('sqlite: what was written is there when the file is opened again', async (t) => {
   const file = newFile()
   const first = new Database(file)
@@ -45,6 +38,9 @@ t.test('sqlite: what was written is there when the file is opened again', async 
   await state.tokens.createFamily(family('sid-1'))
   await state.tokens.rotateToken({ sid: 'sid-1', digest: 'd', now: 1, graceMs: 10, idleExpiresAt: 900 }, { digest: 'e', sealed: 'sealed' })
   await state.oneTimeTokens.put({ purpose: 'verify_email', digest: 'x', userId: user.id, expiresAt: 10 })
+  await state.tokens.createCode(code('sid-2'))
+  await state.browserSessions.createSession(session('sid-1', { clientIds: ['c1', 'c2'] }), 'd')
+  await state.consents.grantConsent(consent)
   first.close()
 
   const second = new Database(file)
@@ -55,33 +51,10 @@ t.test('sqlite: what was written is there when the file is opened again', async 
   const again = sqliteState(second)
   t.match(await again.tokens.rotateToken({ sid: 'sid-1', digest: 'd', now: 11, graceMs: 10, idleExpiresAt: 900 }, { digest: 'f', sealed: 'no' }), { outcome: 'repeated', sealed: 'sealed' })
   t.ok(await again.oneTimeTokens.consume('verify_email', 'x', 9))
+  t.match(await again.tokens.redeemCode(redemption), { outcome: 'redeemed' })
+  t.same(await again.browserSessions.findSession('sid-1', 'd', 1), session('sid-1', { clientIds: ['c1', 'c2'] }))
+  t.same(await again.consents.findConsent('user-1', 'c', 1), consent)
   t.equal(await sqliteUserStore(second).findByUsername('alice'), null, 'another table is another store')
-})
-
-t.test('sqlite: two processes that migrate and write at once have one winner a round in total', async (t) => {
-  const file = newFile()
-  const rounds = 40
-  const writer = fileURLToPath(new URL('support/sqlite-writer.ts', import.meta.url))
-  const children = ['one', 'two'].map((name) => fork(writer, [file, name]))
-  await Promise.all(children.map((child) => once(child, 'message')))
-  const reports: unknown[] = (await Promise.all(children.map(async (child) => {
-    const report = once(child, 'message')
-    const exit = once(child, 'exit')
-    child.send(String(rounds))
-    const [message] = await report
-    await exit
-    return message as unknown
-  })))
-  const outcomes = reports.flatMap((report) => {
-    if (typeof report === 'object' && report !== null && 'outcomes' in report && Array.isArray(report.outcomes)) return report.outcomes.map(String)
-    throw new Error(JSON.stringify(report))
-  })
-  const expected = Array.from({ length: rounds }, (_, round) => [
-    `create ${round} created`, `create ${round} FST_AUTHORITY_USERNAME_TAKEN`,
-    `key ${round} true`, `key ${round} false`,
-    `rotate ${round} rotated`, `rotate ${round} repeated`
-  ]).flat()
-  t.same(outcomes.toSorted(), expected.toSorted())
 })
 
 t.test('sqlite: a locked file rejects with SQLITE_BUSY, breaks nothing, and works again after', async (t) => {
@@ -100,6 +73,16 @@ t.test('sqlite: a locked file rejects with SQLITE_BUSY, breaks nothing, and work
     () => state.tokens.useToken(use),
     () => state.tokens.createFamily(family('sid-2')),
     () => state.tokens.revokeFamiliesOfUser('user-1'),
+    () => state.tokens.createCode(code('sid-2')),
+    () => state.tokens.redeemCode(redemption),
+    () => state.tokens.revokeFamiliesOfSession('user-1', 's'),
+    () => state.tokens.revokeFamiliesOfClient('user-1', 'c'),
+    () => state.browserSessions.createSession(session('sid-1'), 'd'),
+    () => state.browserSessions.useSession({ sid: 'sid-1', now: 1, idleExpiresAt: 900 }),
+    () => state.browserSessions.renewSession(renewal),
+    () => state.browserSessions.revokeSession('sid-1'),
+    () => state.consents.grantConsent(consent),
+    () => state.consents.revokeConsent('user-1', 'c'),
     () => state.oneTimeTokens.put({ purpose: 'verify_email', digest: 'x', userId: 'u', expiresAt: 10 }),
     () => users.create({ username: 'alice', passwordHash: 'h' }),
     () => users.setEmailVerified('x'),
@@ -145,6 +128,17 @@ t.test('sqlite: an operation that fails half-way is rolled back', async (t) => {
   t.match(await rotate(), { outcome: 'rotated' }, 'the token was not used up')
 })
 
+t.test('sqlite: a redemption that fails half-way does not use the code up', async (t) => {
+  const db = new Database(newFile())
+  t.teardown(() => db.close())
+  const { tokens } = sqliteState(db)
+  await tokens.createCode(code('sid-2'))
+  db.exec('CREATE TRIGGER fault BEFORE UPDATE OF current_digest ON authority_families BEGIN SELECT RAISE(ABORT, \'fault\'); END')
+  await t.rejects(tokens.redeemCode(redemption), /fault/)
+  db.exec('DROP TRIGGER fault')
+  t.match(await tokens.redeemCode(redemption), { outcome: 'redeemed' })
+})
+
 t.test('sqlite: busy_timeout is set where it is 0 and else left', async (t) => {
   for (const [before, after] of [[0, 5000], [123, 123]] as const) {
     const db = new Database(newFile())
@@ -155,76 +149,13 @@ t.test('sqlite: busy_timeout is set where it is 0 and else left', async (t) => {
   }
 })
 
-t.test('sqlite: migrations are logged once, and a newer file is refused', async (t) => {
+t.test('sqliteState takes nothing but whole numbers from 1 up', async (t) => {
   const db = new Database(newFile())
   t.teardown(() => db.close())
-  for (let time = 0; time < 2; time++) {
-    sqliteState(db)
-    sqliteUserStore(db)
+  for (const max of [0, -1, 1.5, NaN]) {
+    t.throws(() => sqliteState(db, { maxFamiliesPerUser: max }), RangeError)
+    t.throws(() => sqliteState(db, { maxSessionsPerUser: max }), /maxSessionsPerUser/)
   }
-  const log = () => db.prepare('SELECT component, version FROM authority_migrations ORDER BY component').all()
-  t.same(log(), [{ component: 'state', version: 1 }, { component: 'users:authority_users', version: 1 }])
-  db.exec('INSERT INTO authority_migrations (component, version) VALUES (\'state\', 2)')
-  t.throws(() => sqliteState(db), /newer release/)
-  t.doesNotThrow(() => sqliteUserStore(db))
-})
-
-t.test('ASVS-1.2.4 sqlite: a table name is a name', async (t) => {
-  const db = new Database(newFile())
-  t.teardown(() => db.close())
-  for (const table of ['', 'a b', 'a"; DROP TABLE x; --', '1a', 'ä', 'a'.repeat(64)]) t.throws(() => sqliteUserStore(db, { table }), TypeError)
-})
-
-t.test('sqlite: rows are not trusted', async (t) => {
-  const db = new Database(newFile())
-  t.teardown(() => db.close())
-  const users = sqliteUserStore(db)
-  const put = db.prepare('INSERT INTO authority_users (id, username, password_hash, profile) VALUES (?, ?, ?, ?)')
-
-  put.run('a', 'alice', null, '{"__proto__":{"disabled":false},"id":"b","passwordHash":"h","email":"x","disabled":true,"team":"t"}')
-  const alice = await users.findById('a')
-  t.same(alice, { id: 'a', username: 'alice', passwordHash: null, team: 't' }, 'columns win over the profile, NULL ones too')
-  t.equal(Object.hasOwn(alice ?? {}, '__proto__'), false)
-  t.equal(await users.setPasswordHash('a', 'h2', null), true)
-
-  for (const [id, profile] of [['c', '[]'], ['d', 'null'], ['e', 'no json'], ['f', '"text"']] as const) {
-    put.run(id, id, null, profile)
-    await t.rejects(users.findById(id), `profile ${profile} is an outage, not "no such user"`)
-  }
-
-  const { tokens } = sqliteState(db)
-  await tokens.createFamily(family('sid-1'))
-  db.exec('UPDATE authority_families SET previous_digest = \'p\', rotated_at = NULL')
-  await t.rejects(tokens.useToken({ sid: 'sid-1', digest: 'p', now: 1, graceMs: 10, idleExpiresAt: 900 }), TypeError)
-  t.match(await tokens.useToken({ sid: 'sid-1', digest: 'd', now: 1, graceMs: 10, idleExpiresAt: 900 }), { outcome: 'used' })
-})
-
-t.test('sqlite: names that a driver would cut off or change are refused and never found', async (t) => {
-  const db = new Database(newFile())
-  t.teardown(() => db.close())
-  const users = sqliteUserStore(db)
-  await users.create({ username: 'before', passwordHash: 'h' })
-  await users.create({ username: '\ufffd', passwordHash: 'h' })
-  for (const username of ['before\0after', 'before\0', '\ud800']) {
-    t.equal(await users.findByUsername(username), null)
-    await t.rejects(users.create({ username, passwordHash: 'h' }), TypeError)
-  }
-  await t.rejects(users.create({ username: 'x', passwordHash: 'h', disabled: 'yes' }), TypeError)
-  const created = await users.create({ username: 'y', passwordHash: 'h', disabled: true, emailVerified: false, note: 'a\0b' })
-  t.same(created, {
-    id: created.id, username: 'y', passwordHash: 'h', disabled: true, emailVerified: false, note: 'a\0b'
-  })
-})
-
-t.test('DOS sqliteState keeps at most maxFamiliesPerUser families of a user and ends the first created', async (t) => {
-  const db = new Database(newFile())
-  t.teardown(() => db.close())
-  const { tokens } = sqliteState(db, { maxFamiliesPerUser: 3 })
-  await tokens.createFamily(family('other', { userId: 'user-2' }))
-  for (const index of [0, 1, 2, 3, 4]) await tokens.createFamily(family(`sid-${index}`, { createdAt: index }))
-  t.same((await tokens.listFamiliesOfUser('user-1', 1)).map(({ sid }) => sid), ['sid-4', 'sid-3', 'sid-2'])
-  t.ok(await tokens.findFamily('other', 1))
-  for (const maxFamiliesPerUser of [0, -1, 1.5, NaN]) t.throws(() => sqliteState(db, { maxFamiliesPerUser }), RangeError)
 })
 
 t.test('sqlite: a sweep removes all that expired, in several slices', async (t) => {
@@ -239,7 +170,12 @@ t.test('sqlite: a sweep removes all that expired, in several slices', async (t) 
   await state.tokens.createFamily(family('sid-1', { idleExpiresAt: 10 }))
   await state.tokens.createFamily(family('sid-2', { expiresAt: 10 }))
   await state.tokens.createFamily(family('sid-3', { expiresAt: 11 }))
+  await state.tokens.createCode({ ...code('sid-4'), codeExpiresAt: 10 })
+  for (const [sid, expiresAt, idleExpiresAt] of [['sid-1', 10, 11], ['sid-2', 11, 10], ['sid-3', 11, 11]] as const) {
+    await state.browserSessions.createSession(session(sid, { expiresAt, idleExpiresAt }), 'd')
+  }
+  for (const expiresAt of [10, 11]) await state.consents.grantConsent({ ...consent, clientId: `c${expiresAt}`, expiresAt })
   await state.sweep(10)
   t.match(count('authority_one_time_tokens'), { n: 500 })
-  t.match(count('authority_families'), { n: 1 })
+  for (const table of ['authority_families', 'authority_browser_sessions', 'authority_consents']) t.match(count(table), { n: 1 }, table)
 })

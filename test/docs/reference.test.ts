@@ -2,8 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { OPTIONS_SCHEMA } from '../../lib/options-schema.ts'
-import { endpoints, PROSE } from '../../scripts/reference-endpoints.ts'
+import { DEFAULTS, PATH_NAMES } from '../../lib/options.ts'
+import { endpoints } from '../../scripts/reference-endpoints.ts'
 import { optionRows } from '../../scripts/reference-options.ts'
+import { PROSE } from '../../scripts/reference-prose.ts'
 import { ERROR_MEANINGS, EVENT_MEANINGS, MARKERS, readmeOptions, references, START_ERRORS } from '../../scripts/reference.ts'
 
 const root = new URL('../../', import.meta.url)
@@ -33,8 +35,8 @@ t.test('every option of the schema has a row, and a meaning where its name is no
   const paths = rows.map(({ path }) => path)
   t.equal(new Set(paths).size, paths.length)
   for (const name of Object.keys(OPTIONS_SCHEMA.properties)) t.ok(paths.includes(name), name)
-  for (const path of ['refreshToken.reuseGraceSeconds', 'password.maxQueue', 'rateLimit.login.windowMs', 'rateLimit.bypass', 'rateLimit.apiKey.header', 'clients.clientSecret', 'paths.token', 'registration.fields']) t.ok(paths.includes(path), path)
-  t.strictSame(rows.filter(({ path, description }) => description === '' && !/^(paths|clients|decorators)\./.test(path)), [])
+  for (const path of ['refreshToken.reuseGraceSeconds', 'password.maxQueue', 'rateLimit.login.windowMs', 'rateLimit.bypass', 'rateLimit.apiKey.header', 'clients.clientSecret', 'clients.backchannelLogoutUri', 'paths.token', 'paths.openidConfiguration', 'pages.render', 'session.idleTimeout', 'idToken.expiresIn', 'authorizationCode.expiresIn', 'decorators.authSession', 'registration.fields']) t.ok(paths.includes(path), path)
+  t.strictSame(rows.filter(({ path, description }) => description === '' && !path.startsWith('paths.')), [])
 })
 
 t.test('ASVS-6.1.1 every key of the rate limit options has a place in the guide', async (t) => {
@@ -46,7 +48,28 @@ t.test('ASVS-6.1.1 every key of the rate limit options has a place in the guide'
 })
 
 t.test('every route has its prose and no prose is without a route', async (t) => {
-  t.strictSame((await endpoints()).map(({ method, url }) => `${method} ${url}`).sort(), Object.keys(PROSE).sort())
+  t.strictSame((await endpoints()).map(({ method, url }) => `${method} ${url}`), Object.keys(PROSE))
+})
+
+t.test('ASVS-7.1.1 ASVS-7.1.3 the lifetimes in the guide on signing out are the defaults', async (t) => {
+  const words = (seconds: number): string => {
+    const [unit, size] = ([['days', 86_400], ['hours', 3600], ['minutes', 60]] as const).find(([, size]) => seconds % size === 0 && seconds >= size * 2) ?? ['seconds', 1]
+    return `${seconds / size} ${unit}`
+  }
+  const expected: Record<string, [string, string]> = {
+    session: [words(DEFAULTS.session.expiresIn), words(DEFAULTS.session.idleTimeout)],
+    refreshToken: [words(DEFAULTS.refreshToken.expiresIn), words(DEFAULTS.refreshToken.idleTimeout)],
+    accessToken: [words(DEFAULTS.accessToken.expiresIn), ''],
+    idToken: [words(DEFAULTS.idToken.expiresIn), ''],
+    authorizationCode: [words(DEFAULTS.authorizationCode.expiresIn), '']
+  }
+  const rows = read('docs/guides/logout.md').split('\n').map((line) => line.split('|').map((cell) => cell.trim())).filter((cells) => /^`\w+`$/.test(cells[4] ?? ''))
+  t.strictSame(Object.fromEntries(rows.map(([, , lives = '', idle, option = '']) => [option.replaceAll('`', ''), [lives.split(',')[0], idle]])), expected)
+})
+
+t.test('every name of the option paths moves a route', async (t) => {
+  const moved = new Set((await endpoints()).map(({ pathName }) => pathName))
+  t.strictSame(PATH_NAMES.filter((name) => !moved.has(name)), [])
 })
 
 t.test('every error code and every event has a meaning', async (t) => {

@@ -1,98 +1,16 @@
-/** The example server as a stranger runs it: compiled, a process of its own, real sockets, killed and started again. */
-import { type ChildProcess, spawn } from 'node:child_process'
+/** The example server, by its API and by its pages, killed and started again. */
 import { once } from 'node:events'
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
 import t from 'tap'
-import ts from 'typescript-tap'
+import { decodeJwt } from '../support/jwt.ts'
+import { example, freePort } from './support/example-server.ts'
+import { formBrowser } from './support/form-browser.ts'
 
-const root = fileURLToPath(new URL('../../', import.meta.url))
 const ANN = { username: 'ann@example.com', password: 'nine tall ferns by noon' }
-const START_WITHIN_MS = 30_000
-
-/** Compiles library and example into a directory of the test's own, as `npm start` does into dist. Types are another gate's. */
-function build (directory: string): string {
-  for (const tree of ['lib', 'examples/server']) {
-    for (const file of readdirSync(join(root, tree), { recursive: true, encoding: 'utf8' })) {
-      const [from, to] = [join(root, tree, file), join(directory, tree, file)]
-      mkdirSync(dirname(to), { recursive: true })
-      if (file.endsWith('.ts')) writeFileSync(to.replace(/\.ts$/, '.js'), compiled(from))
-      else if (statSync(from).isFile()) copyFileSync(from, to)
-    }
-  }
-  writeFileSync(join(directory, 'package.json'), JSON.stringify({ name: 'fastify-authority', type: 'module', exports: { '.': './lib/index.js' } }))
-  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'), 'junction')
-  return join(directory, 'examples/server/main.js')
-}
-
-function compiled (file: string): string {
-  return ts.transpileModule(readFileSync(file, 'utf8'), {
-    compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true }
-  }).outputText
-}
-
-/** Without what a developer may have set for the example. */
-function cleanEnv (extra: Record<string, string> = {}): Record<string, string> {
-  const { PATH = '', SystemRoot = '' } = process.env
-  return { PATH, ...SystemRoot === '' ? {} : { SystemRoot }, ...extra }
-}
-
-interface Server {
-  child: ChildProcess
-  origin: string
-  output(): string
-  /** Resolves with the first match in what the server printed. */
-  printed(pattern: RegExp): Promise<RegExpExecArray>
-  kill(signal: NodeJS.Signals): Promise<number | null>
-}
-
-const t0 = t.testdir({ build: {}, data: {} })
-const main = build(join(t0, 'build'))
-const cwd = join(t0, 'data')
-const running = new Set<ChildProcess>()
-t.teardown(() => { for (const child of running) child.kill('SIGKILL') })
-
-function launch (env: Record<string, string>): Pick<Server, 'child' | 'output' | 'printed' | 'kill'> {
-  const child = spawn(process.execPath, [main], { cwd, env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] })
-  running.add(child)
-  let text = ''
-  const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => { running.delete(child); resolve(code) }))
-  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => { text += chunk; child.emit('printed') })
-  return {
-    child,
-    output: () => text,
-    async printed (pattern) {
-      const signal = AbortSignal.timeout(START_WITHIN_MS)
-      for (;;) {
-        const match = pattern.exec(text)
-        if (match !== null) return match
-        if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}: ${text}`)
-        await once(child, 'printed', { signal })
-      }
-    },
-    async kill (signal) {
-      child.kill(signal)
-      return await exited
-    }
-  }
-}
-
-async function start (port: number, env: Record<string, string> = {}): Promise<Server> {
-  const server = launch({ PORT: String(port), HOST: '127.0.0.1', ...env })
-  await server.printed(/Open http/)
-  return { ...server, origin: `http://127.0.0.1:${port}` }
-}
-
-async function freePort (): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address !== null ? address.port : 0
-}
+const BOB = { username: 'bob@example.com', password: 'nine tall ferns by noon' }
+const { cwd, launch, start } = example(t)
 
 const bearer = (token: string): { headers: { authorization: string } } => ({ headers: { authorization: `Bearer ${token}` } })
 const json = (body: unknown): RequestInit => ({ method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
@@ -106,13 +24,6 @@ async function body (response: Response): Promise<Record<string, string>> {
 t.test('sign-up to sign-out, over kill -9', async (t) => {
   const port = await freePort()
   const first = await start(port)
-
-  const page = await fetch(first.origin)
-  t.equal(page.status, 200)
-  t.match(await page.text(), '<html lang="en">')
-  t.match(page.headers.get('content-security-policy'), "script-src 'self'")
-  const script = await fetch(`${first.origin}/page.js`)
-  t.equal(script.headers.get('content-type'), 'text/javascript; charset=utf-8')
 
   t.equal((await fetch(`${first.origin}/me`)).status, 401)
   const registered = await fetch(`${first.origin}/auth/register`, json(ANN))
@@ -151,10 +62,11 @@ t.test('sign-up to sign-out, over kill -9', async (t) => {
     const { message, msg } = JSON.parse(line) as { message: { to: string, link: string, token: string }, msg: string }
     t.equal(message.to, ANN.username)
     t.match(msg, /^DEMO/)
-    t.ok(message.link.startsWith(`http://localhost:${port}/auth/reset-password#token=`))
-    t.equal((await fetch(message.link.replace('localhost', '127.0.0.1'))).status, 200, 'the link opens a page')
-    const confirm = (): Promise<Response> => fetch(`${first.origin}/auth/password-reset/confirm`, json({ token: message.token, password: 'eight blue kites at dusk' }))
-    t.equal((await confirm()).status, 204)
+    t.equal(message.link, `http://localhost:${port}/auth/reset-password?token=${message.token}`)
+    const page = message.link.replace('localhost', '127.0.0.1')
+    t.match(await (await fetch(page)).text(), 'autocomplete="new-password"', 'the link opens a hosted page')
+    const confirm = (): Promise<Response> => fetch(page, { ...form({ token: message.token, password: 'eight blue kites at dusk' }), headers: { origin: `http://localhost:${port}` } })
+    t.equal((await confirm()).status, 200)
     t.equal((await confirm()).status, 400)
     t.equal((await fetch(`${first.origin}/auth/refresh`, { method: 'POST', ...bearer(refreshToken) })).status, 401, 'the reset ended the session')
   })
@@ -186,6 +98,86 @@ t.test('sign-up to sign-out, over kill -9', async (t) => {
   t.equal(await third.kill('SIGTERM'), 0, 'SIGTERM stops it gracefully')
 })
 
+t.test('a browser without JavaScript: every page, both clients, over kill -9', async (t) => {
+  const port = await freePort()
+  const env = { ISSUER: `http://127.0.0.1:${port}`, RATE_LIMIT_BYPASS: '127.0.0.0/8' }
+  const first = await start(port, env)
+  const { origin } = first
+  const browser = formBrowser(origin)
+  const signUp = async (): Promise<void> => {
+    const page = await browser.submit(await browser.get('/auth/signup?return_to=/'), BOB)
+    t.equal(page.url.href, `${origin}/`)
+    t.match(page.text, 'Signed in as <strong>bob@example.com</strong>')
+  }
+
+  await t.test('the start page', async (t) => {
+    const page = await fetch(origin)
+    t.equal(page.headers.get('cache-control'), 'no-store')
+    t.match(page.headers.get('content-security-policy'), /^default-src 'none'; script-src 'self'; style-src 'self'; /)
+    t.notMatch(page.headers.get('content-security-policy'), 'unsafe')
+    const text = await page.text()
+    t.match(text, 'Nobody is signed in')
+    t.notMatch(text, /<script|<style| style=| on[a-z]+=/, 'no code at all')
+    for (const [, link = ''] of text.matchAll(/href="(\/[^"]*)"/g)) t.equal((await fetch(origin + link)).status, 200, link)
+    t.equal((await fetch(`${origin}/app.js`)).headers.get('content-type'), 'text/javascript; charset=utf-8')
+    await signUp()
+  })
+
+  await t.test('the host signs out by a link and a button', async (t) => {
+    const asked = await browser.get('/auth/logout')
+    t.match(asked.text, 'value="sign_out"')
+    t.match((await browser.get('/')).text, 'Signed in as', 'the link alone does nothing')
+    t.equal((await browser.submit(asked, { decision: 'sign_out' })).status, 200)
+    t.match((await browser.get('/')).text, 'Nobody is signed in')
+  })
+
+  const app = { clientId: 'example-spa', redirectUri: `${origin}/app`, verifier: 'a-verifier-of-at-least-43-characters-for-the-example' }
+  const signInPage = await browser.get(`/auth/authorize?${new URLSearchParams({
+    response_type: 'code', client_id: app.clientId, redirect_uri: app.redirectUri, scope: 'openid profile email offline_access', state: 'state-1', nonce: 'nonce-1',
+    code_challenge: createHash('sha256').update(app.verifier).digest('base64url'), code_challenge_method: 'S256'
+  }).toString()}`)
+  t.equal(signInPage.url.pathname, '/auth/login')
+  const back = await browser.submit(signInPage, BOB)
+  t.equal(`${back.url.origin}${back.url.pathname}`, app.redirectUri)
+  t.match(Object.fromEntries(back.url.searchParams), { state: 'state-1', iss: origin })
+  t.match(back.text, `data-issuer="${origin}" data-client-id="example-spa" data-redirect-uri="${origin}/app"`)
+  const code = back.url.searchParams.get('code') ?? ''
+  const given = await body(await fetch(`${origin}/auth/token`, form({ grant_type: 'authorization_code', client_id: app.clientId, redirect_uri: app.redirectUri, code, code_verifier: app.verifier })))
+  const { id_token: idToken = '', access_token: accessToken = '' } = given
+  t.match(decodeJwt(idToken).claims, { iss: origin, aud: 'example-spa', nonce: 'nonce-1' })
+  t.match(await body(await fetch(`${origin}/auth/userinfo`, bearer(accessToken))), { preferred_username: BOB.username, email: BOB.username })
+  const { refresh_token: refreshToken = '' } = await body(await fetch(`${origin}/auth/token`, form({ grant_type: 'refresh_token', client_id: app.clientId, refresh_token: given['refresh_token'] ?? '' })))
+  const { sessions } = await (await fetch(`${origin}/auth/sessions`, bearer(accessToken))).json() as { sessions: Array<{ kind: string, current: boolean }> }
+  t.strictSame(sessions.map(({ kind, current }) => `${kind} ${current}`).sort(), ['browser true', 'token true'])
+
+  await t.test('the third-party client asks first', async (t) => {
+    const asked = await browser.get('/third-party/sign-in')
+    t.equal(asked.url.pathname, '/auth/consent', 'nobody has to sign in again')
+    t.match(asked.text, 'Third-party demo')
+    t.match((await browser.submit(asked, { decision: 'deny' })).text, 'You did not allow it')
+    const allowed = await browser.submit(await browser.get('/third-party/sign-in'), { decision: 'allow' })
+    t.equal(allowed.url.href, `${origin}/third-party`)
+    t.match(allowed.text, 'You allowed: <code>openid profile email</code>')
+    t.match(allowed.text, '<dt>preferred_username</dt><dd>bob@example.com</dd>')
+    t.equal((await browser.get('/third-party/callback?code=stolen&state=other')).status, 400, 'an answer to nothing')
+  })
+
+  t.notOk([code, accessToken, refreshToken, idToken, BOB.password].some((secret) => first.output().includes(secret)), 'no code and no token in the log')
+  await first.kill('SIGKILL')
+  const second = await start(port, env)
+  t.match((await browser.get('/')).text, 'Signed in as', 'a browser session outlives kill -9')
+  t.equal((await browser.get('/third-party/sign-in')).url.pathname, '/third-party', 'and so does a consent')
+  const again = await body(await fetch(`${origin}/auth/token`, form({ grant_type: 'refresh_token', client_id: app.clientId, refresh_token: refreshToken })))
+  t.type(again['refresh_token'], 'string', 'and a refresh token')
+
+  const out = await browser.get(`/auth/logout?${new URLSearchParams({ id_token_hint: idToken, post_logout_redirect_uri: app.redirectUri }).toString()}`)
+  t.equal(out.url.href, app.redirectUri)
+  t.match((await browser.get('/')).text, 'Nobody is signed in')
+  const dead = await fetch(`${origin}/auth/token`, form({ grant_type: 'refresh_token', client_id: app.clientId, refresh_token: again['refresh_token'] ?? '' }))
+  t.match(await body(dead), { error: 'invalid_grant' }, 'the sign-out ended what the app had')
+  t.equal(await second.kill('SIGTERM'), 0)
+})
+
 t.test('what can not be served is said at the start', async (t) => {
   const cases: ReadonlyArray<readonly [name: string, env: Record<string, string>, says: RegExp]> = [
     ['production without a secret', { NODE_ENV: 'production' }, /AUTH_SECRET is not set/],
@@ -195,7 +187,8 @@ t.test('what can not be served is said at the start', async (t) => {
     ['REDIS_URL', { REDIS_URL: 'redis://localhost' }, /REDIS_URL is set, but/],
     ['a port that is none', { PORT: 'http' }, /PORT is "http"/],
     ['a bypass with host bits', { RATE_LIMIT_BYPASS: '10.0.0.1/8' }, /rateLimit\.bypass\[0\]/],
-    ['an issuer that is none', { ISSUER: 'http://example.com' }, /Invalid option "issuer"/]
+    ['an issuer that is none', { ISSUER: 'http://example.com' }, /Invalid option "issuer"/],
+    ['an issuer that is no URL', { ISSUER: 'auth.example.com' }, /ISSUER is "auth\.example\.com"/]
   ]
   mkdirSync(join(cwd, 'data'), { recursive: true })
   for (const [name, env, says] of cases) {

@@ -172,7 +172,7 @@ t.test('e-mail verification: needed before the first sign-in; the token works on
   t.teardown(test.close)
   await post(test, '/auth/register', { username: 'ann@mail.example', password: PASSWORD })
   const message = await test.messages.next('verify_email')
-  t.equal(message.url, `${ISSUER}/auth/verify-email#token=${message.token}`)
+  t.equal(message.url, `${ISSUER}/auth/verify-email?token=${message.token}`)
   t.equal(message.expiresAt?.getTime(), test.clock.now() + VERIFY_LIFETIME_MS)
   const login = { grant_type: 'password', username: 'ann@mail.example', password: PASSWORD }
   const early = await post(test, '/auth/token', login)
@@ -370,8 +370,22 @@ t.test('ADV-host-header no header of the request changes the link of a message',
   for (const headers of evil) {
     await post(test, '/auth/password-reset', { username: 'ann@mail.example' }, headers)
     const { url, token } = await test.messages.next('password_reset')
-    t.equal(url, `https://auth.example/auth/reset-password#token=${token}`, JSON.stringify(headers))
+    t.equal(url, `https://auth.example/auth/reset-password?token=${token}`, JSON.stringify(headers))
   }
+})
+
+t.test('without hosted pages the links lead to pages of the host, and no server sees their token', async (t) => {
+  const test = await testApp({ issuer: 'https://auth.example/one', prefix: '/v1', paths: { resetPassword: '/new-password' }, pages: false, registration: { verifyEmail: true } })
+  t.teardown(test.close)
+  await post(test, '/v1/register', { username: 'ann@mail.example', password: PASSWORD })
+  const verify = await test.messages.next('verify_email')
+  t.equal(verify.url, `https://auth.example/v1/verify-email#token=${verify.token}`)
+  await post(test, '/v1/email/verify', { token: verify.token })
+  await post(test, '/v1/password-reset', { username: 'ann@mail.example' })
+  const reset = await test.messages.next('password_reset')
+  t.equal(reset.url, `https://auth.example/new-password#token=${reset.token}`)
+  for (const { url = '' } of [verify, reset]) t.equal((await test.app.inject({ url: new URL(url).pathname })).statusCode, 404, 'we have no page there')
+  t.equal((await post(test, '/v1/password-reset/confirm', { token: reset.token, password: NEXT })).statusCode, 204)
 })
 
 t.test('ASVS-7.5.2 a user lists their own sessions and sees which is this one', async (t) => {
@@ -391,7 +405,8 @@ t.test('ASVS-7.5.2 a user lists their own sessions and sees which is this one', 
   t.same(sessions.map(({ current }) => current), [true, false], 'newest first')
   t.equal(sessions[1]?.user_agent, 'phone')
   t.equal(sessions[0]?.created_at, '2026-01-01T00:00:01.000Z')
-  t.same(Object.keys(sessions[0] ?? {}).sort(), ['client_id', 'created_at', 'current', 'expires_at', 'id', 'last_used_at', 'scope', 'user_agent'])
+  t.same(sessions.map(({ kind }) => kind), ['token', 'token'])
+  t.same(Object.keys(sessions[0] ?? {}).sort(), ['client_id', 'created_at', 'current', 'expires_at', 'id', 'kind', 'last_used_at', 'scope', 'user_agent'])
   for (const secret of [here.refresh_token.split('.')[0] ?? '-', first.json().refresh_token.split('.')[0] as string]) t.notMatch(reply.body, secret, 'no part of a refresh token')
   t.equal((await test.app.inject({ url: '/auth/sessions' })).statusCode, 401)
 })

@@ -3,6 +3,7 @@ import t from 'tap'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { delayed } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+import { authorizeAs, authorizePath, openidApp } from '../support/openid.ts'
 
 const json = { 'content-type': 'application/json' }
 
@@ -93,10 +94,47 @@ t.test('ASVS-3.5.3 ASVS-4.1.4 ASVS-7.6.2 no GET, HEAD or OPTIONS signs in, chang
   for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'PATCH', 'DELETE'] as const) {
     for (const url of ['/auth/token', '/auth/refresh', '/auth/register', '/auth/password', '/auth/password-reset', '/auth/password-reset/confirm', '/auth/email/verify']) {
       const reply = await app.inject({ method, url: `${url}${query}`, headers: bearer(tokens.refresh_token) })
-      t.ok(reply.statusCode === 404 || reply.statusCode === 405, `${method} ${url}: ${reply.statusCode}`)
+      // A preflight is answered where clients may ask from a page of their own: with the methods, and with nothing else.
+      const preflight = method === 'OPTIONS' && url === '/auth/token'
+      t.equal(reply.statusCode, preflight ? 204 : 404, `${method} ${url}`)
+      if (preflight) t.match({ allow: reply.headers.allow, body: reply.body }, { allow: 'POST', body: '' })
     }
   }
   t.same(events, [])
+})
+
+t.test('ASVS-3.5.3 ASVS-7.6.2 no GET, HEAD or OPTIONS of a hosted page signs in or out, makes an account, uses a token up or allows a client', async (t) => {
+  const { app, events, messages, browser, ann, close } = await openidApp({ registration: { fields: Type.Object({ email: Type.Optional(Type.String()) }) } })
+  t.teardown(close)
+  await authorizeAs(browser, authorizePath())
+  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'bob@mail.example', password: PASSWORD } })
+  const verify = await messages.next('verify_email')
+  await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'bob@mail.example' } })
+  const reset = await messages.next('password_reset')
+  const before = await app.authority.sessions(ann.sub)
+  const consent = authorizePath({ client_id: 'third', redirect_uri: 'https://third.example/cb' }).split('?')[1] ?? ''
+  events.length = 0
+  const query = new URLSearchParams({ username: 'eve', password: PASSWORD, decision: 'sign_out' }).toString()
+  const pages = [
+    `/auth/login?${query}`, `/auth/signup?${query}`, '/auth/forgot-password?username=bob%40mail.example', `/auth/reset-password?token=${reset.token}&password=another+good+password`,
+    `/auth/verify-email?token=${verify.token}`, `/auth/consent?${consent}&decision=allow`, `/auth/logout?${query}`
+  ]
+  for (const url of pages) {
+    const [path = ''] = url.split('?')
+    // Mail programs ask by HEAD before they follow a link.
+    const statuses = { GET: 200, HEAD: /reset|verify/.test(path) ? 200 : 404, OPTIONS: 204, PUT: 404, PATCH: 404, DELETE: 404 } as const
+    for (const [method, status] of Object.entries(statuses)) {
+      const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ')
+      const reply = await app.inject({ method: method as keyof typeof statuses, url, headers: { cookie, 'sec-fetch-site': 'none' } })
+      t.equal(reply.statusCode, status, `${method} ${path}`)
+      t.notOk(reply.headers['set-cookie'], `${method} ${path}`)
+    }
+  }
+  t.same(events, [])
+  t.same((await app.authority.sessions(ann.sub)).map(({ id }) => id), before.map(({ id }) => id), 'signed in as before')
+  t.same(await app.authority.consents(ann.sub), [])
+  t.equal((await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: verify.token } })).statusCode, 204, 'both links are good still')
+  t.equal((await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token: reset.token, password: 'another good password' } })).statusCode, 204)
 })
 
 t.test('ADV-CVE-2026-3635 ADV-GHSA-569q-mpph-wgww ADV-GHSA-3529-5m8x-rpv3 ASVS-4.1.3 no header of a request names the issuer, the link or the address', async (t) => {

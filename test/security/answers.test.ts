@@ -3,16 +3,17 @@ import { Writable } from 'node:stream'
 import t from 'tap'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+import { basic, CLIENTS, KEYS, openidApp, SECRET, tokensOf } from '../support/openid.ts'
 
 const json = { 'content-type': 'application/json' }
 
 t.test('ASVS-13.4.5 ASVS-6.1.3 ASVS-15.2.3 ASVS-2.1.1 the routes are those of the reference, and no others', async (t) => {
   const routes: string[] = []
-  const { close } = await testApp({}, {}, (app) => { app.addHook('onRoute', ({ method, url }) => { for (const one of [method].flat()) if (one !== 'HEAD') routes.push(`${one} ${url}`) }) })
+  const { close } = await testApp({ keys: KEYS, clients: CLIENTS }, {}, (app) => { app.addHook('onRoute', ({ method, url }) => { for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url}`) }) })
   t.teardown(close)
   const reference = readFileSync(new URL('../../docs/reference/endpoints.md', import.meta.url), 'utf8')
   const documented = [...reference.matchAll(/^## `((?:GET|POST|DELETE|PUT|PATCH) [^`]+)`/gm)].map(([, route]) => route as string)
-  t.ok(documented.length >= 10)
+  t.ok(documented.length >= 30)
   t.same(routes.filter((route) => !['GET /me', 'GET /admin'].includes(route)).sort(), documented.sort())
 })
 
@@ -59,7 +60,33 @@ t.test('ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-4.1.1 ASVS-13.4.6 ASVS-14.3.2 POL-
   }
 })
 
-t.test('ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.5 the one cookie there is', async (t) => {
+t.test('ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-14.3.2 POL-csp-api the JSON endpoints of the OpenID provider have the same', async (t) => {
+  const subject = await openidApp()
+  const { app, close } = subject
+  t.teardown(close)
+  const { access_token: token } = await tokensOf(subject)
+  const form = { 'content-type': 'application/x-www-form-urlencoded' }
+  const rows = [
+    [200, { method: 'GET', url: '/auth/userinfo', headers: bearer(token) }],
+    [401, { method: 'GET', url: '/auth/userinfo', headers: {} }],
+    [401, { method: 'POST', url: '/auth/userinfo', headers: form, payload: 'access_token=x' }],
+    [400, { method: 'POST', url: '/auth/userinfo', headers: { ...form, ...bearer(token) }, payload: `access_token=${token}` }],
+    [200, { method: 'POST', url: '/auth/introspect', headers: { ...form, ...basic('web', SECRET) }, payload: `token=${token}` }],
+    [401, { method: 'POST', url: '/auth/introspect', headers: form, payload: `token=${token}` }],
+    [400, { method: 'POST', url: '/auth/introspect', headers: form, payload: '' }],
+    [200, { method: 'GET', url: '/.well-known/openid-configuration', headers: {} }]
+  ] as const
+  for (const [status, request] of rows) {
+    const what = `${request.method} ${request.url} ${status}`
+    const reply = await app.inject(request)
+    t.equal(reply.statusCode, status, what)
+    t.match(reply.headers, { 'x-content-type-options': 'nosniff', 'content-security-policy': "default-src 'none'; frame-ancestors 'none'", 'referrer-policy': 'no-referrer', 'content-type': 'application/json; charset=utf-8' }, what)
+    t.equal(reply.headers['cache-control'], request.url.includes('openid-configuration') ? 'public, max-age=300' : 'no-store', what)
+    t.notOk(reply.headers['set-cookie'], what)
+  }
+})
+
+t.test('ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.5 the cookie of a known device', async (t) => {
   for (const [issuer, secure] of [['https://auth.example.com', true], ['http://localhost:3000', false]] as const) {
     const { app, close } = await testApp({ issuer, rateLimit: {} })
     t.teardown(close)
@@ -72,6 +99,25 @@ t.test('ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.5 the one cookie there is', as
     const { access_token: access, refresh_token: refresh } = reply.json() as { access_token: string, refresh_token: string }
     t.notOk([access, refresh, 'ann'].some((value) => pair.includes(value)), 'it bears no token and no name')
     t.equal((await app.inject({ url: '/me', headers: { cookie: pair } })).statusCode, 401, 'ASVS-3.5.2 and opens nothing')
+  }
+})
+
+t.test('ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.4 ASVS-3.3.5 and that of the hosted pages: no other cookie is set, on any page', async (t) => {
+  for (const [issuer, secure] of [['https://auth.example.com', true], ['http://localhost:3000', false]] as const) {
+    const { app, browser, ann, close } = await openidApp({ issuer })
+    t.teardown(close)
+    for (const url of ['/auth/login', '/auth/signup', '/auth/forgot-password', '/auth/logout', '/auth/nothing', '/auth/pages.css']) t.notOk((await browser.get(url)).headers['set-cookie'], url)
+    const reply = await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+    t.equal(reply.statusCode, 303)
+    const cookies = [reply.headers['set-cookie'] ?? []].flat()
+    t.equal(cookies.length, 1)
+    const [pair = '', ...attributes] = String(cookies[0]).split('; ')
+    t.equal(pair.startsWith('__Host-'), secure)
+    t.ok(pair.length < 4096)
+    t.same(attributes.filter((one) => !one.startsWith('Max-Age=')).sort(), ['HttpOnly', 'Path=/', 'SameSite=Lax', ...(secure ? ['Secure'] : [])])
+    t.notOk(['ann', ann.sub].some((value) => pair.includes(value)), 'it bears no name')
+    t.equal((await app.inject({ url: '/me', headers: { cookie: pair } })).statusCode, 401, 'ASVS-3.5.2 and opens no API')
+    t.equal((await app.inject({ url: '/auth/userinfo', headers: { cookie: pair } })).statusCode, 401)
   }
 })
 

@@ -3,6 +3,8 @@ import authPlugin, { type AuthorityEventName, type AuthorityOptions, memoryUserS
 import { EVENT_NAMES } from '../../lib/events.ts'
 import { capturedMessages, type CapturedMessages, fastHasher, type FastHasher, steppedClock, type SteppedClock } from '../../lib/testing/index.ts'
 
+export type LightMyRequestResponse = Awaited<ReturnType<FastifyInstance['inject']>>
+
 export const ISSUER = 'http://localhost:3000'
 export const PASSWORD = 'correct horse battery'
 

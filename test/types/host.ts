@@ -2,11 +2,11 @@
  * A host that types @fastify/jwt for itself, as its README tells it to, and uses this plugin beside it. Compiled against the
  * built package, as a consumer's compiler sees it. Each `@ts-expect-error` fails the check where there is no error.
  */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify from 'fastify'
 import jwt from '@fastify/jwt'
 import authPlugin, { authPlugin as named, memoryState, memoryUserStore, OAuthError, UsernameTakenError } from 'fastify-authority'
-import type { NewUser, User, UserStore } from 'fastify-authority'
+import type { AuthorityOptions, AuthSession, Client, ClientStore, CommonModel, NewUser, PageModels, PageName, RenderPage, Session, User, UserStore } from 'fastify-authority'
 
 declare module '@fastify/jwt' {
   interface FastifyJWT {
@@ -48,6 +48,124 @@ export async function wrongOptions (app: FastifyInstance): Promise<void> {
   await app.register(authPlugin, { issuer, users, passwordGrant: true })
   // @ts-expect-error -- a store without findById is none
   await app.register(authPlugin, { issuer, users: { findByUsername: async () => null } })
+}
+
+const secret = process.env['CLIENT_SECRET'] ?? ''
+/** Every field of a client, and none but its name. */
+export const clients: Client[] = [
+  { clientId: 'spa' },
+  {
+    clientId: 'web',
+    clientSecret: secret,
+    redirectUris: ['https://app.example/cb'],
+    postLogoutRedirectUris: ['https://app.example/'],
+    origins: ['https://app.example'],
+    grantTypes: ['authorization_code', 'refresh_token'],
+    scopes: ['openid'],
+    requirePkce: true,
+    firstParty: false,
+    name: 'The Site',
+    idTokenSignedResponseAlg: 'ES256',
+    backchannelLogoutUri: 'https://app.example/signed-out'
+  }
+]
+export const clientStore: ClientStore = { findById: async (clientId) => clients.find((client) => client.clientId === clientId) ?? null }
+
+export async function redirectLogin (app: FastifyInstance): Promise<void> {
+  await app.register(authPlugin, {
+    issuer,
+    users,
+    clients,
+    idToken: { expiresIn: 600 },
+    authorizationCode: { expiresIn: 30 },
+    session: { expiresIn: 3600, idleTimeout: 600 },
+    paths: { authorize: '/oauth/authorize', openidConfiguration: '/openid' },
+    pages: { title: 'Acme', logoUrl: '/logo.svg', accentColor: '#1f5fbf', home: '/', loginUrl: '/sign-in' },
+    decorators: { authSession: 'visitor' },
+    claims: (user, { scopes, client, use }) => use === 'userinfo' && client?.firstParty !== false && scopes.includes('profile') ? { name: user.username } : {}
+  })
+  await app.register(authPlugin, { issuer, users, clients: clientStore, pages: false })
+  // @ts-expect-error -- a client has a name
+  await app.register(authPlugin, { issuer, users, clients: [{ redirectUris: [] }] })
+  // @ts-expect-error -- there is no such grant
+  await app.register(authPlugin, { issuer, users, clients: [{ clientId: 'a', grantTypes: ['implicit'] }] })
+  // @ts-expect-error -- names as in the options, not as on the wire
+  await app.register(authPlugin, { issuer, users, clients: [{ clientId: 'a', redirect_uris: [] }] })
+  // @ts-expect-error -- a list
+  await app.register(authPlugin, { issuer, users, clients: [{ clientId: 'a', redirectUris: 'https://app.example/cb' }] })
+  // @ts-expect-error -- exactOptionalPropertyTypes: what is not there is left out
+  await app.register(authPlugin, { issuer, users, clients: [{ clientId: 'a', clientSecret: undefined }] })
+  // @ts-expect-error -- there is no such endpoint
+  await app.register(authPlugin, { issuer, users, paths: { signin: '/sign-in' } })
+  // @ts-expect-error -- pages are false or an object
+  await app.register(authPlugin, { issuer, users, pages: true })
+  // @ts-expect-error -- a store resolves to null, not to undefined
+  await app.register(authPlugin, { issuer, users, clients: { findById: async (id: string) => clients.find(({ clientId }) => clientId === id) } })
+}
+
+/** The page's name tells what its model has. */
+export const pages: AuthorityOptions['pages'] = {
+  async render (page, model) {
+    const shared: [string, string | null, string] = [model.title, model.clientName, model.messages.loginTitle]
+    if (page === 'login') {
+      const forgot: string | null = model.forgotUrl
+      // @ts-expect-error -- only the consent page names scopes
+      model.scopes
+      return `${shared.join()} ${model.action} ${model.username} ${forgot} ${model.error?.text}`
+    }
+    if (page === 'consent') return `${model.client.redirectHost} ${model.scopes.map(({ name }) => name).join()} ${model.lifetimeSeconds satisfies number}`
+    if (page === 'signup') return model.fields.map(({ label, required }) => `${label} ${required}`).join()
+    if (page === 'error') return `${model.error.error} ${model.homeUrl}`
+    if (page === 'form_post') return Object.keys(model.params).join()
+    // @ts-expect-error -- there is no such page
+    if (page === 'sign_in') return ''
+    return undefined
+  }
+}
+
+/** For hosts that write theirs apart. */
+function ownHtml<Name extends PageName> (page: Name, model: PageModels[Name]): string {
+  return `${page} ${model.title}`
+}
+export const apart: RenderPage[] = [ownHtml, (page: string, { lang }: CommonModel) => `${page} ${lang}`, () => undefined]
+// @ts-expect-error -- HTML is a string
+export const noHtml: RenderPage = () => 1
+
+export function visitor (request: FastifyRequest): string {
+  const session = request.authSession
+  if (session === null) return 'nobody'
+  session satisfies AuthSession
+  const since: Date = session.authenticatedAt
+  // @ts-expect-error -- frozen
+  session.sub = 'somebody else'
+  // @ts-expect-error -- a name of the session, never its cookie
+  session.cookie
+  return `${session.sub} ${session.sid} ${since.toISOString()}`
+}
+
+export function hostPages (app: FastifyInstance): void {
+  app.get('/', { onRequest: [app.authority.readSession] }, async (request) => visitor(request))
+  app.get('/home', { onRequest: app.authority.readSession, preHandler: [] }, async (request) => request.authSession?.sub ?? null)
+  app.post('/sign-in', async (request: FastifyRequest, reply: FastifyReply) => {
+    await app.authority.signIn(request, reply, 'user')
+    return reply.redirect('/', 303)
+  })
+  app.post('/sign-out', async (request, reply) => {
+    await app.authority.signOut(request, reply)
+    // @ts-expect-error -- who is signed in is the cookie's to say
+    await app.authority.signOut('user')
+    // @ts-expect-error -- somebody signs in
+    await app.authority.signIn(request, reply)
+    return null
+  })
+}
+
+export async function consents (app: FastifyInstance): Promise<boolean> {
+  for (const { clientId, scopes, grantedAt, expiresAt } of await app.authority.consents('user')) [clientId, scopes, grantedAt, expiresAt] satisfies [string, string[], Date, Date]
+  const list: Session[] = await app.authority.sessions('user')
+  const kinds: Array<'browser' | 'token'> = list.map(({ kind }) => kind)
+  const client: string | null | undefined = list[0]?.clientId
+  return kinds.length > 0 && client !== null && await app.authority.revokeConsent('user', 'third')
 }
 
 export function claims (request: FastifyRequest): string | undefined {

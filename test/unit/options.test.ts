@@ -33,6 +33,10 @@ const NUMBERS: Array<[section: string, name: string, min: number, max: number]> 
   ['refreshToken', 'expiresIn', 1, 31_536_000],
   ['refreshToken', 'idleTimeout', 1, 31_536_000],
   ['refreshToken', 'reuseGraceSeconds', 0, 300],
+  ['idToken', 'expiresIn', 1, 86_400],
+  ['authorizationCode', 'expiresIn', 1, 600],
+  ['session', 'expiresIn', 1, 31_536_000],
+  ['session', 'idleTimeout', 1, 31_536_000],
   ['password', 'memoryCost', 7168, 262_144],
   ['password', 'timeCost', 1, 16],
   ['password', 'parallelism', 1, 16],
@@ -44,6 +48,7 @@ const NUMBERS: Array<[section: string, name: string, min: number, max: number]> 
 /** Goes with a number at its least, where another option would refuse it. */
 const COMPANIONS: Record<string, Record<string, unknown>> = {
   'refreshToken.expiresIn': { accessToken: { expiresIn: 1 } },
+  'session.idleTimeout': { session: { expiresIn: 31_536_000 } },
   'password.memoryCost': { password: { timeCost: 16 } },
   'password.timeCost': { password: { memoryCost: 262_144 } }
 }
@@ -86,9 +91,12 @@ t.test('every other option with what it does not take', async (t) => {
     ...['', 'oauth/token', '/a b', '/:id', '/*', '/a?b', '/a#b', 'https://a.b/token'].map((token): Row => [{ paths: { token } }, 'paths.token', JSON.stringify(token), /^an absolute path/]),
     [{ paths: { refresh: 1 } }, 'paths.refresh', '1', /^an absolute path/],
     [{ paths: { token: '/x', refresh: '/x' } }, 'paths.token', '"/x"', /no other endpoint/],
+    [{ paths: { login: '/x', openidConfiguration: '/x' } }, 'paths.login', '"/x"', /no other endpoint/],
     [{ state: 'redis' }, 'state', '"redis"', /^a State/],
     [{ state: {} }, 'state', 'an object', /memoryState\(\)/],
     [{ state: { tokens: {}, oneTimeTokens: {} } }, 'state', 'an object', /^a State/],
+    [{ state: { tokens: {}, oneTimeTokens: {}, keys: {} } }, 'state', 'an object', /^a State/],
+    ...['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'].map((port): Row => [{ state: { ...memoryState(), [port]: undefined } }, 'state', 'an object', /^a State/]),
     ...[1, null, SHORT, {}].map((secret): Row => [{ secret }, 'secret', 'a value that is not shown', /32 bytes/]),
     [{ secret: [] }, 'secret', 'a value that is not shown', /an array of them/],
     [{ secret: [SECRET, SHORT] }, 'secret[1]', 'a value that is not shown', /32 bytes/],
@@ -117,7 +125,34 @@ t.test('every other option with what it does not take', async (t) => {
     [client({ grantTypes: ['implicit'] }), 'clients[1].grantTypes[0]', '"implicit"', /"password"/],
     [client({ scopes: ['openid', 'root'] }), 'clients[1].scopes', '"root"', /^scopes of the option scopes/],
     ...['requirePkce', 'firstParty'].map((name): Row => [client({ [name]: 'yes' }), `clients[1].${name}`, '"yes"', /^true or false/]),
-    ...['name', 'idTokenSignedResponseAlg', 'backchannelLogoutUri'].map((name): Row => [client({ [name]: 1 }), `clients[1].${name}`, '1', /^an? /]),
+    ...['name', 'backchannelLogoutUri'].map((name): Row => [client({ [name]: 1 }), `clients[1].${name}`, '1', /^an? /]),
+    ...[1, 'HS256', 'none', 'rs256', ''].map((alg): Row => [client({ idTokenSignedResponseAlg: alg }), 'clients[1].idTokenSignedResponseAlg', JSON.stringify(alg), /"RS256", "ES256", "PS256", "EdDSA"/]),
+    [{ ...client({ idTokenSignedResponseAlg: 'ES256' }), keys: [{ alg: 'RS256' }, { alg: 'EdDSA' }] }, 'clients[1].idTokenSignedResponseAlg', '"ES256"', /option keys \(RS256, EdDSA\)/],
+    ...['redirectUris', 'postLogoutRedirectUris'].flatMap((name) => [
+      ...['http://app.example/cb', 'http://10.0.0.1/cb', 'http://localhost.evil.example/cb'].map((uri): Row => [client({ [name]: ['https://a.b/cb', uri] }), `clients[1].${name}[1]`, JSON.stringify(uri), /http: on localhost/]),
+      ...['/cb', 'a.b/cb'].map((uri): Row => [client({ [name]: [uri] }), `clients[1].${name}[0]`, JSON.stringify(uri), /^an absolute URI/]),
+      ...['javascript:alert(1)', 'data:text/html,x', 'myapp://cb'].map((uri): Row => [client({ [name]: [uri] }), `clients[1].${name}[0]`, JSON.stringify(uri), /private-use scheme with a dot/]),
+      [client({ [name]: ['https://a.b/cb#'] }), `clients[1].${name}[0]`, '"https://a.b/cb#"', /without a fragment/],
+      [client({ [name]: ['https://me:hunter2@a.b/cb'] }), `clients[1].${name}[0]`, '"https://…@a.b/cb"', /without user name/],
+      [client({ [name]: ['https://*.a.b/cb'] }), `clients[1].${name}[0]`, '"https://*.a.b/cb"', /spelled as browsers do/]
+    ] as Row[]),
+    ...['*', 'null', 'a.b', 'https://a.b/', 'https://a.b/x', 'https://a.b?', 'https://a.b#', 'https://*.a.b', 'https://A.b', 'HTTPS://a.b', 'https://a.b:443', 'http://a.b:80', 'https://a.b:0', 'https://a.b:', 'https://me@a.b', 'https://a.b, https://c.d', ' https://a.b', 'https://a.b\n', '//a.b', 'https:a.b', 'https://tä.b', 'http://127.1', 'file://x', 'https://', 'capacitor:'].map((origin): Row => [client({ origins: ['https://a.b', origin] }), 'clients[1].origins[1]', JSON.stringify(origin).replace('me@', '…@'), /^one origin as browsers send it/]),
+    ...['http://a.b/logout', 'ftp://a.b', 'com.example:/logout'].map((uri): Row => [client({ backchannelLogoutUri: uri }), 'clients[1].backchannelLogoutUri', JSON.stringify(uri), /http: on localhost/]),
+    ...['', '/logout'].map((uri): Row => [client({ backchannelLogoutUri: uri }), 'clients[1].backchannelLogoutUri', JSON.stringify(uri), /^an? .*URI/]),
+    [client({ backchannelLogoutUri: 'https://a.b/logout#x' }), 'clients[1].backchannelLogoutUri', '"https://a.b/logout#x"', /without a fragment/],
+    [client({ requirePkce: false }), 'clients[1].requirePkce', 'false', /only with a clientSecret/],
+    [client({ grantTypes: ['password', 'client_credentials'] }), 'clients[1].grantTypes', '"client_credentials"', /only with a clientSecret/],
+    [client({ grantTypes: ['authorization_code'] }), 'clients[1].redirectUris', 'an array', /^one URI at least/],
+    [client({ grantTypes: ['authorization_code'], redirectUris: [] }), 'clients[1].redirectUris', 'an array', /^one URI at least/],
+    ...['session', 'idToken', 'authorizationCode'].map((name): Row => [{ [name]: 3600 }, name, '3600', /^an object/]),
+    [{ session: { idleTimeout: 43_201 } }, 'session.idleTimeout', '43201', /session\.expiresIn \(43200\)/],
+    [{ session: { expiresIn: 60, idleTimeout: 61 } }, 'session.idleTimeout', '61', /session\.expiresIn \(60\)/],
+    ...[true, 'built in', null].map((pages): Row => [{ pages }, 'pages', JSON.stringify(pages), /^false or/]),
+    [{ pages: { title: '' } }, 'pages.title', '""', /1 to 100/],
+    [{ pages: { title: 'x'.repeat(101) } }, 'pages.title', `"${'x'.repeat(80)}…"`, /1 to 100/],
+    ...['red', '#fff', '#1f5fbf;}', 'url(x)'].map((accentColor): Row => [{ pages: { accentColor } }, 'pages.accentColor', JSON.stringify(accentColor), /^a colour/]),
+    [{ pages: { render: 'x' } }, 'pages.render', '"x"', /^a function/],
+    ...['logoUrl', 'home', 'loginUrl'].flatMap((name): Row[] => ['//evil.example', '/\\evil.example', '/\t/evil.example', '/..//evil.example', 'home', 'http://a.b/', 'javascript:alert(1)', 'data:image/png;base64,x', 'com.example:/x', 'https:a.b', 'https://a.b/#x'].map((value): Row => [{ pages: { [name]: value } }, `pages.${name}`, JSON.stringify(value), /^a path such as/])),
     ...[true, 'all', null, 0].map((passwordGrant): Row => [{ passwordGrant }, 'passwordGrant', JSON.stringify(passwordGrant), /"first-party", "clients", false/]),
     [{ scopes: 'openid' }, 'scopes', '"openid"', /^an array/],
     [{ scopes: [] }, 'scopes', 'an array', /^an array/],
@@ -163,7 +198,9 @@ t.test('every other option with what it does not take', async (t) => {
     [{ rateLimit: { onLimit: {} } }, 'rateLimit.onLimit', 'an object', /^a function/],
     [{ decorators: 'auth' }, 'decorators', '"auth"', /^an object/],
     ...['', '1a', 'a-b', 'a b', 1].map((auth): Row => [{ decorators: { auth } }, 'decorators.auth', JSON.stringify(auth), /^a name/]),
-    [{ decorators: { auth: 'authority' } }, 'decorators', '"authority"', /four different/],
+    [{ decorators: { auth: 'authority' } }, 'decorators', '"authority"', /five different/],
+    [{ decorators: { authSession: 'auth' } }, 'decorators', '"auth"', /five different/],
+    [{ decorators: { authSession: '' } }, 'decorators.authSession', '""', /^a name/],
     [{ claims: {} }, 'claims', 'an object', /^a function/],
     [{ clock: 1 }, 'clock', '1', /^a Clock/],
     [{ clock: { now: fn, monotonic: fn } }, 'clock.after', 'nothing', /^a function/]
@@ -188,6 +225,10 @@ t.test('an unknown name at any level is named, with those there are', async (t) 
     [{ clients: [{ clientId: 'a' }, { clientId: 'b', client_secret: SECRET }] }, 'clients[1].client_secret', 'clientSecret'],
     [{ accessToken: { ttl: 1 } }, 'accessToken.ttl', 'expiresIn'],
     [{ refreshToken: { rotation: 1 } }, 'refreshToken.rotation', 'rotate'],
+    [{ session: { maxAge: 1 } }, 'session.maxAge', 'idleTimeout'],
+    [{ idToken: { alg: 'RS256' } }, 'idToken.alg', 'expiresIn'],
+    [{ authorizationCode: { ttl: 1 } }, 'authorizationCode.ttl', 'expiresIn'],
+    [{ pages: { logo: '/logo.svg' } }, 'pages.logo', 'logoUrl'],
     [{ password: { saltRounds: 1 } }, 'password.saltRounds', 'memoryCost'],
     [{ registration: { verify: true } }, 'registration.verify', 'verifyEmail'],
     [{ rateLimit: { signIn: false } }, 'rateLimit.signIn', 'login'],
@@ -204,9 +245,7 @@ t.test('an unknown name at any level is named, with those there are', async (t) 
 })
 
 t.test('options of what is not there yet say so', async (t) => {
-  for (const name of ['redis', 'idToken', 'authorizationCode', 'session', 'pages']) {
-    for (const value of [true, {}, undefined]) t.equal(messageOf({ issuer: ISSUER, users, [name]: value }), `Invalid option "${name}": this version does not have it yet; leave it out.`)
-  }
+  for (const value of [true, {}, undefined]) t.equal(messageOf({ issuer: ISSUER, users, redis: value }), 'Invalid option "redis": this version does not have it yet; leave it out.')
 })
 
 t.test('no options at all', async (t) => {
@@ -227,6 +266,7 @@ t.test('R8414-2 issuers that are refused', async (t) => {
     '', ' ', 'auth', 'auth.example.com', '/auth', '//auth.example.com', 'https:', 'https://', 'https:auth.example.com', 'ftp://auth.example.com', 'javascript:alert(1)', 'HTTPS://auth.example.com',
     `${ISSUER}/`, 'https://example.com/auth/', `${ISSUER}?`, `${ISSUER}?a=b`, `${ISSUER}#`, `${ISSUER}#a`, 'https://example.com/a?b', 'https://example.com/a#b',
     'https://me@example.com', 'https://@example.com', 'https://:@example.com',
+    'https://example.com/a%20b', 'https://example.com/:tenant', 'https://example.com/*', 'https://example.com/a(b)',
     'https://AUTH.example.com', 'https://auth.example.com:443', 'https://täst.example', 'https://example.com/a/../b', 'https://example.com/ä', 'https://example.com\\auth', ` ${ISSUER}`, `${ISSUER} `, `${ISSUER}\n`,
     'http://auth.example.com', 'http://10.0.0.1', 'http://0.0.0.0:3000', 'http://[::]', 'http://[::2]', 'http://localhost.evil.com', 'http://localhost.', 'http://LOCALHOST', 'http://127.0.0.1.nip.io', 'http://127.1', 'http://2130706433', 'http://0x7f.0.0.1', 'http://127.0.0.1@evil.com', 'http://[::ffff:127.0.0.1]'
   ]
@@ -260,6 +300,12 @@ t.test('good options pass and come back as they are', async (t) => {
     { secret: SECRET }, { secret: [SECRET, `${SECRET}2`] }, { secret: 'é7'.repeat(2) + SHORT },
     { keys: { secret: SECRET } },
     { clients: [] }, { clients: { findById: fn } }, { clients: [{ clientId: 'a', clientSecret: SECRET, redirectUris: ['https://a.b/cb'], grantTypes: ['password'], scopes: ['openid'], requirePkce: false, firstParty: false, name: 'A' }] },
+    { clients: [{ clientId: 'spa', redirectUris: ['https://a.b/cb', 'https://a.b/cb?dummy1=lorem', 'http://localhost:3000/cb', 'http://127.0.0.1/cb', 'http://[::1]:1/cb', 'com.example.app:/cb'], postLogoutRedirectUris: ['https://a.b/'], requirePkce: true }] },
+    { clients: [{ clientId: 'a', origins: ['https://a.b', 'https://a.b:8443', 'http://localhost:3000', 'http://[::1]:3000', 'capacitor://localhost', 'chrome-extension://abcdefgh'], backchannelLogoutUri: 'https://a.b/logout?x=y' }, { clientId: 'b', backchannelLogoutUri: 'http://127.0.0.1:8080/logout' }] },
+    { clients: [{ clientId: 'm', clientSecret: SECRET, grantTypes: ['client_credentials'] }, { clientId: 'w', grantTypes: ['authorization_code', 'refresh_token'], redirectUris: ['https://a.b/cb'], idTokenSignedResponseAlg: 'EdDSA' }] },
+    { clients: [{ clientId: 'a', idTokenSignedResponseAlg: 'EdDSA' }, { clientId: 'b' }], keys: [{ alg: 'ES256' }, { alg: 'EdDSA' }] },
+    { session: {} }, { session: { expiresIn: 60 } }, { session: { expiresIn: 60, idleTimeout: 60 } }, { session: { idleTimeout: 43_200 } }, { idToken: {}, authorizationCode: {} },
+    { pages: false }, { pages: {} }, { pages: { title: 'Acme', logoUrl: '/logo.svg?v=2', home: '/', loginUrl: '/sign-in#form', accentColor: '#1F5fbf', render: fn } }, { pages: { logoUrl: 'https://cdn.example/logo.svg', home: 'http://localhost:5173/', loginUrl: 'https://a.b/sign-in?x=y' } },
     { passwordGrant: false }, { passwordGrant: 'clients' },
     { scopes: ['read', 'write:all', 'https://a.b/c'] },
     { accessToken: { audience: ['https://a', 'https://b'] } },
@@ -286,10 +332,13 @@ t.test('defaults', async (t) => {
     scopes: ['openid', 'profile', 'email', 'offline_access'],
     accessToken: { expiresIn: 900 },
     refreshToken: { expiresIn: 2_592_000, idleTimeout: 1_209_600, rotate: 'oauth', reuseGraceSeconds: 10 },
+    idToken: { expiresIn: 900 },
+    authorizationCode: { expiresIn: 60 },
+    session: { expiresIn: 43_200, idleTimeout: 7200 },
     password: { memoryCost: 19_456, timeCost: 2, parallelism: 1, minLength: 8, maxBytes: 1024, maxQueue: 64, pepper: false },
-    decorators: { authenticate: 'authenticate', requireScope: 'requireScope', authority: 'authority', auth: 'auth' }
+    decorators: { authenticate: 'authenticate', requireScope: 'requireScope', authority: 'authority', auth: 'auth', authSession: 'authSession' }
   })
-  t.doesNotThrow(() => checkOptions({ issuer: ISSUER, users, prefix: DEFAULTS.prefix, passwordGrant: DEFAULTS.passwordGrant, scopes: [...DEFAULTS.scopes], accessToken: { ...DEFAULTS.accessToken }, refreshToken: { ...DEFAULTS.refreshToken }, password: { ...DEFAULTS.password }, decorators: { ...DEFAULTS.decorators } }), 'each is what its option takes')
+  t.doesNotThrow(() => checkOptions({ issuer: ISSUER, users, prefix: DEFAULTS.prefix, passwordGrant: DEFAULTS.passwordGrant, scopes: [...DEFAULTS.scopes], accessToken: { ...DEFAULTS.accessToken }, refreshToken: { ...DEFAULTS.refreshToken }, idToken: { ...DEFAULTS.idToken }, authorizationCode: { ...DEFAULTS.authorizationCode }, session: { ...DEFAULTS.session }, pages: { ...DEFAULTS.pages }, password: { ...DEFAULTS.password }, decorators: { ...DEFAULTS.decorators } }), 'each is what its option takes')
 })
 
 /** Registers and starts a plain host; resolves to the error that stopped it. */

@@ -3,10 +3,10 @@ import { promisify } from 'node:util'
 import Fastify from 'fastify'
 import jwt, { type FastifyJWTOptions, type JWT } from '@fastify/jwt'
 import { thumbprint } from '../../protocol/access-token.ts'
-import type { JsonWebKeyObject, JwtEngine, LoadedKey } from '../../ports/jwt.ts'
+import type { JsonWebKeyObject, JwtEngine, LoadedKey, TokenType } from '../../ports/jwt.ts'
 
 const generate = promisify(generateKeyPair)
-const NAMESPACE = 'authority'
+const TOKEN_TYPES: readonly TokenType[] = ['at+jwt', 'JWT', 'logout+jwt']
 const MIN_RSA_BITS = 2048
 
 const KEY_TYPES: Record<string, { kty: string, crv?: string }> = {
@@ -59,26 +59,29 @@ function toPem (key: KeyObject, type: 'pkcs8' | 'spki'): string {
 }
 
 /**
- * One private Fastify instance a key: the host's tree, and a @fastify/jwt in it, is never touched. All options are fixed here,
- * because per-call options make the library parse the key anew for each token.
+ * One private Fastify instance a key: the host's tree, and a @fastify/jwt in it, is never touched. In it one @fastify/jwt for each
+ * `typ`, with all options fixed, because per-call options make the library parse the key anew for each token.
  */
 async function bind (kid: string, alg: string, publicJwk: JsonWebKeyObject | null, secret: FastifyJWTOptions['secret']): Promise<LoadedKey> {
   const inner = Fastify({ logger: false })
-  const options = {
-    namespace: NAMESPACE,
-    secret,
-    sign: { algorithm: alg, header: { alg, typ: 'at+jwt', kid } },
-    // Expiry is judged by the Clock port, so that one clock decides everything.
-    verify: { algorithms: [alg], ignoreExpiration: true, ignoreNotBefore: true, cache: false }
+  for (const typ of TOKEN_TYPES) {
+    const options = {
+      namespace: typ,
+      secret,
+      sign: { algorithm: alg, header: { alg, typ, kid } },
+      // Expiry is judged by the Clock port, so that one clock decides everything.
+      verify: { algorithms: [alg], ignoreExpiration: true, ignoreNotBefore: true, cache: false }
+    }
+    await inner.register(jwt, options as unknown as FastifyJWTOptions)
   }
-  await inner.register(jwt, options as unknown as FastifyJWTOptions)
   await inner.ready()
-  const { sign, verify } = (inner.jwt as unknown as Record<string, JWT>)[NAMESPACE] as JWT
+  const bound = inner.jwt as unknown as Record<TokenType, JWT>
   return {
     kid,
     alg,
     publicJwk,
-    sign: (payload) => sign(payload),
-    verify: (token) => verify<Record<string, unknown>>(token)
+    sign: (payload, typ = 'at+jwt') => bound[typ].sign(payload),
+    // Whatever the `typ`: it is judged before the signature.
+    verify: (token) => bound['at+jwt'].verify<Record<string, unknown>>(token)
   }
 }

@@ -1,18 +1,22 @@
 import { setImmediate } from 'node:timers/promises'
 import type { State } from '../../ports/state.ts'
+import { memoryConsentStore } from './consent-store.ts'
 import { memoryKeyStore } from './key-store.ts'
 import { memoryOneTimeTokenStore } from './one-time-token-store.ts'
+import { memorySessionStore } from './session-store.ts'
 import { memoryTokenStore } from './token-store.ts'
 
 export interface MemoryStateOptions {
   /** How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100, minimum 1. */
   maxFamiliesPerUser?: number
+  /** How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100, minimum 1. */
+  maxSessionsPerUser?: number
 }
 
 /** How many entries a sweep looks at before it lets requests through. */
 const SLICE = 1000
 
-async function inSlices (names: Iterable<string>, sweepOne: (name: string) => void): Promise<void> {
+async function inSlices<Name> (names: Iterable<Name>, sweepOne: (name: Name) => void): Promise<void> {
   let looked = 0
   // A Map's iterator stands changes, so others may add and remove between two slices.
   for (const name of names) {
@@ -25,19 +29,27 @@ async function inSlices (names: Iterable<string>, sweepOne: (name: string) => vo
  * State in this process's memory: for tests, development, and a single process that may forget who is signed in.
  * Several processes don't share it.
  */
-export function memoryState ({ maxFamiliesPerUser = 100 }: MemoryStateOptions = {}): State {
-  if (!Number.isSafeInteger(maxFamiliesPerUser) || maxFamiliesPerUser < 1) throw new RangeError('maxFamiliesPerUser must be a whole number from 1 up.')
+export function memoryState ({ maxFamiliesPerUser = 100, maxSessionsPerUser = 100 }: MemoryStateOptions = {}): State {
+  for (const [name, max] of Object.entries({ maxFamiliesPerUser, maxSessionsPerUser })) {
+    if (!Number.isSafeInteger(max) || max < 1) throw new RangeError(`${name} must be a whole number from 1 up.`)
+  }
   const tokens = memoryTokenStore(maxFamiliesPerUser)
   const oneTimeTokens = memoryOneTimeTokenStore()
+  const browserSessions = memorySessionStore(maxSessionsPerUser)
+  const consents = memoryConsentStore()
   return {
     kind: 'memory',
     shared: false,
     tokens,
     oneTimeTokens,
+    browserSessions,
+    consents,
     keys: memoryKeyStore(),
     async sweep (now) {
       await inSlices(tokens.sids(), (sid) => { tokens.sweepFamily(sid, now) })
       await inSlices(oneTimeTokens.names(), (name) => { oneTimeTokens.sweepToken(name, now) })
+      await inSlices(browserSessions.sids(), (sid) => { browserSessions.sweepSession(sid, now) })
+      await inSlices(consents.keys(), (key) => { consents.sweepConsent(key, now) })
     }
   }
 }

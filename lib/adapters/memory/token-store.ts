@@ -1,8 +1,12 @@
-import type { NewRefreshTokenFamily, RefreshTokenFamily, TokenStore, TokenUse } from '../../ports/token-store.ts'
+import type { NewAuthorizationCode, RefreshTokenFamily, TokenStore, TokenUse } from '../../ports/token-store.ts'
+import { createRecords } from './records.ts'
 
 interface Entry {
   family: RefreshTokenFamily
-  currentDigest: string
+  /** Of the code it came from; `null` where it came from none. */
+  codeDigest: string | null
+  /** `null` as long as it is a code. */
+  currentDigest: string | null
   /** The token that the current one replaced, when, and the current one sealed under it. */
   previous: { digest: string, rotatedAt: number, sealed: string } | null
 }
@@ -10,85 +14,108 @@ interface Entry {
 export interface MemoryTokenStore extends TokenStore {
   /** Every `sid`, to sweep by. */
   sids(): Iterable<string>
-  /** Removes the family if it has ended at `now`. */
+  /** Removes the family or code if it has ended at `now`. */
   sweepFamily(sid: string, now: number): void
 }
 
-const isAlive = (family: RefreshTokenFamily, now: number): boolean => now < family.expiresAt && now < family.idleExpiresAt
+const isCode = ({ currentDigest }: Entry): boolean => currentDigest === null
+const isFamily = ({ currentDigest }: Entry): boolean => currentDigest !== null
 
-function isWithinGrace ({ previous }: Entry, use: TokenUse): boolean {
+/** Each kind is bounded on its own: what lives for minutes and comes by the dozen must not sign out a device. */
+function kindOf (entry: Entry): 'code' | 'online' | 'offline' {
+  if (isCode(entry)) return 'code'
+  return entry.family.offline ? 'offline' : 'online'
+}
+
+function isWithinGrace ({ previous }: Entry, use: Pick<TokenUse, 'digest' | 'now' | 'graceMs'>): boolean {
   return previous !== null && previous.digest === use.digest && use.graceMs > 0 && use.now - previous.rotatedAt <= use.graceMs
 }
 
-function familyOf (created: NewRefreshTokenFamily): RefreshTokenFamily {
-  const { sid, userId, clientId, scope, authenticatedAt, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent } = created
-  return { sid, userId, clientId, scope, authenticatedAt, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent }
+/** No field but these gets in. */
+function familyOf (created: RefreshTokenFamily): RefreshTokenFamily {
+  const { sid, userId, clientId, scope, authenticatedAt, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, sessionSid, offline, authorization } = created
+  return { sid, userId, clientId, scope, authenticatedAt, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, sessionSid, offline, authorization }
 }
 
+/** What a code is until it is redeemed: a family that ends when the code does. */
+const waiting = (code: NewAuthorizationCode): RefreshTokenFamily =>
+  familyOf({ ...code, lastUsedAt: code.createdAt, expiresAt: code.codeExpiresAt, idleExpiresAt: code.codeExpiresAt, userAgent: null })
+
 /**
- * Refresh token families in memory. A user has at most `maxFamiliesPerUser`: one more ends the one created first.
- * No method awaits before it has done its work: that is what makes each of them atomic.
+ * Refresh token families and authorization codes in memory. A user has at most `maxFamiliesPerUser` families that are offline, as
+ * many that are not, and as many codes that wait: one more ends the one created first. No method awaits before it has done its
+ * work: that is what makes each of them atomic.
  */
 export function memoryTokenStore (maxFamiliesPerUser: number): MemoryTokenStore {
-  const entries = new Map<string, Entry>()
-  /** The `sid`s of a user in the order they were created in. */
-  const sidsByUser = new Map<string, Set<string>>()
+  const entries = createRecords(({ family }: Entry) => family)
 
-  const remove = (entry: Entry): void => {
-    const { sid, userId } = entry.family
-    entries.delete(sid)
-    const sids = sidsByUser.get(userId)
-    sids?.delete(sid)
-    if (sids?.size === 0) sidsByUser.delete(userId)
+  const aliveFamily = (sid: string, now: number): Entry | undefined => {
+    const entry = entries.alive(sid, now)
+    return entry === undefined || isCode(entry) ? undefined : entry
   }
-
-  const alive = (sid: string, now: number): Entry | undefined => {
-    const entry = entries.get(sid)
-    if (entry === undefined) return undefined
-    if (isAlive(entry.family, now)) return entry
-    remove(entry)
-    return undefined
-  }
-
   const touch = ({ family }: Entry, use: TokenUse): void => {
     family.lastUsedAt = use.now
     family.idleExpiresAt = Math.min(use.idleExpiresAt, family.expiresAt)
   }
-
-  const entriesOfUser = (userId: string): Entry[] =>
-    [...sidsByUser.get(userId) ?? []].flatMap((sid) => entries.get(sid) ?? [])
+  const bound = (kept: Entry, now: number): void => {
+    entries.bound(kept, maxFamiliesPerUser, now, (entry) => kindOf(entry) === kindOf(kept))
+  }
+  const removeAll = (ended: readonly Entry[]): string[] => {
+    for (const entry of ended) entries.remove(entry)
+    return ended.map(({ family }) => family.sid)
+  }
 
   return {
     async createFamily (created) {
-      if (entries.has(created.sid)) throw new TypeError('A family with this sid exists.')
-      entries.set(created.sid, { family: familyOf(created), currentDigest: created.tokenDigest, previous: null })
-      const sids = sidsByUser.get(created.userId) ?? new Set()
-      sidsByUser.set(created.userId, sids.add(created.sid))
-      if (sids.size <= maxFamiliesPerUser) return
-      const eldest = entriesOfUser(created.userId)
-        .filter(({ family }) => family.sid !== created.sid)
-        .reduce<Entry | undefined>((first, entry) => first === undefined || entry.family.createdAt < first.family.createdAt ? entry : first, undefined)
-      if (eldest !== undefined) remove(eldest)
+      const entry: Entry = { family: familyOf(created), codeDigest: null, currentDigest: created.tokenDigest, previous: null }
+      entries.add(entry)
+      bound(entry, created.createdAt)
+    },
+
+    async createCode (code) {
+      const entry: Entry = { family: waiting(code), codeDigest: code.codeDigest, currentDigest: null, previous: null }
+      entries.add(entry)
+      bound(entry, code.createdAt)
+    },
+
+    async redeemCode ({ sid, digest, clientId, now, tokenDigest, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent }) {
+      const entry = entries.alive(sid, now)
+      // Looked at before anything that revokes, or one client could end what another was given.
+      if (entry === undefined || entry.codeDigest === null || entry.family.clientId !== clientId) return { outcome: 'unknown' }
+      if (isFamily(entry) || entry.codeDigest !== digest) {
+        entries.remove(entry)
+        return { outcome: 'replayed', family: { ...entry.family } }
+      }
+      entry.currentDigest = tokenDigest
+      const ends = entry.family.offline ? { expiresAt, idleExpiresAt } : { expiresAt: onlineExpiresAt, idleExpiresAt: onlineExpiresAt }
+      Object.assign(entry.family, { lastUsedAt: now, ...ends, userAgent })
+      bound(entry, now)
+      return { outcome: 'redeemed', family: { ...entry.family } }
     },
 
     async findFamily (sid, now) {
-      const entry = alive(sid, now)
+      const entry = aliveFamily(sid, now)
       return entry === undefined ? null : { ...entry.family }
     },
 
+    async peekToken (use) {
+      const entry = aliveFamily(use.sid, use.now)
+      return entry !== undefined && (entry.currentDigest === use.digest || isWithinGrace(entry, use)) ? { ...entry.family } : null
+    },
+
     async useToken (use) {
-      const entry = alive(use.sid, use.now)
+      const entry = aliveFamily(use.sid, use.now)
       if (entry === undefined) return { outcome: 'unknown' }
       if (entry.currentDigest === use.digest || isWithinGrace(entry, use)) {
         touch(entry, use)
         return { outcome: 'used', family: { ...entry.family } }
       }
-      remove(entry)
+      entries.remove(entry)
       return { outcome: 'replayed', family: { ...entry.family } }
     },
 
     async rotateToken (use, next) {
-      const entry = alive(use.sid, use.now)
+      const entry = aliveFamily(use.sid, use.now)
       if (entry === undefined) return { outcome: 'unknown' }
       if (entry.currentDigest === use.digest) {
         entry.previous = { digest: use.digest, rotatedAt: use.now, sealed: next.sealed }
@@ -99,32 +126,37 @@ export function memoryTokenStore (maxFamiliesPerUser: number): MemoryTokenStore 
       if (entry.previous !== null && isWithinGrace(entry, use)) {
         return { outcome: 'repeated', family: { ...entry.family }, sealed: entry.previous.sealed }
       }
-      remove(entry)
+      entries.remove(entry)
       return { outcome: 'replayed', family: { ...entry.family } }
     },
 
     async revokeFamily (sid, userId) {
       const entry = entries.get(sid)
       if (entry === undefined || (userId !== undefined && entry.family.userId !== userId)) return false
-      remove(entry)
+      entries.remove(entry)
       return true
     },
 
     async revokeFamiliesOfUser (userId, exceptSid) {
-      const ended = entriesOfUser(userId).filter(({ family }) => family.sid !== exceptSid)
-      for (const entry of ended) remove(entry)
-      return ended.map(({ family }) => family.sid)
+      return removeAll(entries.ofUser(userId).filter(({ family }) => family.sid !== exceptSid))
+    },
+
+    async revokeFamiliesOfSession (userId, sessionSid, clientId) {
+      return removeAll(entries.ofUser(userId).filter((entry) => {
+        const { family } = entry
+        return family.sessionSid === sessionSid && (isCode(entry) || !family.offline || family.clientId === clientId)
+      }))
+    },
+
+    async revokeFamiliesOfClient (userId, clientId) {
+      return removeAll(entries.ofUser(userId).filter(({ family }) => family.clientId === clientId))
     },
 
     async listFamiliesOfUser (userId, now) {
-      return entriesOfUser(userId)
-        .filter(({ family }) => isAlive(family, now))
-        .map(({ family }) => ({ ...family }))
-        .reverse()
-        .sort((a, b) => b.createdAt - a.createdAt)
+      return entries.listOfUser(userId, now).filter(isFamily).map(({ family }) => ({ ...family }))
     },
 
-    sids: () => entries.keys(),
-    sweepFamily (sid, now) { alive(sid, now) }
+    sids: entries.sids,
+    sweepFamily (sid, now) { entries.alive(sid, now) }
   }
 }

@@ -111,9 +111,22 @@ export function integer (row: Row, column: string): number {
   return value
 }
 
+export function flag (row: Row, column: string): boolean {
+  const value = integer(row, column)
+  if (value !== 0 && value !== 1) throw unreadable(column)
+  return value === 1
+}
+
 /** A JSON object, without `__proto__`: copied on by plain assignment, that would become a prototype. */
 export function jsonObject (row: Row, column: string): Record<string, unknown> {
   const value: unknown = JSON.parse(text(row, column))
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadable(column)
   return Object.fromEntries(Object.entries(value).filter(([name]) => name !== '__proto__'))
+}
+
+/** A JSON array of strings. */
+export function texts (row: Row, column: string): string[] {
+  const value: unknown = JSON.parse(text(row, column))
+  if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string')) throw unreadable(column)
+  return value
 }

@@ -1,41 +1,31 @@
 import type { RefreshTokenFamily, TokenStore, TokenUse } from '../../ports/token-store.ts'
-import { integer, text, textOrNull } from './database.ts'
+import { text } from './database.ts'
 import type { Connection, Row } from './database.ts'
+import { familyOf, insertFamily, presented } from './family-rows.ts'
+import { ALIVE, bound } from './lifetime.ts'
 
-const ALIVE = 'expires_at > ? AND idle_expires_at > ?'
+const IS_FAMILY = 'current_digest IS NOT NULL'
+/** Each kind is bounded on its own: what lives for minutes and comes by the dozen must not sign out a device. */
+const CODES = { table: 'authority_families', counts: 'current_digest IS NULL' }
+const ONLINE = { table: 'authority_families', counts: `${IS_FAMILY} AND offline = 0` }
+const OFFLINE = { table: 'authority_families', counts: `${IS_FAMILY} AND offline = 1` }
 
-function familyOf (row: Row): RefreshTokenFamily {
-  return {
-    sid: text(row, 'sid'),
-    userId: text(row, 'user_id'),
-    clientId: textOrNull(row, 'client_id'),
-    scope: text(row, 'scope'),
-    authenticatedAt: integer(row, 'authenticated_at'),
-    createdAt: integer(row, 'created_at'),
-    lastUsedAt: integer(row, 'last_used_at'),
-    expiresAt: integer(row, 'expires_at'),
-    idleExpiresAt: integer(row, 'idle_expires_at'),
-    userAgent: textOrNull(row, 'user_agent')
-  }
-}
-
-/** Which of the family's tokens is presented. `replaced` holds within the grace time only; anything else is a replay. */
-function presented (row: Row, use: TokenUse): 'current' | 'replaced' | 'replay' {
-  if (text(row, 'current_digest') === use.digest) return 'current'
-  if (row['previous_digest'] !== use.digest || use.graceMs <= 0) return 'replay'
-  return use.now - integer(row, 'rotated_at') <= use.graceMs ? 'replaced' : 'replay'
-}
+const sidsOf = (rows: readonly Row[]): string[] => rows.map((row) => text(row, 'sid'))
 
 /**
- * Refresh token families in SQLite. A user has at most `maxFamiliesPerUser`: one more ends the one created first. Uses and
- * rotations read and write under the write lock of one transaction, so those of other processes come before or after.
+ * Refresh token families and authorization codes in SQLite. A user has at most `maxFamiliesPerUser` families that are offline, as
+ * many that are not, and as many codes that wait: one more ends the one created first. Uses, rotations and redemptions read and
+ * write under the write lock of one transaction, so those of other processes come before or after.
  */
 export function sqliteTokenStore (connection: Connection, maxFamiliesPerUser: number): TokenStore {
   const { query, change, execute, transaction } = connection
 
-  const alive = ({ sid, now }: TokenUse): Row | undefined =>
-    query(`SELECT * FROM authority_families WHERE sid = ? AND ${ALIVE}`, sid, now, now)[0]
+  const alive = (sid: string, now: number): Row | undefined =>
+    query(`SELECT * FROM authority_families WHERE sid = ? AND ${IS_FAMILY} AND ${ALIVE}`, sid, now, now)[0]
   const remove = (sid: string): void => { execute('DELETE FROM authority_families WHERE sid = ?', sid) }
+  const boundFamilies = ({ userId, sid, offline }: RefreshTokenFamily, now: number): void => {
+    bound(connection, offline ? OFFLINE : ONLINE, { userId, sid, max: maxFamiliesPerUser, now })
+  }
   const touch = (row: Row, use: TokenUse): RefreshTokenFamily => {
     const family = familyOf(row)
     family.lastUsedAt = use.now
@@ -47,28 +37,54 @@ export function sqliteTokenStore (connection: Connection, maxFamiliesPerUser: nu
   return {
     async createFamily (family) {
       transaction(() => {
-        execute(
-          `INSERT INTO authority_families (sid, user_id, client_id, scope, authenticated_at, created_at, last_used_at, expires_at,
-            idle_expires_at, user_agent, current_digest) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-          family.sid, family.userId, family.clientId, family.scope, family.authenticatedAt, family.createdAt, family.lastUsedAt,
-          family.expiresAt, family.idleExpiresAt, family.userAgent, family.tokenDigest
+        insertFamily(connection, family)
+        boundFamilies(family, family.createdAt)
+      })
+    },
+
+    async createCode (code) {
+      transaction(() => {
+        insertFamily(connection, code)
+        bound(connection, CODES, { ...code, max: maxFamiliesPerUser, now: code.createdAt })
+      })
+    },
+
+    async redeemCode ({ sid, digest, clientId, now, tokenDigest, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent }) {
+      return transaction(() => {
+        // The client is looked at before anything that revokes, or one client could end what another was given.
+        const [row] = query(
+          `SELECT * FROM authority_families WHERE sid = ? AND client_id = ? AND code_digest IS NOT NULL AND ${ALIVE}`, sid, clientId, now, now
         )
+        if (row === undefined) return { outcome: 'unknown' }
+        if (row['current_digest'] !== null || text(row, 'code_digest') !== digest) {
+          remove(sid)
+          return { outcome: 'replayed', family: familyOf(row) }
+        }
+        const created = familyOf(row)
+        const ends = created.offline ? { expiresAt, idleExpiresAt } : { expiresAt: onlineExpiresAt, idleExpiresAt: onlineExpiresAt }
+        const family = { ...created, lastUsedAt: now, ...ends, userAgent }
         execute(
-          `DELETE FROM authority_families WHERE rowid IN (SELECT rowid FROM authority_families WHERE user_id = ? AND sid <> ?
-            ORDER BY created_at DESC, rowid DESC LIMIT -1 OFFSET ?)`,
-          family.userId, family.sid, maxFamiliesPerUser - 1
+          'UPDATE authority_families SET current_digest = ?, last_used_at = ?, expires_at = ?, idle_expires_at = ?, user_agent = ? WHERE sid = ?',
+          tokenDigest, now, family.expiresAt, family.idleExpiresAt, userAgent, sid
         )
+        boundFamilies(family, now)
+        return { outcome: 'redeemed', family }
       })
     },
 
     async findFamily (sid, now) {
-      const [row] = query(`SELECT * FROM authority_families WHERE sid = ? AND ${ALIVE}`, sid, now, now)
+      const row = alive(sid, now)
       return row === undefined ? null : familyOf(row)
+    },
+
+    async peekToken (use) {
+      const row = alive(use.sid, use.now)
+      return row === undefined || presented(row, use) === 'replay' ? null : familyOf(row)
     },
 
     async useToken (use) {
       return transaction(() => {
-        const row = alive(use)
+        const row = alive(use.sid, use.now)
         if (row === undefined) return { outcome: 'unknown' }
         if (presented(row, use) !== 'replay') return { outcome: 'used', family: touch(row, use) }
         remove(use.sid)
@@ -78,7 +94,7 @@ export function sqliteTokenStore (connection: Connection, maxFamiliesPerUser: nu
 
     async rotateToken (use, next) {
       return transaction(() => {
-        const row = alive(use)
+        const row = alive(use.sid, use.now)
         if (row === undefined) return { outcome: 'unknown' }
         const which = presented(row, use)
         if (which === 'replaced') return { outcome: 'repeated', family: familyOf(row), sealed: text(row, 'sealed') }
@@ -102,13 +118,25 @@ export function sqliteTokenStore (connection: Connection, maxFamiliesPerUser: nu
     },
 
     async revokeFamiliesOfUser (userId, exceptSid) {
-      return change('DELETE FROM authority_families WHERE user_id = ? AND sid IS NOT ? RETURNING sid', userId, exceptSid ?? null)
-        .map((row) => text(row, 'sid'))
+      return sidsOf(change('DELETE FROM authority_families WHERE user_id = ? AND sid IS NOT ? RETURNING sid', userId, exceptSid ?? null))
+    },
+
+    async revokeFamiliesOfSession (userId, sessionSid, clientId) {
+      return sidsOf(change(
+        `DELETE FROM authority_families WHERE user_id = ? AND session_sid = ? AND (current_digest IS NULL OR offline = 0 OR client_id = ?)
+        RETURNING sid`,
+        userId, sessionSid, clientId ?? null
+      ))
+    },
+
+    async revokeFamiliesOfClient (userId, clientId) {
+      return sidsOf(change('DELETE FROM authority_families WHERE user_id = ? AND client_id = ? RETURNING sid', userId, clientId))
     },
 
     async listFamiliesOfUser (userId, now) {
-      return query(`SELECT * FROM authority_families WHERE user_id = ? AND ${ALIVE} ORDER BY created_at DESC, rowid DESC`, userId, now, now)
-        .map(familyOf)
+      return query(
+        `SELECT * FROM authority_families WHERE user_id = ? AND ${IS_FAMILY} AND ${ALIVE} ORDER BY created_at DESC, rowid DESC`, userId, now, now
+      ).map(familyOf)
     }
   }
 }

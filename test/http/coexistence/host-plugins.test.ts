@@ -1,5 +1,7 @@
 import t from 'tap'
-import { bearer, PASSWORD } from '../../support/app.ts'
+import { bearer, ISSUER, PASSWORD } from '../../support/app.ts'
+import { testBrowser } from '../../support/browser.ts'
+import { authorizeAs, authorizePath, CALLBACK, CLIENTS, KEYS, VERIFIER } from '../../support/openid.ts'
 import { authJourney, hostApp, hostBehaviour, nestedHostApp, type Order } from './support/host.ts'
 
 const NO_LIMITS = { rateLimit: false } as const
@@ -20,6 +22,38 @@ for (const order of ['host first', 'ours first'] satisfies Order[]) {
     t.teardown(async () => { await app.close() })
     t.same(await authJourney(app), [])
   })
+
+  for (const nested of [false, true]) {
+    t.test(`${order}: a redirect sign-in through the hosted pages works beside them${nested ? ', in a child with a prefix' : ''}, and the pages keep their headers`, async (t) => {
+      const prefix = nested ? '/api' : ''
+      const { app } = await (nested ? nestedHostApp : hostApp)(order, { ...NO_LIMITS, keys: KEYS, clients: CLIENTS })
+      t.teardown(async () => { await app.close() })
+      const browser = testBrowser(app)
+      await app.inject({ method: 'POST', url: `${prefix}/auth/register`, payload: { username: 'ann', password: PASSWORD } })
+      const { reply: page, url } = await browser.follow(await browser.get(`${prefix}${authorizePath({ response_mode: 'form_post' })}`))
+      t.match(page.headers, { 'content-type': 'text/html; charset=utf-8', 'x-frame-options': 'DENY', 'referrer-policy': 'same-origin', 'cache-control': 'no-store', 'x-host-on-send': 'yes' })
+      t.match(page.headers['content-security-policy'], new RegExp(`^default-src 'none'; style-src ${ISSUER}${prefix}/auth/pages\\.css; script-src ${ISSUER}${prefix}/auth/pages\\.js; .*frame-ancestors 'none'; base-uri 'none'$`))
+      t.notMatch(page.body, /by the host/)
+      const wrong = await browser.submit(url, { username: 'ann', password: 'not the right one' })
+      t.equal(wrong.statusCode, 400)
+      t.match(wrong.headers['content-type'], /^text\/html/)
+      const { reply: form } = await browser.follow(await browser.submit(url, { username: 'ann', password: PASSWORD }))
+      t.match(form.body, `action="${CALLBACK}"`, 'the answer goes back by a form')
+      const assets = [...page.body.matchAll(/(?:href|src)="([^"]*\/pages\.(?:css|js)[^"]*)"/g)]
+      t.equal(assets.length, 2)
+      for (const [, address = ''] of assets) {
+        const loaded = await browser.get(address)
+        t.match(loaded.headers, { 'content-type': /^text\/(?:css|javascript); charset=utf-8$/, 'cache-control': /immutable/ })
+        t.notMatch(loaded.body, /by the host/)
+      }
+      const { code = '' } = await authorizeAs(browser, `${prefix}${authorizePath()}`)
+      const grant = new URLSearchParams({ grant_type: 'authorization_code', client_id: 'spa', redirect_uri: CALLBACK, code_verifier: VERIFIER, code })
+      const tokens = await app.inject({ method: 'POST', url: `${prefix}/auth/token`, headers: { 'content-type': 'application/x-www-form-urlencoded' }, payload: grant.toString() })
+      t.match(tokens.json(), { token_type: 'Bearer', id_token: String, scope: 'openid' })
+      t.same(Object.keys((await app.inject({ url: `${prefix}/auth/userinfo`, headers: bearer(tokens.json().access_token as string) })).json()), ['sub'])
+      t.match((await browser.get(`${prefix}/host/anonymous`)).headers['content-security-policy'], /script-src 'self';/, "the host's pages keep helmet's")
+    })
+  }
 
   t.test(`${order}: host hooks and request ids work on auth routes`, async (t) => {
     const { app, responded } = await hostApp(order, NO_LIMITS)

@@ -3,6 +3,7 @@ import t, { type Test } from 'tap'
 import authPlugin, { type AuthorityOptions, memoryUserStore, StartError } from '../../../lib/index.ts'
 import type { Hook } from '../../../lib/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp } from '../../support/app.ts'
+import { testBrowser } from '../../support/browser.ts'
 import { ownOptions } from './support/host.ts'
 
 /** Any rejection or exception that nobody caught while `work` ran and for a turn after it. */
@@ -27,11 +28,14 @@ function newApp (t: Test): FastifyInstance {
   return app
 }
 
+const SECOND = { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' }
+const OF_REQUESTS = ['auth', 'authSession']
 const OPTIONS: Array<[keyof NonNullable<AuthorityOptions['decorators']>, (app: FastifyInstance) => unknown]> = [
   ['authenticate', (app) => app.decorate('authenticate', (() => {}) as Hook)],
   ['requireScope', (app) => app.decorate('requireScope', () => (() => {}) as Hook)],
   ['authority', (app) => app.decorate('authority', {} as never)],
-  ['auth', (app) => app.decorateRequest('auth', null)]
+  ['auth', (app) => app.decorateRequest('auth', null)],
+  ['authSession', (app) => app.decorateRequest('authSession', null)]
 ]
 
 for (const [name, decorate] of OPTIONS) {
@@ -54,7 +58,7 @@ for (const [name, decorate] of OPTIONS) {
     decorate(renamed)
     await renamed.register(authPlugin, ownOptions({ decorators: { [name]: `my${name}` } }))
     await renamed.ready()
-    t.ok(name === 'auth' ? renamed.hasRequestDecorator('myauth') : renamed.hasDecorator(`my${name}`))
+    t.ok(OF_REQUESTS.includes(name) ? renamed.hasRequestDecorator(`my${name}`) : renamed.hasDecorator(`my${name}`))
   })
 
   t.test(`a host that takes "${name}" after us gets Fastify's own error`, async (t) => {
@@ -95,21 +99,43 @@ t.test('request.user is never touched, whoever decorated it', async (t) => {
 
 t.test('decorators under other names work', async (t) => {
   const app = newApp(t)
-  await app.register(authPlugin, ownOptions({ rateLimit: false, decorators: { authenticate: 'signedIn', requireScope: 'scoped', authority: 'idp', auth: 'claims' } }))
+  await app.register(authPlugin, ownOptions({ rateLimit: false, decorators: { authenticate: 'signedIn', requireScope: 'scoped', authority: 'idp', auth: 'claims', authSession: 'visitor' } }))
   const own = app as unknown as { signedIn: Hook, scoped: (...scopes: string[]) => Hook, idp: FastifyInstance['authority'] }
   app.get('/own', { onRequest: [own.signedIn] }, async (request) => (request as unknown as { claims: { sub: string } }).claims)
   app.get('/admin', { onRequest: [own.signedIn, own.scoped('admin')] }, async () => 'admin')
   for (const name of ['authenticate', 'requireScope', 'authority']) t.notOk(app.hasDecorator(name))
-  t.notOk(app.hasRequestDecorator('auth'))
+  t.notOk(app.hasRequestDecorator('auth') || app.hasRequestDecorator('authSession'))
+  app.get('/visitor', { onRequest: [own.idp.readSession] }, async (request) => ({ visitor: (request as unknown as { visitor: { sub: string } | null }).visitor?.sub ?? null }))
   const { sub } = await signUp(app)
   const { access_token: token } = await signIn(app)
   t.equal((await app.inject({ url: '/own', headers: bearer(token) })).json().sub, sub)
   t.equal((await app.inject({ url: '/admin', headers: bearer(token) })).json().error, 'insufficient_scope')
   t.equal((await app.inject({ url: '/auth/sessions', headers: bearer(token) })).statusCode, 200, 'our own routes read the renamed claims')
   t.equal((await own.idp.verify(token)).sub, sub)
+  const browser = testBrowser(app)
+  t.same((await browser.get('/visitor')).json(), { visitor: null })
+  t.equal((await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })).statusCode, 303)
+  t.same((await browser.get('/visitor')).json(), { visitor: sub })
 })
 
-const SECOND = { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' }
+t.test('ASVS-8.4.1 two plugins in one app share the name authSession: each hook says who is signed in at its own, and one sign-in is not the other', async (t) => {
+  const app = newApp(t)
+  await app.register(authPlugin, ownOptions({ rateLimit: false }))
+  await app.register(authPlugin, ownOptions({ rateLimit: false, prefix: '/b', decorators: SECOND }))
+  const second = (app as unknown as { authorityB: FastifyInstance['authority'] }).authorityB
+  app.get('/a/who', { onRequest: [app.authority.readSession] }, async (request) => ({ sub: request.authSession?.sub ?? null }))
+  app.get('/b/who', { onRequest: [second.readSession] }, async (request) => ({ sub: request.authSession?.sub ?? null }))
+  const { sub } = await signUp(app)
+  const other = (await app.inject({ method: 'POST', url: '/b/register', payload: { username: 'ann', password: PASSWORD } })).json().sub as string
+  const browser = testBrowser(app)
+  const who = async (): Promise<unknown[]> => await Promise.all(['/a/who', '/b/who'].map(async (url) => (await browser.get(url)).json().sub))
+  await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+  t.same(await who(), [sub, null])
+  await browser.submit('/b/login', { username: 'ann', password: PASSWORD })
+  t.same(await who(), [sub, other])
+  await browser.submit('/auth/logout', { decision: 'sign_out' })
+  t.same(await who(), [null, other])
+})
 
 for (const [what, firstIssuer, secondIssuer, host, secondUrl] of [
   ['issuers of two hosts', ISSUER, 'https://b.example', 'b.example', '/.well-known/jwks.json'],
@@ -164,7 +190,7 @@ t.test('prefix and paths say where the routes are', async (t) => {
   const app = newApp(t)
   await app.register(authPlugin, ownOptions({ prefix: '', paths: { token: '/oauth/token', jwks: '/keys' } }))
   await app.ready()
-  for (const [method, url] of [['POST', '/oauth/token'], ['POST', '/register'], ['POST', '/password-reset/confirm'], ['GET', '/sessions'], ['GET', '/keys']] as const) {
+  for (const [method, url] of [['POST', '/oauth/token'], ['POST', '/register'], ['POST', '/password-reset/confirm'], ['GET', '/sessions'], ['GET', '/login'], ['GET', '/pages.css'], ['GET', '/keys']] as const) {
     t.ok(app.hasRoute({ method, url }), url)
     t.not((await app.inject({ method, url })).statusCode, 404)
   }
@@ -184,14 +210,16 @@ t.test("a trailing slash is what the host's router makes of it", async (t) => {
 t.test('what the user store cannot do has no route', async (t) => {
   const { findById, findByUsername, create, setPasswordHash, setEmailVerified } = memoryUserStore()
   const find = { findById, findByUsername }
-  const routes = ['/auth/register', '/auth/password', '/auth/password-reset', '/auth/password-reset/confirm', '/auth/email/verify']
+  const routes = ['/auth/register', '/auth/password', '/auth/password-reset', '/auth/password-reset/confirm', '/auth/email/verify', '/auth/signup', '/auth/forgot-password', '/auth/reset-password', '/auth/verify-email']
   const cases: Array<[string, Partial<AuthorityOptions>, number[]]> = [
     ['everything', { users: { ...find, create, setPasswordHash, setEmailVerified } }, []],
-    ['find only', { users: find }, [0, 1, 2, 3, 4]],
-    ['no create', { users: { ...find, setPasswordHash, setEmailVerified } }, [0]],
-    ['no setPasswordHash', { users: { ...find, create, setEmailVerified } }, [1, 2, 3]],
-    ['no setEmailVerified', { users: { ...find, create, setPasswordHash } }, [4]],
-    ['registration: false', { registration: false }, [0]]
+    ['find only', { users: find }, [0, 1, 2, 3, 4, 5, 6, 7, 8]],
+    ['no create', { users: { ...find, setPasswordHash, setEmailVerified } }, [0, 5]],
+    ['no setPasswordHash', { users: { ...find, create, setEmailVerified } }, [1, 2, 3, 6, 7]],
+    ['no setEmailVerified', { users: { ...find, create, setPasswordHash } }, [4, 8]],
+    ['registration: false', { registration: false }, [0, 5]],
+    ['pages: false', { pages: false }, [5, 6, 7, 8]],
+    ["the host's own sign-in page", { pages: { loginUrl: '/sign-in' } }, [5]]
   ]
   for (const [name, options, off] of cases) {
     const app = newApp(t)

@@ -3,40 +3,74 @@ import swagger from '@fastify/swagger'
 import t from 'tap'
 import authPlugin from '../../../lib/index.ts'
 import { bearer } from '../../support/app.ts'
+import { CLIENTS, KEYS } from '../../support/openid.ts'
 import { authJourney, ownOptions } from './support/host.ts'
+
+interface Operation { tags?: string[], summary?: string, parameters?: Array<{ name: string, in: string }>, requestBody?: { content: Record<string, { schema: { properties?: object } }> }, responses?: object, description?: string }
+/** `types`: content types of the body. `success`: where the answer has a schema; pages have none. */
+interface Expected { fields?: string[], types?: number, query?: string[], secured?: boolean, success?: string }
+
+const AUTHORIZATION = ['acr_values', 'claims', 'client_id', 'code_challenge', 'code_challenge_method', 'id_token_hint', 'login_hint', 'max_age', 'nonce', 'prompt', 'redirect_uri', 'response_mode', 'response_type', 'scope', 'state', 'ui_locales']
+const LOGOUT = ['client_id', 'id_token_hint', 'logout_hint', 'post_logout_redirect_uri', 'state', 'ui_locales']
+const TOKEN_QUERY = ['client_id', 'client_secret', 'token', 'token_type_hint']
+const EXPECTED: Record<string, Expected> = {
+  'post /auth/token': { fields: ['client_id', 'client_secret', 'code', 'code_verifier', 'grant_type', 'password', 'redirect_uri', 'refresh_token', 'scope', 'username'], types: 2, success: '200' },
+  'post /auth/refresh': { success: '200' },
+  'post /auth/revoke': { fields: TOKEN_QUERY, types: 2, success: '200' },
+  'post /auth/introspect': { fields: TOKEN_QUERY, types: 2, success: '200' },
+  'post /auth/register': { fields: ['password', 'username'], success: '201' },
+  'post /auth/password': { fields: ['current_password', 'new_password'], secured: true, success: '204' },
+  'post /auth/password-reset': { fields: ['username'], success: '202' },
+  'post /auth/password-reset/confirm': { fields: ['password', 'token'], success: '204' },
+  'post /auth/email/verify': { fields: ['token'], success: '204' },
+  'get /auth/sessions': { secured: true, success: '200' },
+  'delete /auth/sessions/{id}': { secured: true, success: '204' },
+  'get /auth/session': { success: '200' },
+  'post /auth/session': { success: '200' },
+  'delete /auth/session': { success: '200' },
+  'get /auth/userinfo': { secured: true, success: '200' },
+  'post /auth/userinfo': { fields: ['access_token'], secured: true, success: '200' },
+  'get /auth/authorize': { query: AUTHORIZATION },
+  'post /auth/authorize': { fields: AUTHORIZATION },
+  'get /auth/login': { query: AUTHORIZATION },
+  'post /auth/login': { fields: ['password', 'username'] },
+  'get /auth/signup': {},
+  'post /auth/signup': { fields: ['password', 'username'] },
+  'get /auth/forgot-password': {},
+  'post /auth/forgot-password': { fields: ['username'] },
+  'get /auth/reset-password': { query: ['token'] },
+  'post /auth/reset-password': { fields: ['password', 'token'] },
+  'get /auth/verify-email': { query: ['token'] },
+  'post /auth/verify-email': { fields: ['token'] },
+  'get /auth/consent': { query: AUTHORIZATION },
+  'post /auth/consent': { fields: ['decision'] },
+  'get /auth/logout': { query: LOGOUT },
+  'post /auth/logout': { fields: LOGOUT },
+  'get /auth/pages.css': {},
+  'get /auth/pages.js': {},
+  'get /.well-known/jwks.json': { success: '200' },
+  'get /.well-known/oauth-authorization-server': { success: '200' },
+  'get /.well-known/openid-configuration': { success: '200' }
+}
 
 t.test('@fastify/swagger lists every route with its schemas', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => { await app.close() })
   await app.register(swagger, { openapi: {} })
-  await app.register(authPlugin, ownOptions({ rateLimit: false }))
+  await app.register(authPlugin, ownOptions({ rateLimit: false, keys: KEYS, clients: CLIENTS }))
   await app.ready()
-  const { paths = {} } = app.swagger() as { paths?: Record<string, Record<string, { tags?: string[], summary?: string, requestBody?: { content: Record<string, { schema: { properties?: object } }> }, responses?: object, description?: string }>> }
-  const expected: Record<string, { method: string, fields?: string[], types?: number, secured?: boolean, success?: string }> = {
-    '/auth/token': { method: 'post', fields: ['client_id', 'client_secret', 'grant_type', 'password', 'refresh_token', 'scope', 'username'], types: 2, success: '200' },
-    '/auth/refresh': { method: 'post', success: '200' },
-    '/auth/revoke': { method: 'post', fields: ['client_id', 'client_secret', 'token', 'token_type_hint'], types: 2, success: '200' },
-    '/auth/register': { method: 'post', fields: ['password', 'username'], success: '201' },
-    '/auth/password': { method: 'post', fields: ['current_password', 'new_password'], secured: true, success: '204' },
-    '/auth/password-reset': { method: 'post', fields: ['username'], success: '202' },
-    '/auth/password-reset/confirm': { method: 'post', fields: ['password', 'token'], success: '204' },
-    '/auth/email/verify': { method: 'post', fields: ['token'], success: '204' },
-    '/auth/sessions': { method: 'get', secured: true, success: '200' },
-    '/auth/sessions/{id}': { method: 'delete', secured: true, success: '204' },
-    '/.well-known/jwks.json': { method: 'get', success: '200' },
-    '/.well-known/oauth-authorization-server': { method: 'get', success: '200' }
-  }
-  t.same(Object.keys(paths).sort(), Object.keys(expected).sort())
-  for (const [path, { method, fields, types = 1, secured, success = '200' }] of Object.entries(expected)) {
-    const operation = paths[path]?.[method]
-    t.match(operation, { tags: ['auth'], summary: /\w/ }, path)
-    t.ok(operation?.responses !== undefined && success in operation.responses, `${path} has a ${success}`)
-    t.equal(/access token/.test(operation?.description ?? ''), secured === true, path)
+  const { paths = {} } = app.swagger() as { paths?: Record<string, Record<string, Operation>> }
+  const operations = new Map(Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => [`${method} ${path}`, operation])))
+  t.same([...operations.keys()].sort(), Object.keys(EXPECTED).sort())
+  for (const [name, { fields, types = 1, query = [], secured, success }] of Object.entries(EXPECTED)) {
+    const operation = operations.get(name)
+    t.match(operation, { tags: ['auth'], summary: /\w/ }, name)
+    if (success !== undefined) t.ok(operation?.responses !== undefined && success in operation.responses, `${name} has a ${success}`)
+    t.equal(/access token/.test(operation?.description ?? ''), secured === true, name)
+    t.same((operation?.parameters ?? []).filter((one) => one.in === 'query').map((one) => one.name).sort(), query, name)
     const content = operation?.requestBody?.content ?? {}
-    if (fields !== undefined) {
-      t.equal(Object.keys(content).length, types, path)
-      for (const { schema } of Object.values(content)) t.same(Object.keys(schema.properties ?? {}).sort(), fields)
-    }
+    t.equal(Object.keys(content).length, fields === undefined ? 0 : types, name)
+    for (const { schema } of Object.values(content)) t.same(Object.keys(schema.properties ?? {}).sort(), fields, name)
   }
   t.same(await authJourney(app), [], 'and the routes work')
 })

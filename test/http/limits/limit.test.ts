@@ -222,6 +222,21 @@ t.test('RL the custom 429 handler', async (t) => {
   t.same(seen, [['POST', info]])
 })
 
+t.test('RL the custom 429 handler says what its body is', async (t) => {
+  const table: Array<[string, unknown, string]> = [
+    ['text/html; charset=utf-8', '<h1>Slow down</h1>', '<h1>Slow down</h1>'],
+    ['application/problem+json; charset=utf-8', { title: 'Slow down' }, '{"title":"Slow down"}']
+  ]
+  for (const [type, body, sent] of table) {
+    const { login } = await limitedApp(t, { login: { max: 1 }, onLimit (_request, reply) { reply.type(type); return body } })
+    await login()
+    const reply = await login()
+    t.equal(reply.statusCode, 429)
+    t.equal(reply.headers['content-type'], type)
+    t.equal(reply.body, sent)
+  }
+})
+
 t.test('RL a custom handler that returns nothing or throws leaves the usual answer', async (t) => {
   for (const onLimit of [() => {}, async () => undefined, () => { throw new Error('x') }]) {
     const { login } = await limitedApp(t, { login: { max: 1 }, onLimit })

@@ -3,6 +3,7 @@ import { authenticatePassword } from '../../../lib/accounts/authenticate-passwor
 import { register } from '../../../lib/accounts/register.ts'
 import { confirmPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { verifyEmail } from '../../../lib/accounts/verify-email.ts'
+import type { OAuthErrorOptions } from '../../../lib/errors.ts'
 import type { NewUser } from '../../../lib/ports/user-store.ts'
 import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world, WRONG_LOGIN } from './world.ts'
 
@@ -47,6 +48,23 @@ t.test('ASVS-2.2.1 what can not be a name, an address or a password is refused b
     t.match(outcome, { error, message, statusCode: 400 }, name)
     t.equal(hashes, 0, name)
   }
+})
+
+t.test('a refusal says to a page which field it is about, and why', async (t) => {
+  const w = await world({ verifyEmail: true })
+  const table: Array<[Partial<typeof ada> & { fields?: Record<string, unknown> }, Pick<OAuthErrorOptions, 'field' | 'reason'> & { error?: string }]> = [
+    [{ username: 'ada\r\n@example.com' }, { field: 'username', reason: 'characters' }],
+    [{ username: 'ad' }, { field: 'username', reason: 'username_form' }],
+    [{ username: 'ada@example' }, { field: 'username', reason: 'email_form' }],
+    [{ username: 'ada' }, { field: 'email', reason: 'required' }],
+    [{ username: 'ada', fields: { email: 'ada at example.com' } }, { field: 'email', reason: 'email_form' }],
+    [{ fields: { email: 'eve@example.com' } }, { field: 'email', reason: 'email_differs' }],
+    [{ password: 'password1' }, { error: 'invalid_password', reason: 'too_common' }]
+  ]
+  for (const [change, error] of table) t.match(await register({ ...ada, ...change }, w.deps).catch((error: unknown) => error), error, JSON.stringify(change))
+  const open = await world()
+  await register(ada, open.deps)
+  t.match(await register(ada, open.deps).catch((error: unknown) => error), { error: 'username_taken', field: 'username' })
 })
 
 t.test('the e-mail field is normalised as a username is', async (t) => {

@@ -63,7 +63,7 @@ export async function world (options: WorldOptions = {}) {
       { clock, onHookFailure (error) { onError(error, 'isBreached') } }
     ),
     oneTimeTokens: delayed(state.oneTimeTokens),
-    sessions: createSessions({ tokens: delayed(state.tokens), revocations: revocations(900_000, clock), events, clock }),
+    sessions: createSessions({ tokens: delayed(state.tokens), browserSessions: delayed(state.browserSessions), revocations: revocations(900_000, clock), events, clock, onSessionsEnded () {} }),
     outbox: options.sendMessage === null ? null : createOutbox(send, { clock, onError }),
     verifyEmail: options.verifyEmail ?? false,
     messageUrl: (kind, token) => `https://auth.example.com/${kind}#token=${token}`,
@@ -106,7 +106,7 @@ export async function world (options: WorldOptions = {}) {
     async addSession (userId: string, sid: string): Promise<void> {
       const now = clock.now()
       await state.tokens.createFamily({
-        sid, userId, clientId: null, scope: 'openid', authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, tokenDigest: `digest-${sid}`
+        sid, userId, clientId: null, scope: 'openid', authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: `digest-${sid}`
       })
     },
     sids: async (userId: string) => (await state.tokens.listFamiliesOfUser(userId, clock.now())).map(({ sid }) => sid).toSorted((a, b) => a.localeCompare(b)),

@@ -2,17 +2,21 @@ import t from 'tap'
 import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
 import { memoryKeyStore } from '../../../lib/adapters/memory/key-store.ts'
 import { aesSealer } from '../../../lib/adapters/node/sealer.ts'
-import { type KeyRing, managedKeyRing } from '../../../lib/keys/key-ring.ts'
+import { fixedKeyRing, type KeyRing } from '../../../lib/keys/key-ring.ts'
+import { managedKeyRing } from '../../../lib/keys/managed-key-ring.ts'
+import type { JwtEngine } from '../../../lib/ports/jwt.ts'
 import type { KeyStore } from '../../../lib/ports/key-store.ts'
 import { delayed, steppedClock, type SteppedClock } from '../../../lib/testing/index.ts'
 
 const DAY = 86_400_000
 const MINUTE = 60_000
 
-function ring (clock: SteppedClock, store: KeyStore, secrets: [string, ...string[]] = ['s'.repeat(32)], errors: unknown[] = []): KeyRing {
+interface RingOptions { algs?: [string, ...string[]], engine?: JwtEngine }
+
+function ring (clock: SteppedClock, store: KeyStore, secrets: [string, ...string[]] = ['s'.repeat(32)], errors: unknown[] = [], { algs = ['ES256'], engine = jwtEngine }: RingOptions = {}): KeyRing {
   return managedKeyRing(
-    { alg: 'ES256', rotateEveryMs: 90 * DAY, announceMs: DAY, tokenLifetimeMs: 15 * MINUTE, pollMs: MINUTE },
-    { clock, engine: jwtEngine, store, sealer: aesSealer(secrets), onError: (error) => { errors.push(error) } }
+    { algs, rotateEveryMs: 90 * DAY, announceMs: DAY, tokenLifetimeMs: 15 * MINUTE, pollMs: MINUTE },
+    { clock, engine, store, sealer: aesSealer(secrets), onError: (error) => { errors.push(error) } }
   )
 }
 
@@ -20,6 +24,11 @@ function ring (clock: SteppedClock, store: KeyStore, secrets: [string, ...string
 async function step (clock: SteppedClock, ms: number): Promise<void> {
   clock.step(ms)
   for (let turn = 0; turn < 50; turn++) await new Promise((resolve) => { setImmediate(resolve) })
+}
+
+/** For what a thread of the pool works on, which takes as long as it takes; the test's own timeout is the limit. */
+async function until (condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!await condition()) await new Promise((resolve) => { setImmediate(resolve) })
 }
 
 const kids = (one: KeyRing): unknown[] => one.publicJwks().map(({ kid }) => kid)
@@ -34,6 +43,7 @@ t.test('ASVS-11.1.1 a key is announced before it signs and kept until its last t
   await step(clock, 89 * DAY - MINUTE)
   t.same(kids(one), [first.kid], 'a minute before the announcement')
   await step(clock, MINUTE)
+  await until(() => kids(one).length === 2)
   await step(clock, MINUTE)
   t.equal(kids(one).length, 2, 'announced')
   t.equal(one.signingKey().kid, first.kid, 'but the first still signs')
@@ -58,7 +68,7 @@ t.test('ten instances that start together make one key; the next one too', async
   t.equal((await store.list()).length, 1)
   t.equal(new Set(rings.map((one) => one.signingKey().kid)).size, 1)
   clock.step(89 * DAY + MINUTE)
-  for (let turn = 0; turn < 2000 && rings.some((one) => kids(one).length < 2); turn++) await new Promise((resolve) => { setImmediate(resolve) })
+  await until(() => rings.every((one) => kids(one).length === 2))
   t.equal((await store.list()).length, 2)
   t.equal(new Set(rings.map((one) => JSON.stringify(kids(one)))).size, 1)
 })
@@ -115,4 +125,162 @@ t.test('ASVS-11.2.3 R8725-3.5 weak and malformed keys are refused', async (t) =>
   for (const jwk of [{}, { kty: 'EC' }, { kty: 'EC', crv: 'P-256', alg: 'ES256', x: 'x', y: 'y' }, { kty: 'oct', k: 'x', alg: 'HS256' }, { ...await jwtEngine.generate('ES256'), alg: 'EdDSA' }, { ...await jwtEngine.generate('ES256'), alg: 'none' }]) {
     await t.rejects(jwtEngine.load(jwk), JSON.stringify(jwk).slice(0, 60))
   }
+})
+
+/** Keys of `slow` come when the test says so. */
+function slowEngine (slow: string): JwtEngine & { finish(): void, asked: string[] } {
+  const asked: string[] = []
+  let finish = (): void => {}
+  const wait = new Promise<void>((resolve) => { finish = resolve })
+  return {
+    ...jwtEngine,
+    asked,
+    finish: () => { finish() },
+    async generate (alg) {
+      asked.push(alg)
+      if (alg === slow) await wait
+      return await jwtEngine.generate(alg)
+    }
+  }
+}
+
+t.test('two algorithms: nobody waits for the slow one but who asks for it', async (t) => {
+  const clock = steppedClock()
+  const engine = slowEngine('EdDSA')
+  const one = ring(clock, delayed(memoryKeyStore()), undefined, [], { algs: ['ES256', 'EdDSA'], engine })
+  t.teardown(() => { one.close() })
+  t.same(one.algs(), ['ES256', 'EdDSA'])
+  await one.ready()
+  t.same(engine.asked, ['ES256'], 'a start makes the first alone')
+  t.equal(one.signingKey().alg, 'ES256')
+  t.throws(() => one.signingKey('EdDSA'), { statusCode: 503 } as unknown as Error)
+  await step(clock, 1000)
+  t.same(engine.asked, ['ES256', 'EdDSA'], 'the other one a second later')
+  let ready = false
+  const waiting = Promise.all([one.ready('EdDSA'), one.ready('EdDSA')]).then(() => { ready = true })
+  await step(clock, 5000)
+  await one.refresh()
+  await step(clock, MINUTE)
+  t.equal(ready, false)
+  t.equal(one.signingKey('ES256').alg, 'ES256')
+  engine.finish()
+  await waiting
+  t.equal(one.signingKey('EdDSA').alg, 'EdDSA')
+  t.same(engine.asked, ['ES256', 'EdDSA'], 'made once, however many wait')
+  t.equal(one.signingKey().alg, 'ES256', 'the first is the default')
+  t.same(one.publicJwks().map(({ alg }) => alg), ['ES256', 'EdDSA'])
+  t.equal(new Set(kids(one)).size, 2, 'OIDF every key has its own kid')
+})
+
+t.test('each algorithm has its own sequence and rotation', async (t) => {
+  const clock = steppedClock()
+  const store = memoryKeyStore()
+  const algs: [string, ...string[]] = ['ES256', 'EdDSA']
+  const one = ring(clock, store, undefined, [], { algs })
+  t.teardown(() => { one.close() })
+  await one.ready()
+  await step(clock, 10 * DAY)
+  await one.ready('EdDSA')
+  const second = one.signingKey('EdDSA').kid
+  for (let day = 0; day < 79; day++) await step(clock, DAY)
+  await until(async () => (await store.list()).length === 3)
+  for (let day = 0; day < 2; day++) await step(clock, DAY)
+  await until(async () => (await store.list()).length === 2)
+  const stored = await store.list()
+  const of = (alg: string): number[] => stored.filter((key) => key.alg === alg).map(({ sequence }) => sequence).toSorted((a, b) => a - b)
+  t.same(of('ES256'), [2], 'rotated on day 90')
+  t.same(of('EdDSA'), [1], 'which is not on day 91 what came later')
+  t.equal(one.signingKey('EdDSA').kid, second)
+})
+
+t.test('ten instances agree on the keys of both algorithms', async (t) => {
+  const clock = steppedClock()
+  const store = delayed(memoryKeyStore())
+  const rings = Array.from({ length: 10 }, () => ring(clock, store, undefined, [], { algs: ['ES256', 'EdDSA'] }))
+  t.teardown(() => { for (const one of rings) one.close() })
+  await Promise.all(rings.flatMap((one) => [one.ready(), one.ready('EdDSA')]))
+  t.equal((await store.list()).length, 2)
+  for (const alg of ['ES256', 'EdDSA']) t.equal(new Set(rings.map((one) => one.signingKey(alg).kid)).size, 1)
+})
+
+t.test('a slow list never takes the place of a newer one', async (t) => {
+  const clock = steppedClock()
+  const store = memoryKeyStore()
+  const held: Array<() => void> = []
+  let hold = false
+  const slow: KeyStore = { ...store, async list () {
+    const listed = await store.list()
+    if (hold) await new Promise<void>((resolve) => { held.push(resolve) })
+    return listed
+  } }
+  const other = ring(clock, store)
+  const one = ring(clock, slow, undefined, [], { algs: ['ES256', 'EdDSA'] })
+  t.teardown(() => { one.close(); other.close() })
+  await one.ready()
+  hold = true
+  clock.step(6000)
+  const looked = one.refresh()
+  await step(clock, 0)
+  const elsewhere = ring(clock, store, undefined, [], { algs: ['EdDSA'] })
+  await elsewhere.ready()
+  elsewhere.close()
+  hold = false
+  const ready = one.ready('EdDSA')
+  for (const release of held) release()
+  await Promise.all([looked, ready])
+  t.equal(one.find(elsewhere.signingKey().kid)?.alg, 'EdDSA')
+})
+
+t.test('a key made elsewhere: whoever comes while the store is looked at waits for the answer', async (t) => {
+  const clock = steppedClock()
+  const store = delayed(memoryKeyStore())
+  const one = ring(clock, store)
+  t.teardown(() => { one.close() })
+  await one.ready()
+  await step(clock, 6000)
+  await step(clock, 6000)
+  const privateJwk = await jwtEngine.generate('ES256')
+  const { kid, publicJwk } = await jwtEngine.load(privateJwk)
+  await store.addIfAbsent({ kid, alg: 'ES256', sequence: 2, signsFrom: clock.now() + DAY, createdAt: clock.now(), publicJwk: publicJwk ?? {}, sealed: aesSealer(['s'.repeat(32)]).seal(JSON.stringify(privateJwk)) })
+  const found = await Promise.all([1, 2, 3].map(async () => {
+    await one.refresh()
+    return one.find(kid) !== undefined
+  }))
+  t.same(found, [true, true, true])
+})
+
+t.test('a key that was finished after the end is not written, and nobody is told', async (t) => {
+  const clock = steppedClock()
+  const engine = slowEngine('ES256')
+  const store = memoryKeyStore()
+  const errors: unknown[] = []
+  const one = ring(clock, store, undefined, errors, { engine })
+  await step(clock, 0)
+  one.close()
+  engine.finish()
+  await step(clock, MINUTE)
+  t.same(await store.list(), [])
+  t.same(errors, [])
+})
+
+t.test('an algorithm without a key is a fault of the configuration', async (t) => {
+  const managed = ring(steppedClock(), memoryKeyStore())
+  t.teardown(() => { managed.close() })
+  for (const one of [managed, fixedKeyRing([await jwtEngine.load(await jwtEngine.generate('ES256'))])]) {
+    t.throws(() => one.signingKey('RS256'), { error: 'server_error', statusCode: 500 } as unknown as Error)
+    await t.rejects(one.ready('RS256'), { error: 'server_error' } as unknown as Error)
+  }
+})
+
+t.test('keys of the host: the first of each algorithm signs, the first of all by default', async (t) => {
+  const jwks = await Promise.all(['EdDSA', 'ES256', 'EdDSA', 'ES256'].map(async (alg) => await jwtEngine.generate(alg)))
+  const keys = await Promise.all(jwks.map(async (jwk) => await jwtEngine.load(jwk)))
+  const one = fixedKeyRing(keys)
+  t.same(one.algs(), ['EdDSA', 'ES256'])
+  await one.ready()
+  await one.ready('ES256')
+  t.equal(one.signingKey(), keys[0])
+  t.equal(one.signingKey('ES256'), keys[1])
+  t.same(kids(one), keys.map(({ kid }) => kid))
+  t.equal(one.find(keys[3]?.kid ?? ''), keys[3])
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bearerToken, insufficientScope, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../../../lib/protocol/bearer.ts'
+import { bearerToken, headerOrFormToken, insufficientScope, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../../../lib/protocol/bearer.ts'
 
 t.test('R6750-2.1 the token of an Authorization header', async (t) => {
   const cases: Array<[string | undefined, string | undefined]> = [
@@ -40,4 +40,21 @@ t.test('R6750-3.1 challenges', async (t) => {
     statusCode: 403,
     headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="admin root"' }
   })
+})
+
+t.test('R6750-2.2 a token in the header or in a form, never in both', async (t) => {
+  const cases: Array<[string | undefined, unknown, string | undefined]> = [
+    [undefined, undefined, undefined],
+    [undefined, null, undefined],
+    [undefined, 'access_token=abc', undefined],
+    [undefined, { access_token: '' }, undefined],
+    [undefined, Object.create({ access_token: 'abc' }), undefined],
+    [undefined, { access_token: 'abc' }, 'abc'],
+    ['Basic YTpi', { access_token: 'abc' }, 'abc'],
+    ['Bearer abc', {}, 'abc'],
+    ['Bearer abc', { access_token: '' }, 'abc']
+  ]
+  for (const [header, form, token] of cases) t.equal(headerOrFormToken(header, form), token, JSON.stringify([header, form]))
+  for (const token of ['abc', 'def', 5]) t.throws(() => headerOrFormToken('Bearer abc', { access_token: token }), { error: 'invalid_request', statusCode: 400, headers: { 'www-authenticate': /^Bearer error="invalid_request"/ } } as unknown as Error)
+  for (const token of ['a b', 5, ['abc'], 'x'.repeat(MAX_TOKEN_LENGTH + 1)]) t.throws(() => headerOrFormToken(undefined, { access_token: token }), { error: 'invalid_token', statusCode: 401 } as unknown as Error)
 })

@@ -1,0 +1,77 @@
+import type { BrowserSession, SessionStore } from '../../ports/session-store.ts'
+import { createRecords } from './records.ts'
+
+interface Entry {
+  session: BrowserSession
+  /** Of the secrets that work, oldest first. */
+  digests: string[]
+}
+
+export interface MemorySessionStore extends SessionStore {
+  /** Every `sid`, to sweep by. */
+  sids(): Iterable<string>
+  /** Removes the session if it has ended at `now`. */
+  sweepSession(sid: string, now: number): void
+}
+
+/** Parallel sign-ins in one browser leave one secret each; the cookie holds the last, so few are ever of use. */
+const MAX_DIGESTS = 4
+
+function copyOf ({ sid, userId, authenticatedAt, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, clientIds }: BrowserSession): BrowserSession {
+  return { sid, userId, authenticatedAt, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, clientIds: [...clientIds] }
+}
+
+/** Browser sessions in memory. No method awaits before it has done its work: that is what makes each of them atomic. */
+export function memorySessionStore (maxSessionsPerUser: number): MemorySessionStore {
+  const entries = createRecords(({ session }: Entry) => session)
+
+  return {
+    async createSession (session, digest) {
+      const entry: Entry = { session: copyOf(session), digests: [digest] }
+      entries.add(entry)
+      entries.bound(entry, maxSessionsPerUser, session.createdAt)
+    },
+
+    async findSession (sid, digest, now) {
+      const entry = entries.alive(sid, now)
+      return entry?.digests.includes(digest) === true ? copyOf(entry.session) : null
+    },
+
+    async useSession ({ sid, now, idleExpiresAt, clientId }) {
+      const session = entries.alive(sid, now)?.session
+      if (session === undefined) return false
+      session.lastUsedAt = now
+      session.idleExpiresAt = Math.min(idleExpiresAt, session.expiresAt)
+      if (clientId !== undefined && !session.clientIds.includes(clientId)) session.clientIds.push(clientId)
+      return true
+    },
+
+    async renewSession ({ sid, userId, formerDigest, digest, now, expiresAt, idleExpiresAt }) {
+      const entry = entries.alive(sid, now)
+      if (entry === undefined || entry.session.userId !== userId) return false
+      entry.digests = [...entry.digests.filter((live) => live !== formerDigest), digest].slice(-MAX_DIGESTS)
+      Object.assign(entry.session, { authenticatedAt: now, lastUsedAt: now, expiresAt, idleExpiresAt })
+      return true
+    },
+
+    async revokeSession (sid, userId) {
+      const entry = entries.get(sid)
+      if (entry === undefined || (userId !== undefined && entry.session.userId !== userId)) return null
+      entries.remove(entry)
+      return entry.session
+    },
+
+    async revokeSessionsOfUser (userId, exceptSid) {
+      const ended = entries.ofUser(userId).filter(({ session }) => session.sid !== exceptSid)
+      for (const entry of ended) entries.remove(entry)
+      return ended.map(({ session }) => session)
+    },
+
+    async listSessionsOfUser (userId, now) {
+      return entries.listOfUser(userId, now).map(({ session }) => copyOf(session))
+    },
+
+    sids: entries.sids,
+    sweepSession (sid, now) { entries.alive(sid, now) }
+  }
+}

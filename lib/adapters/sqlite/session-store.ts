@@ -1,0 +1,99 @@
+import type { BrowserSession, SessionStore } from '../../ports/session-store.ts'
+import { integer, text, textOrNull, texts } from './database.ts'
+import type { Connection, Row } from './database.ts'
+import { ALIVE, bound } from './lifetime.ts'
+
+/** Parallel sign-ins in one browser leave one secret each; the cookie holds the last, so few are ever of use. */
+const MAX_DIGESTS = 4
+
+const SESSIONS = { table: 'authority_browser_sessions', counts: 'TRUE' }
+
+function sessionOf (row: Row): BrowserSession {
+  return {
+    sid: text(row, 'sid'),
+    userId: text(row, 'user_id'),
+    authenticatedAt: integer(row, 'authenticated_at'),
+    createdAt: integer(row, 'created_at'),
+    lastUsedAt: integer(row, 'last_used_at'),
+    expiresAt: integer(row, 'expires_at'),
+    idleExpiresAt: integer(row, 'idle_expires_at'),
+    userAgent: textOrNull(row, 'user_agent'),
+    clientIds: texts(row, 'client_ids')
+  }
+}
+
+/**
+ * Browser sessions in SQLite. A user has at most `maxSessionsPerUser`: one more ends the one created first. What reads before it
+ * writes does both under the write lock of one transaction.
+ */
+export function sqliteSessionStore (connection: Connection, maxSessionsPerUser: number): SessionStore {
+  const { query, change, execute, transaction } = connection
+
+  const alive = (sid: string, now: number): Row | undefined =>
+    query(`SELECT * FROM authority_browser_sessions WHERE sid = ? AND ${ALIVE}`, sid, now, now)[0]
+
+  return {
+    async createSession (session, digest) {
+      transaction(() => {
+        execute(
+          `INSERT INTO authority_browser_sessions (sid, user_id, authenticated_at, created_at, last_used_at, expires_at,
+            idle_expires_at, user_agent, client_ids, digests) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+          session.sid, session.userId, session.authenticatedAt, session.createdAt, session.lastUsedAt, session.expiresAt,
+          session.idleExpiresAt, session.userAgent, JSON.stringify(session.clientIds), JSON.stringify([digest])
+        )
+        bound(connection, SESSIONS, { ...session, max: maxSessionsPerUser, now: session.createdAt })
+      })
+    },
+
+    async findSession (sid, digest, now) {
+      const row = alive(sid, now)
+      return row !== undefined && texts(row, 'digests').includes(digest) ? sessionOf(row) : null
+    },
+
+    async useSession ({ sid, now, idleExpiresAt, clientId }) {
+      return transaction(() => {
+        const row = alive(sid, now)
+        if (row === undefined) return false
+        const { expiresAt, clientIds } = sessionOf(row)
+        if (clientId !== undefined && !clientIds.includes(clientId)) clientIds.push(clientId)
+        execute(
+          'UPDATE authority_browser_sessions SET last_used_at = ?, idle_expires_at = ?, client_ids = ? WHERE sid = ?',
+          now, Math.min(idleExpiresAt, expiresAt), JSON.stringify(clientIds), sid
+        )
+        return true
+      })
+    },
+
+    async renewSession ({ sid, userId, formerDigest, digest, now, expiresAt, idleExpiresAt }) {
+      return transaction(() => {
+        const row = alive(sid, now)
+        if (row === undefined || text(row, 'user_id') !== userId) return false
+        const digests = [...texts(row, 'digests').filter((live) => live !== formerDigest), digest].slice(-MAX_DIGESTS)
+        execute(
+          `UPDATE authority_browser_sessions SET authenticated_at = ?, last_used_at = ?, expires_at = ?, idle_expires_at = ?, digests = ?
+          WHERE sid = ?`,
+          now, now, expiresAt, idleExpiresAt, JSON.stringify(digests), sid
+        )
+        return true
+      })
+    },
+
+    async revokeSession (sid, userId) {
+      const [row] = userId === undefined
+        ? change('DELETE FROM authority_browser_sessions WHERE sid = ? RETURNING *', sid)
+        : change('DELETE FROM authority_browser_sessions WHERE sid = ? AND user_id = ? RETURNING *', sid, userId)
+      return row === undefined ? null : sessionOf(row)
+    },
+
+    async revokeSessionsOfUser (userId, exceptSid) {
+      return change('DELETE FROM authority_browser_sessions WHERE user_id = ? AND sid IS NOT ? RETURNING *', userId, exceptSid ?? null)
+        .map(sessionOf)
+    },
+
+    async listSessionsOfUser (userId, now) {
+      return query(
+        `SELECT * FROM authority_browser_sessions WHERE user_id = ? AND ${ALIVE} ORDER BY created_at DESC, rowid DESC`, userId, now, now
+      ).map(sessionOf)
+    }
+  }
+}

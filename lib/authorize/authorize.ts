@@ -1,0 +1,174 @@
+import { isActive } from '../tokens/active-user.ts'
+import { OAuthError } from '../errors.ts'
+import type { Client } from '../ports/client-store.ts'
+import type { Consent } from '../ports/consent-store.ts'
+import type { BrowserSession } from '../ports/session-store.ts'
+import type { User } from '../ports/user-store.ts'
+import { formatAuthorizationDetails } from '../protocol/authorization-details.ts'
+import { type AuthorizationParams, type AuthorizationRequest, parseAuthorizationRequest, responseModeOf } from '../protocol/authorization-request.ts'
+import { wordsOf } from '../protocol/authorization-params.ts'
+import { type AuthorizationResponse, authorizationResponse } from '../protocol/authorization-response.ts'
+import { digest } from '../protocol/digest.ts'
+import { matchesRedirectUri } from '../protocol/redirect-uri.ts'
+import { formatRefreshToken, sidOf } from '../protocol/refresh-token.ts'
+import { type Facts, firstObstacle } from './checks.ts'
+import type { AuthorizeDeps, BrowserContext } from './deps.ts'
+
+/** A client and a redirect URI that an answer may be sent to. */
+export interface RedirectTarget {
+  client: Client
+  redirectUri: string
+}
+
+export interface AnswerToClient { to: 'client', client: Client, response: AuthorizationResponse }
+
+/** Where an authorization request leads. */
+export type AuthorizeOutcome =
+  | AnswerToClient
+  /** A person has to do something first; `facts` are what the page may tell them. */
+  | { to: 'sign_in' }
+  | { to: 'consent', facts: Facts }
+
+/**
+ * The client and redirect URI of a request. Whatever is wrong here is for the person to read and never redirects: nobody knows yet
+ * whose the URI is.
+ * @throws OAuthError `invalid_client`, `invalid_request`
+ * @see RFC 6749 §3.1.2.4, §4.1.2.1, RFC 9700 §2.1
+ */
+export async function findRedirectTarget (params: AuthorizationParams, { grants }: Pick<AuthorizeDeps, 'grants'>): Promise<RedirectTarget> {
+  const { client_id: clientId, redirect_uri: redirectUri } = params
+  if (clientId === undefined) throw new OAuthError('invalid_request', 'client_id is missing.')
+  const client = await grants.clients.findById(clientId)
+  if (client === null) throw new OAuthError('invalid_client', 'There is no such client.', { statusCode: 400, reason: 'unknown_client' })
+  // Required even where one is registered alone: OpenID Connect Core 1.0 §3.1.2.1.
+  if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing.')
+  if (!matchesRedirectUri(client.redirectUris ?? [], redirectUri)) throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client.', { reason: 'redirect_uri_mismatch', detail: `client ${clientId}` })
+  return { client, redirectUri }
+}
+
+/**
+ * Decides an authorization request: a code, an error for the client, or what a person must do first.
+ * @throws OAuthError as `findRedirectTarget` does
+ * @see RFC 6749 §4.1, OpenID Connect Core 1.0 §3.1.2
+ */
+export async function authorize (params: AuthorizationParams, context: BrowserContext, deps: AuthorizeDeps): Promise<AuthorizeOutcome> {
+  const target = await findRedirectTarget(params, deps)
+  try {
+    const facts = await gatherFacts(parseAuthorizationRequest(params), target, context, deps)
+    const obstacle = firstObstacle(facts)
+    if (obstacle instanceof OAuthError) throw obstacle
+    if (obstacle !== null) return { to: obstacle, facts }
+    const issued = await issueCode(facts, context, deps)
+    // Signed out in another tab, or the consent was taken back, a moment ago.
+    if (typeof issued !== 'string') return await authorize(params, { ...context, ...issued }, deps)
+    return answer(target, params, { code: issued }, deps)
+  } catch (error) {
+    if (error instanceof OAuthError && signsInBeforeAnError(params, target, context)) return { to: 'sign_in' }
+    return answer(target, params, errorParams(error, deps), deps)
+  }
+}
+
+/**
+ * A link to us that lands on a stranger's site at once would be a phisher's: a client that is not the host's own hears of its mistake
+ * once somebody has signed in. One that asked for silence gets its answer.
+ * @see RFC 9700 §4.11.2
+ */
+function signsInBeforeAnError ({ prompt }: AuthorizationParams, { client }: RedirectTarget, { session }: BrowserContext): boolean {
+  return client.firstParty === false && session === null && !wordsOf(prompt).includes('none')
+}
+
+/** The answer of a person who does not want to. @see RFC 6749 §4.1.2.1 */
+export async function denyAuthorization (params: AuthorizationParams, deps: AuthorizeDeps): Promise<AnswerToClient> {
+  const target = await findRedirectTarget(params, deps)
+  return answer(target, params, errorParams(new OAuthError('access_denied', 'The user did not allow it.'), deps), deps)
+}
+
+async function gatherFacts (request: AuthorizationRequest, { client, redirectUri }: RedirectTarget, { session }: BrowserContext, deps: AuthorizeDeps): Promise<Facts> {
+  const { accounts } = deps.grants
+  const now = accounts.clock.now()
+  const found = session === null ? null : await accounts.users.findById(session.userId)
+  const user = isActive(found) ? found : null
+  const consent = await findConsent(client, user, now, deps)
+  return {
+    request,
+    client,
+    redirectUri,
+    scopes: grantableScopes(request, client, consent, deps),
+    session: user === null ? null : session,
+    user,
+    hint: request.idTokenHint === undefined ? undefined : await deps.idTokens.readHint(request.idTokenHint),
+    consent,
+    now
+  }
+}
+
+/**
+ * What is granted of the requested scope: what is not known or not the client's is left out, and the token answer says so.
+ * Offline access is for clients that may refresh; one that is not the host's own must have been allowed it by the person, on a page
+ * that it asked for by `prompt=consent`.
+ * @see RFC 6749 §3.3, OpenID Connect Core 1.0 §3.1.2.1, §11
+ */
+function grantableScopes (request: AuthorizationRequest, client: Client, consent: Consent | null, { grants }: AuthorizeDeps): string[] {
+  const allowed = client.scopes ?? grants.scopes
+  const mayRefresh = client.grantTypes === undefined || client.grantTypes.includes('refresh_token')
+  const offline = mayRefresh && (client.firstParty !== false || request.prompt.includes('consent') || consent?.scopes.includes('offline_access') === true)
+  return (request.scopes ?? ['openid']).filter((scope) => allowed.includes(scope) && (scope !== 'offline_access' || offline))
+}
+
+/**
+ * The code, or the session to decide anew with, where that or the consent has ended meanwhile: both are looked at again after the
+ * commit, so that no code outlives a sign-out or a consent that was taken back.
+ */
+async function issueCode (facts: Facts, { origin }: BrowserContext, deps: AuthorizeDeps): Promise<string | { session: BrowserSession | null }> {
+  const { request, client, redirectUri, scopes, session, user, now } = facts
+  const { tokens, sessions, accounts: { random } } = deps.grants
+  const { userId, sid: sessionSid, authenticatedAt } = session as BrowserSession
+  const familyId = random.id()
+  const secret = random.secret()
+  const sid = sidOf(familyId)
+  await tokens.createCode({
+    sid,
+    userId,
+    clientId: client.clientId,
+    scope: scopes.join(' '),
+    authenticatedAt,
+    createdAt: now,
+    sessionSid,
+    offline: scopes.includes('offline_access'),
+    authorization: formatAuthorizationDetails({
+      redirectUri,
+      ...(request.codeChallenge === undefined ? {} : { codeChallenge: request.codeChallenge }),
+      ...(request.nonce === undefined ? {} : { nonce: request.nonce }),
+      ...(Object.keys(request.claims).length === 0 ? {} : { claims: request.claims })
+    }),
+    codeDigest: digest(secret),
+    codeExpiresAt: now + deps.authorizationCode.expiresInMs
+  })
+  let stillThere = false
+  let stillAllowed = false
+  try {
+    stillThere = await deps.browserSessions.use(session as BrowserSession, client.clientId)
+    stillAllowed = stillThere && firstObstacle({ ...facts, consent: await findConsent(client, user, now, deps) }) === null
+  } finally {
+    if (!stillAllowed) await sessions.revoke((user as User).id, sid, 'user', origin)
+  }
+  return stillAllowed ? formatRefreshToken(familyId, secret) : { session: stillThere ? session : null }
+}
+
+/** A client that is the host's own needs none. */
+async function findConsent (client: Client, user: User | null, now: number, { consents }: AuthorizeDeps): Promise<Consent | null> {
+  return user === null || client.firstParty !== false ? null : await consents.findConsent(user.id, client.clientId, now)
+}
+
+/** @see RFC 6749 §4.1.2, §4.1.2.1, RFC 9207 §2 */
+function answer ({ client, redirectUri }: RedirectTarget, params: AuthorizationParams, result: Record<string, string>, { issuer }: AuthorizeDeps): AnswerToClient {
+  const response = authorizationResponse(redirectUri, responseModeOf(params), { ...result, ...(params.state === undefined ? {} : { state: params.state }), iss: issuer })
+  return { to: 'client', client, response }
+}
+
+/** An outage has a code of its own, for a redirect has no status. */
+function errorParams (error: unknown, { grants }: AuthorizeDeps): Record<string, string> {
+  if (error instanceof OAuthError) return { error: error.error, error_description: error.message }
+  grants.accounts.onError(error, 'an authorization request failed')
+  return { error: 'temporarily_unavailable', error_description: 'The service is not available at the moment.' }
+}

@@ -1,0 +1,139 @@
+import { OAuthError } from '../errors.ts'
+import type { Client } from '../ports/client-store.ts'
+import type { Consent } from '../ports/consent-store.ts'
+import type { BrowserSession } from '../ports/session-store.ts'
+import type { User } from '../ports/user-store.ts'
+import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
+import type { ClaimRequest } from '../protocol/claims-request.ts'
+import { isPublicNativeRedirect } from '../protocol/redirect-uri.ts'
+import { PASSWORD_ACR } from '../protocol/id-token.ts'
+import type { IdTokenHint } from '../tokens/id-tokens.ts'
+
+/** All that the decision on an authorization request needs, looked up beforehand. */
+export interface Facts {
+  request: AuthorizationRequest
+  client: Client
+  redirectUri: string
+  /** Granted if nothing is in the way. */
+  scopes: string[]
+  /** Who is signed in in this browser; both or none. */
+  session: BrowserSession | null
+  user: User | null
+  /** `undefined`: none was sent; `null`: it is none of ours. */
+  hint: IdTokenHint | null | undefined
+  consent: Consent | null
+  /** Milliseconds since the epoch. */
+  now: number
+}
+
+/** What stands in the way: an error for the client, or something that the person can do. */
+export type Obstacle = OAuthError | 'sign_in' | 'consent'
+
+interface Check {
+  name: string
+  see: string
+  check(facts: Facts): Obstacle | null
+}
+
+/** How long a consent counts that is asked for every time: long enough to come back from the consent page. */
+const EVERY_TIME_MS = 60_000
+
+/**
+ * What an authorization request must pass, in this order, once its client and redirect URI are known to be good. The first obstacle
+ * decides. (How its parameters must look is checked before: protocol/authorization-request.)
+ */
+export const CHECKS: readonly Check[] = [
+  {
+    name: 'the client may use codes',
+    see: 'RFC 6749 §4.1.2.1',
+    check: ({ client }) => client.grantTypes === undefined || client.grantTypes.includes('authorization_code') ? null : new OAuthError('unauthorized_client', 'The client may not use authorization codes.')
+  },
+  {
+    name: 'a code challenge is there',
+    see: 'RFC 9700 §2.1.1',
+    check: ({ client, request }) => request.codeChallenge === undefined && needsPkce(client) ? new OAuthError('invalid_request', 'code_challenge is missing.') : null
+  },
+  {
+    name: 'something of the scope can be granted',
+    see: 'RFC 6749 §3.3',
+    check: ({ scopes }) => scopes.length === 0 ? new OAuthError('invalid_scope', 'None of the requested scopes can be granted.') : null
+  },
+  {
+    name: 'the ID token hint is one of ours',
+    see: 'OpenID Connect Core 1.0 §3.1.2.2',
+    check: ({ hint }) => hint === null ? new OAuthError('invalid_request', 'id_token_hint is no ID token of this issuer.') : null
+  },
+  {
+    name: 'the requested authentication context can be given',
+    see: 'OpenID Connect Core 1.0 §5.5.1.1',
+    check: ({ request }) => canGiveAcr(request) ? null : new OAuthError('unmet_authentication_requirements', 'The requested acr is not available.')
+  },
+  {
+    name: 'somebody is signed in',
+    see: 'OpenID Connect Core 1.0 §3.1.2.3',
+    check: ({ session, request }) => session === null ? interactive(request, 'sign_in') : null
+  },
+  {
+    name: 'a new sign-in was not asked for',
+    see: 'OpenID Connect Core 1.0 §3.1.2.1 prompt',
+    check: ({ request }) => request.prompt.includes('login') || request.prompt.includes('select_account') ? 'sign_in' : null
+  },
+  {
+    name: 'the sign-in is recent enough',
+    see: 'OpenID Connect Core 1.0 §3.1.2.1 max_age',
+    check: ({ request, session, now }) => session !== null && request.maxAge !== undefined && now - session.authenticatedAt > request.maxAge * 1000 ? interactive(request, 'sign_in') : null
+  },
+  {
+    name: 'it is the person the client asked for',
+    see: 'OpenID Connect Core 1.0 §3.1.2.2',
+    check: ({ request, user, hint }) => isRequestedSubject(request, user, hint) ? null : new OAuthError('login_required', 'Another person is signed in.')
+  },
+  {
+    name: 'the person allows it',
+    see: 'OpenID Connect Core 1.0 §3.1.2.4, RFC 8252 §8.6',
+    check: (facts) => isAllowed(facts) ? null : interactive(facts.request, 'consent')
+  }
+]
+
+/** The first obstacle; `null`: a code may be given. */
+export function firstObstacle (facts: Facts): Obstacle | null {
+  for (const { check } of CHECKS) {
+    const obstacle = check(facts)
+    if (obstacle !== null) return obstacle
+  }
+  return null
+}
+
+/** A public client has nothing else to prove that it is the one who began. */
+function needsPkce (client: Client): boolean {
+  return client.clientSecret === undefined || client.requirePkce !== false
+}
+
+/** Where the client wants no page shown, it gets an error in its place. */
+function interactive (request: AuthorizationRequest, obstacle: 'sign_in' | 'consent'): Obstacle {
+  if (!request.prompt.includes('none')) return obstacle
+  return obstacle === 'sign_in'
+    ? new OAuthError('login_required', 'Nobody is signed in, or not recently enough.')
+    : new OAuthError('consent_required', 'The user has not allowed this yet.')
+}
+
+/** Only an essential `acr` is a condition; `acr_values` are wishes. */
+function canGiveAcr ({ claims }: AuthorizationRequest): boolean {
+  const acr: ClaimRequest | null | undefined = claims.id_token?.acr
+  if (acr?.essential !== true) return true
+  if (acr.value !== undefined) return acr.value === PASSWORD_ACR
+  return acr.values === undefined || acr.values.includes(PASSWORD_ACR)
+}
+
+function isRequestedSubject ({ claims }: AuthorizationRequest, user: User | null, hint: Facts['hint']): boolean {
+  const asked = claims.id_token?.sub?.value
+  return (hint?.sub === undefined || hint.sub === user?.id) && (asked === undefined || asked === user?.id)
+}
+
+function isAllowed ({ client, redirectUri, request, scopes, consent, now }: Facts): boolean {
+  if (request.prompt.includes('consent')) return false
+  if (client.firstParty !== false) return true
+  if (consent === null || !scopes.every((scope) => consent.scopes.includes(scope))) return false
+  // Any app on the device can pretend to be this one and catch its code, so nothing is given without a person who looks.
+  return !isPublicNativeRedirect(redirectUri) || client.clientSecret !== undefined || now - consent.grantedAt <= EVERY_TIME_MS
+}

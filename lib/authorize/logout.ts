@@ -1,0 +1,78 @@
+import { OAuthError, type OAuthErrorReason } from '../errors.ts'
+import type { GrantDeps } from '../grants/deps.ts'
+import type { Client } from '../ports/client-store.ts'
+import type { BrowserSession } from '../ports/session-store.ts'
+import { authorizationResponse } from '../protocol/authorization-response.ts'
+import type { LogoutParams } from '../protocol/logout-request.ts'
+import { checkRegistrableRedirectUri } from '../protocol/redirect-uri.ts'
+import type { IdTokenHint } from '../tokens/id-tokens.ts'
+import type { AuthorizeDeps, BrowserContext } from './deps.ts'
+
+export type LogoutOutcome =
+  /** The person has to say that they want to sign out. Nothing has happened yet. */
+  | { outcome: 'confirm', session: BrowserSession, client: Client | null, redirectUri: string | null }
+  /** Nobody is signed in (any more), and there is nowhere to go. */
+  | { outcome: 'signed_out', client: Client | null }
+  /** Nobody is signed in (any more). */
+  | { outcome: 'redirect', location: string }
+
+export interface LogoutContext extends BrowserContext {
+  /** The person pressed the button of our own page. */
+  confirmed: boolean
+}
+
+export interface LogoutDeps extends Pick<AuthorizeDeps, 'idTokens' | 'browserSessions'> {
+  grants: Pick<GrantDeps, 'clients'>
+}
+
+/**
+ * RP-Initiated Logout. Signs out at once where the hint is of this very session, else only after the person confirmed it. Leads
+ * back only to a registered URI of a client that is known by its hint, or by name where the person confirmed. Whatever it refuses
+ * leaves the session as it is. Other clients keep what they were given with `offline_access`.
+ *
+ * @throws OAuthError `invalid_request`: a hint that is not ours, another client's, an unknown client, a URI that is not registered
+ * @see OpenID Connect RP-Initiated Logout 1.0 §2, §3, OpenID Connect Back-Channel Logout 1.0 §2.7
+ */
+export async function logout (params: LogoutParams, { session, origin, confirmed }: LogoutContext, deps: LogoutDeps): Promise<LogoutOutcome> {
+  const hint = await readHint(params, deps)
+  const client = await clientOf(params, hint, deps)
+  const redirectUri = registeredUri(params, client)
+  if (session !== null) {
+    if (!confirmed && !isOf(session, hint)) return { outcome: 'confirm', session, client, redirectUri }
+    await deps.browserSessions.end(session, { ...(client === null ? {} : { clientId: client.clientId }), origin })
+  }
+  // A client's name alone is no reason to send anyone anywhere: a hint proves that the client had to do with this user. §3
+  if (redirectUri === null || (hint === null && !confirmed)) return { outcome: 'signed_out', client }
+  const answer = authorizationResponse(redirectUri, 'query', { state: params.state })
+  return { outcome: 'redirect', location: answer.kind === 'redirect' ? answer.location : redirectUri }
+}
+
+async function readHint ({ id_token_hint: token, client_id: clientId }: LogoutParams, { idTokens }: LogoutDeps): Promise<IdTokenHint | null> {
+  if (token === undefined) return null
+  const hint = await idTokens.readHint(token)
+  if (hint === null) throw refused('id_token_hint is no ID token of this issuer.')
+  if (clientId !== undefined && clientId !== hint.aud) throw refused('client_id is not the client that id_token_hint was issued to.')
+  return hint
+}
+
+async function clientOf ({ client_id: clientId }: LogoutParams, hint: IdTokenHint | null, { grants }: LogoutDeps): Promise<Client | null> {
+  const client = hint === null && clientId === undefined ? null : await grants.clients.findById(hint?.aud ?? clientId ?? '')
+  // A hint of a client that is no longer registered still says whose session it is.
+  if (client === null && hint === null && clientId !== undefined) throw refused('There is no such client.', 'unknown_client')
+  return client
+}
+
+/** Character by character: here not even a loopback port may be another. What could not be registered matches nothing. */
+function registeredUri ({ post_logout_redirect_uri: uri }: LogoutParams, client: Client | null): string | null {
+  if (uri === undefined) return null
+  if (client?.postLogoutRedirectUris?.includes(uri) === true && checkRegistrableRedirectUri(uri) === null) return uri
+  throw refused('post_logout_redirect_uri is not registered for this client.', 'redirect_uri_mismatch')
+}
+
+function isOf (session: BrowserSession, hint: IdTokenHint | null): boolean {
+  return hint !== null && hint.sub === session.userId && (hint.sid === undefined || hint.sid === session.sid)
+}
+
+function refused (description: string, reason?: OAuthErrorReason): OAuthError {
+  return new OAuthError('invalid_request', description, reason === undefined ? {} : { reason })
+}

@@ -1,0 +1,31 @@
+import { authenticatePassword, confirmAuthentic } from '../accounts/authenticate-password.ts'
+import { OAuthError } from '../errors.ts'
+import type { AuthorizeDeps, BrowserContext } from './deps.ts'
+
+export interface SignIn {
+  username: string
+  password: string
+  clientId: string | null
+  /** The value of the session cookie that the browser sent. */
+  formerCookie: string | undefined
+}
+
+/**
+ * Signs a person in in this browser: a session with a new cookie, whatever there was before. The session of before goes on until
+ * this succeeds.
+ * @throws OAuthError `invalid_grant`, whatever is wrong; `temporarily_unavailable` where the hashing queue is full
+ */
+export async function signIn ({ username, password, clientId, formerCookie }: SignIn, { session: former, origin }: BrowserContext, deps: AuthorizeDeps): Promise<{ cookie: string }> {
+  const { accounts } = deps.grants
+  const user = await authenticatePassword({ username, password, clientId, origin }, accounts)
+  const { session, cookie } = await deps.browserSessions.start(user.id, former, formerCookie, origin)
+  // As with tokens: a password change or a disabled account between the check and the commit would have missed this session.
+  let confirmed = false
+  try {
+    confirmed = await confirmAuthentic(user, password, accounts, { clientId, origin })
+  } finally {
+    if (!confirmed) await deps.browserSessions.end(session, { origin })
+  }
+  if (!confirmed) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
+  return { cookie }
+}

@@ -1,0 +1,185 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type { Client, ClientStore } from '../ports/client-store.ts'
+import { clientCredentials } from '../protocol/client-authentication.ts'
+import type { ReadAuth } from './guard.ts'
+
+/** Holds for every route that is registered in `child` after it; adds a hidden OPTIONS route to each path of them. */
+export type CorsPolicy = (child: FastifyInstance) => void
+
+/**
+ * Who may read our answers from a page of another origin. No policy ever allows credentials or the origin `null`, and what a
+ * host's own CORS plugin says for all routes is taken back: our endpoints end with exactly one of these.
+ * @see RFC 9700 §2.6, https://fetch.spec.whatwg.org/#http-cors-protocol
+ */
+export interface Cors {
+  /** For endpoints where clients authenticate: the origins of registered clients. */
+  ofClients: CorsPolicy
+  /** For endpoints that take an access token: the same; where clients are looked up, those of the client that the token was issued to. */
+  ofAccessTokens: CorsPolicy
+  /** Public documents. */
+  anyOrigin: CorsPolicy
+  /** What is for browsers to go to, or for servers. */
+  noOrigin: CorsPolicy
+}
+
+type AllowsOrigin = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
+type Apply = (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>) => Promise<void>
+
+const PREFLIGHT_MAX_AGE_SECONDS = 600
+/** What a script could not read else: why a token was refused, and when to try again. */
+const EXPOSED_HEADERS = 'WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
+const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
+
+/** What @fastify/swagger understands. */
+const NOT_IN_DOCS: FastifySchema & { hide: boolean } = { hide: true }
+
+/** The clients of requests, or their ids, as the routes found them. */
+const clientsOfRequests = new WeakMap<FastifyRequest, Client | string>()
+
+/** Spares the second look into a client store, or tells of an access token that `authenticate` didn't see. Only after it was verified. */
+export function rememberClient (request: FastifyRequest, client: Client | string): void {
+  clientsOfRequests.set(request, client)
+}
+
+/** An `onSend` hook: no origin but our own, whatever the host's CORS plugin has set. @see RFC 9700 §2.6 */
+export async function noCorsHook (_request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  removeCorsHeaders(reply)
+}
+
+/**
+ * `clients` as in the options. An array: the set of origins is made here, once. A store: which client calls is not known before
+ * the request itself, so every preflight of a web origin is answered (that lets nobody read anything), and the answer proper can
+ * be read by the origins of its client only.
+ */
+export function createCors (clients: readonly Client[] | ClientStore, readAuth: ReadAuth): Cors {
+  if ('findById' in clients) {
+    return {
+      ofClients: registeredOrigins(byClient(clients, claimedClientId)),
+      ofAccessTokens: registeredOrigins(byClient(clients, (request) => readAuth(request)?.client_id)),
+      anyOrigin,
+      noOrigin
+    }
+  }
+  const known = new Set(clients.flatMap(originsOf))
+  const policy = registeredOrigins((_request, origin) => known.has(origin))
+  return { ofClients: policy, ofAccessTokens: policy, anyOrigin, noOrigin }
+}
+
+function anyOrigin (child: FastifyInstance): void {
+  onRoutes(child, async (request, reply, methods) => {
+    removeCorsHeaders(reply)
+    reply.header('access-control-allow-origin', '*')
+    if (request.method === 'OPTIONS') allowRequest(request, reply, methods)
+  })
+}
+
+function noOrigin (child: FastifyInstance): void {
+  onRoutes(child, noCorsHook)
+}
+
+function registeredOrigins (allows: AllowsOrigin): CorsPolicy {
+  return (child) => {
+    onRoutes(child, async (request, reply, methods) => {
+      removeCorsHeaders(reply)
+      varyByOrigin(reply)
+      const { origin } = request.headers
+      if (origin === undefined || !await allows(request, origin)) return
+      reply.header('access-control-allow-origin', origin)
+      if (request.method === 'OPTIONS') allowRequest(request, reply, methods)
+      else reply.header('access-control-expose-headers', EXPOSED_HEADERS)
+    })
+  }
+}
+
+/**
+ * The hook goes on the routes, so that it comes after every hook of instances: the host's too, before or after us. @fastify/cors
+ * leaves alone a route whose config says so; what other ways a host has to set the headers, our hook takes back. Only a host that
+ * answers without Fastify's reply (hijacked, or on the raw response), or has an OPTIONS route for the very path, speaks for itself.
+ */
+function onRoutes (child: FastifyInstance, apply: Apply): void {
+  const methodsOfPaths = new Map<string, Set<string>>()
+  child.addHook('onRoute', (route) => {
+    const { constraints = {} } = route
+    const path = `${route.url} ${JSON.stringify(constraints)}`
+    const known = methodsOfPaths.get(path)
+    const methods = known ?? new Set()
+    methodsOfPaths.set(path, methods)
+    route.config = Object.assign({}, route.config, { cors: false })
+    route.onSend = [route.onSend ?? [], async (request: FastifyRequest, reply: FastifyReply) => { await apply(request, reply, methods) }].flat()
+    if (route.method === 'OPTIONS') return
+    for (const method of [route.method].flat()) methods.add(method)
+    // The host may have one already, which then answers the preflights of this path.
+    if (known !== undefined || child.hasRoute({ method: 'OPTIONS', url: route.url, constraints })) return
+    child.route({
+      method: 'OPTIONS',
+      url: route.routePath,
+      constraints,
+      schema: NOT_IN_DOCS,
+      handler: async (_request, reply) => await reply.code(204).header('allow', [...methods].join(', ')).send()
+    })
+  })
+}
+
+/** Says yes to a preflight. Whatever headers it asks for: interface §4. */
+function allowRequest (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>): void {
+  const { 'access-control-request-headers': headers = '' } = request.headers
+  reply.header('access-control-allow-methods', [...methods].join(', '))
+  if (HEADER_NAMES.test(headers)) reply.header('access-control-allow-headers', headers)
+  reply.header('access-control-max-age', String(PREFLIGHT_MAX_AGE_SECONDS))
+}
+
+function removeCorsHeaders (reply: FastifyReply): void {
+  for (const name of Object.keys(reply.getHeaders())) {
+    if (name.startsWith('access-control-')) reply.removeHeader(name)
+  }
+}
+
+/** Also where there is no `Origin`: or a cache would give that answer to one that has. */
+function varyByOrigin (reply: FastifyReply): void {
+  const names = [reply.getHeader('vary') ?? []].flat().flatMap((value) => String(value).split(',')).map((name) => name.trim()).filter((name) => name !== '')
+  if (!names.some((name) => name === '*' || name.toLowerCase() === 'origin')) reply.header('vary', [...names, 'Origin'].join(', '))
+}
+
+function originsOf (client: Client): string[] {
+  if (client.origins === undefined) return (client.redirectUris ?? []).map(originOf).filter((origin) => origin !== 'null')
+  // A scheme of an app has no origin in the URL standard, but its web view sends one: as it is registered.
+  return client.origins.map((given) => originOf(given) === 'null' && URL.canParse(given) ? given : originOf(given)).filter((origin) => origin !== 'null')
+}
+
+/** `null` where there is none, as in the URL standard. */
+function originOf (url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : 'null'
+}
+
+function byClient (clients: ClientStore, clientIdOf: (request: FastifyRequest) => string | undefined): AllowsOrigin {
+  return async (request, origin) => {
+    if (request.method === 'OPTIONS') return isWebOrigin(origin)
+    const known = clientsOfRequests.get(request) ?? clientIdOf(request)
+    if (known === undefined) return false
+    try {
+      const client = typeof known === 'string' ? await clients.findById(known) : known
+      return client !== null && originsOf(client).includes(origin)
+    } catch {
+      // The answer itself is made, and says or logs what the store had.
+      return false
+    }
+  }
+}
+
+/** `https:`, or `http:` on this machine, in the form that browsers send. */
+function isWebOrigin (origin: string): boolean {
+  if (originOf(origin) !== origin) return false
+  const { protocol, hostname } = new URL(origin)
+  return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.test(hostname))
+}
+
+/** Not proven: who claims another's id must still come from an origin of that client. */
+function claimedClientId ({ body, headers }: FastifyRequest): string | undefined {
+  const { client_id: clientId } = typeof body === 'object' && body !== null ? body as { client_id?: unknown } : {}
+  try {
+    return clientCredentials(headers.authorization, typeof clientId === 'string' ? { client_id: clientId } : {})?.clientId
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,173 @@
+import { OAuthError } from '../errors.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { JsonWebKeyObject, JwtEngine, LoadedKey } from '../ports/jwt.ts'
+import type { KeyStore, StoredKey } from '../ports/key-store.ts'
+import type { Sealer } from '../ports/sealer.ts'
+import { type KeyRing, noSuchAlgorithm, publicHalves } from './key-ring.ts'
+
+export interface ManagedKeyOptions {
+  /** Each has keys and a rotation of its own. The first signs access tokens. */
+  algs: readonly [string, ...string[]]
+  /** How long a key signs. */
+  rotateEveryMs: number
+  /** How long a key is published before it signs: longer than any cache of the JWKS. */
+  announceMs: number
+  /** The longest that a token of any kind can live: a key stays published for that long after its last one. */
+  tokenLifetimeMs: number
+  /** How often the store is looked at. */
+  pollMs: number
+}
+
+export interface ManagedKeyDeps {
+  clock: Clock
+  engine: JwtEngine
+  store: KeyStore
+  sealer: Sealer
+  onError: (error: unknown) => void
+}
+
+interface RingEntry { stored: StoredKey, key: LoadedKey }
+
+const REFRESH_COOLDOWN_MS = 5000
+/** After the start: by then the first requests are through, and a process that lives shorter never needed them. */
+const OTHER_ALGORITHMS_AFTER_MS = 1000
+
+/**
+ * Keys that the plugin makes, announces, uses and retires by itself. A key is written once and never changed: all instances
+ * come to the same view from the same list, and two that make the next key at once agree on one through `addIfAbsent`. Algorithms
+ * don't wait for each other: an RSA key may take seconds to make, an elliptic one a millisecond. So the first one's key is made at
+ * once, the others' a second later or when `ready` asks for them.
+ */
+export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps): KeyRing {
+  const { algs } = options
+  const { clock, engine, store, sealer } = deps
+  let ring: RingEntry[] = []
+  let lastLook = -Infinity
+  let undo = (): void => {}
+  let closed = false
+
+  /** A store that was closed with us is no news. */
+  const report = (error: unknown): void => { if (!closed) deps.onError(error) }
+  const entriesOf = (alg: string): RingEntry[] => ring.filter(({ stored }) => stored.alg === alg)
+
+  /** Resolves to what the store has, readable or not. */
+  async function look (): Promise<StoredKey[]> {
+    lastLook = clock.monotonic()
+    const listed = (await store.list()).filter(({ alg }) => algs.includes(alg))
+    const next: RingEntry[] = []
+    for (const stored of listed) {
+      const known = ring.find((entry) => entry.stored.kid === stored.kid)
+      const plain = known === undefined ? sealer.open(stored.sealed) : null
+      if (known !== undefined) next.push(known)
+      else if (plain === null) report(new Error(`The signing key ${stored.kid} can't be opened with the option secret. Keep the former secret in the array.`))
+      else next.push({ stored, key: await engine.load(JSON.parse(plain) as JsonWebKeyObject) })
+    }
+    ring = next.sort(({ stored: left }, { stored: right }) => algs.indexOf(left.alg) - algs.indexOf(right.alg) || left.sequence - right.sequence)
+    return listed
+  }
+
+  // One look at a time, or a slow one would put its older list over a newer one's. Whoever asks while one waits shares it.
+  let looking: Promise<unknown> = Promise.resolve()
+  let waiting: Promise<StoredKey[]> | undefined
+  function reload (): Promise<StoredKey[]> {
+    const begin = async (): Promise<StoredKey[]> => {
+      waiting = undefined
+      const begun = look()
+      looking = begun
+      return await begun
+    }
+    waiting ??= looking.then(begin, begin)
+    return waiting
+  }
+
+  async function make (alg: string, sequence: number, signsFrom: number): Promise<void> {
+    const privateJwk = await engine.generate(alg)
+    if (closed) return
+    const key = await engine.load(privateJwk)
+    await store.addIfAbsent({
+      kid: key.kid,
+      alg,
+      sequence,
+      signsFrom,
+      createdAt: clock.now(),
+      publicJwk: key.publicJwk ?? {},
+      sealed: sealer.seal(JSON.stringify(privateJwk))
+    })
+    // Whether this one won or another instance's did: the list has the truth.
+    await reload()
+  }
+
+  /** Makes the next key in time, and forgets those whose last token is dead. */
+  async function maintain (alg: string): Promise<void> {
+    // One look decides: whoever saw the same list tries the same sequence, and only one of them gets it.
+    const listed = await reload()
+    const highest = listed.reduce((max, stored) => stored.alg === alg ? Math.max(max, stored.sequence) : max, 0)
+    const now = clock.now()
+    const newest = entriesOf(alg).at(-1)
+    if (newest === undefined) {
+      await make(alg, highest + 1, now)
+    } else if (now >= newest.stored.signsFrom + options.rotateEveryMs - options.announceMs) {
+      await make(alg, highest + 1, Math.max(newest.stored.signsFrom + options.rotateEveryMs, now + options.announceMs))
+    }
+    const entries = entriesOf(alg)
+    const dead = entries.filter((_entry, index) => {
+      const successor = entries[index + 1]
+      return successor !== undefined && now > successor.stored.signsFrom + options.tokenLifetimeMs
+    })
+    for (const { stored } of dead) await store.remove(stored.kid)
+    if (dead.length > 0) await reload()
+  }
+
+  const maintaining = new Map<string, Promise<void>>()
+  function maintainOnce (alg: string): Promise<void> {
+    const running = maintaining.get(alg) ?? maintain(alg).finally(() => { maintaining.delete(alg) })
+    maintaining.set(alg, running)
+    return running
+  }
+
+  async function maintainAll (): Promise<void> {
+    await Promise.all(algs.map(maintainOnce))
+  }
+
+  function scheduleAll (delayMs: number): void {
+    if (closed) return
+    undo = clock.after(delayMs, () => { maintainAll().catch(report).finally(() => { scheduleAll(options.pollMs) }) })
+  }
+
+  maintainOnce(algs[0]).catch(report)
+  scheduleAll(OTHER_ALGORITHMS_AFTER_MS)
+
+  let refreshing: Promise<unknown> | undefined
+  return {
+    async ready (alg = algs[0]) {
+      if (!algs.includes(alg)) throw noSuchAlgorithm(alg)
+      if (entriesOf(alg).length === 0) await maintainOnce(alg)
+      if (entriesOf(alg).length === 0) throw unavailable()
+    },
+    signingKey (alg = algs[0]) {
+      if (!algs.includes(alg)) throw noSuchAlgorithm(alg)
+      const now = clock.now()
+      const entries = entriesOf(alg)
+      const entry = entries.findLast(({ stored }) => stored.signsFrom <= now) ?? entries[0]
+      if (entry === undefined) throw unavailable()
+      return entry.key
+    },
+    algs: () => [...algs],
+    find: (kid) => ring.find((entry) => entry.key.kid === kid)?.key,
+    async refresh () {
+      if (refreshing === undefined && clock.monotonic() - lastLook < REFRESH_COOLDOWN_MS) return
+      // Whoever comes while one is on the way waits for it, or a good token would be refused for coming second.
+      refreshing ??= reload().finally(() => { refreshing = undefined })
+      await refreshing
+    },
+    publicJwks: () => publicHalves(ring.map(({ key }) => key)),
+    close () {
+      closed = true
+      undo()
+    }
+  }
+}
+
+function unavailable (): OAuthError {
+  return new OAuthError('temporarily_unavailable', 'No signing key is available yet. Try again.', { headers: { 'retry-after': '1' } })
+}

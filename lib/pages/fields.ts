@@ -1,0 +1,125 @@
+import { type Html, type HtmlValue, attributes, html, safeUrl } from './html.ts'
+import { format } from './messages.ts'
+import type { CommonModel, PageError, ProfileField } from './model.ts'
+
+/** A form in the making: which of its fields has the error, and which one gets the cursor. */
+export interface FormState {
+  error: PageError | null
+  /** The name of the field with the error; `null`: the whole form. */
+  wrong: string | null
+  focus: string
+}
+
+/** An error of a field that the form does not have is one of the whole form, or nobody would see it. */
+export function formState (error: PageError | null, fields: readonly string[], focus: string): FormState {
+  const wrong = error?.field !== null && error?.field !== undefined && fields.includes(error.field) ? error.field : null
+  return { error, wrong, focus: wrong ?? focus }
+}
+
+interface Field {
+  label: string
+  type: string
+  value?: string
+  autocomplete?: string | null
+  inputmode?: string | null
+  required?: boolean
+  hint?: string | null
+  extra?: Readonly<Record<string, string | boolean>>
+}
+
+function field (state: FormState, fieldName: string, { label, type, value, autocomplete, inputmode, required = true, hint = null, extra = {} }: Field): Html {
+  const { error, wrong, focus } = state
+  const ownError = wrong === fieldName ? error : null
+  const described = [
+    hint === null ? null : `${fieldName}-hint`,
+    ownError === null ? null : `${fieldName}-error`,
+    error !== null && wrong === null ? 'form-error' : null
+  ].filter((id) => id !== null)
+  const input = html`<input${attributes({
+    id: fieldName,
+    name: fieldName,
+    type,
+    value,
+    required,
+    autocomplete,
+    inputmode,
+    // A wrong name or password is an error of both fields.
+    'aria-invalid': ownError !== null || (error?.error === 'invalid_grant' && wrong === null) ? 'true' : null,
+    'aria-describedby': described.length === 0 ? null : described.join(' '),
+    autofocus: focus === fieldName,
+    ...extra
+  })}>`
+  const caption = html`<label for="${fieldName}">${label}</label>`
+  const notes = html`${hint !== null && html`<p class="hint" id="${fieldName}-hint">${hint}</p>`}${ownError !== null && html`<p class="wrong" role="alert" id="${fieldName}-error">${ownError.text}</p>`}`
+  if (type === 'checkbox') return html`<div class="field"><div class="check">${input}${caption}</div>${notes}</div>\n`
+  return html`<div class="field">${caption}${type === 'password' ? html`<div class="secret">${input}</div>` : input}${notes}</div>\n`
+}
+
+const AS_TYPED = { autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false' } as const
+
+export function usernameField (state: FormState, { messages }: CommonModel, value: string): Html {
+  return field(state, 'username', { label: messages.usernameLabel, type: 'text', value, autocomplete: 'username', inputmode: 'email', extra: AS_TYPED })
+}
+
+/** Never has a value. */
+export function currentPasswordField (state: FormState, { messages }: CommonModel): Html {
+  return field(state, 'password', { label: messages.passwordLabel, type: 'password', autocomplete: 'current-password', extra: { ...AS_TYPED, 'data-reveal': messages.showPassword } })
+}
+
+/** Never has a value. No `maxlength`: it would cut a pasted password without a word. */
+export function newPasswordField (state: FormState, { messages }: CommonModel, { label, minLength }: { label: string, minLength: number }): Html {
+  return field(state, 'password', {
+    label,
+    type: 'password',
+    autocomplete: 'new-password',
+    hint: format(messages.passwordHint, { minLength }),
+    extra: { ...AS_TYPED, passwordrules: `minlength: ${minLength};`, 'data-reveal': messages.showPassword }
+  })
+}
+
+/** What browsers can fill in by themselves. @see OpenID Connect Core 1.0 §5.1, HTML §4.10.18.7 */
+const AUTOCOMPLETE: Readonly<Record<string, string>> = {
+  name: 'name',
+  given_name: 'given-name',
+  family_name: 'family-name',
+  middle_name: 'additional-name',
+  nickname: 'nickname',
+  email: 'email',
+  phone_number: 'tel',
+  birthdate: 'bday',
+  website: 'url',
+  organization: 'organization'
+}
+
+export function profileField (state: FormState, { name, label, type, required, value }: ProfileField): Html {
+  if (type === 'checkbox') return field(state, name, { label, type, required, value: 'true', extra: { checked: value === 'true' } })
+  return field(state, name, {
+    label,
+    type,
+    value,
+    required,
+    autocomplete: Object.hasOwn(AUTOCOMPLETE, name) ? AUTOCOMPLETE[name] ?? null : null,
+    inputmode: type === 'email' ? 'email' : type === 'url' ? 'url' : null,
+    extra: type === 'email' ? AS_TYPED : {}
+  })
+}
+
+export function hidden (name: string, value: string): Html {
+  return html`<input type="hidden" name="${name}" value="${value}">\n`
+}
+
+/** Always a POST: what it holds is no matter for an address bar. */
+export function form (action: string, state: FormState | null, content: HtmlValue): Html {
+  const error = state !== null && state.wrong === null ? state.error : null
+  return html`${error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>`}
+<form method="post" action="${safeUrl(action)}">
+${content}</form>`
+}
+
+export function submit (label: string, { decision, quiet = false }: { decision?: string, quiet?: boolean } = {}): Html {
+  return html`<button${attributes({ type: 'submit', class: quiet ? 'quiet' : null, name: decision === undefined ? null : 'decision', value: decision })}>${label}</button>`
+}
+
+export function link (url: string, label: HtmlValue): Html {
+  return html`<a href="${safeUrl(url)}">${label}</a>`
+}

@@ -1,0 +1,44 @@
+import { LOCALES, type Locale } from './messages.ts'
+
+/** Far more than any browser sends. */
+const MAX_RANGES = 50
+
+/**
+ * The language of a page: the first of the wanted ones that there is a catalogue for, an authorization request's `ui_locales`
+ * before the browser's `Accept-Language`; English where there is none. Lookup takes the end off a range until it fits:
+ * `de-Latn-AT` is `de-Latn`, then `de`.
+ * @see RFC 4647 §3.4, RFC 9110 §12.5.4, OpenID Connect Core 1.0 §3.1.2.1
+ */
+export function chooseLocale (uiLocales: readonly string[], acceptLanguage: string | undefined): Locale {
+  for (const range of [...uiLocales.slice(0, MAX_RANGES), ...rangesOf(acceptLanguage ?? '')]) {
+    const found = lookUp(range)
+    if (found !== undefined) return found
+  }
+  return LOCALES[0] ?? 'en'
+}
+
+function lookUp (range: string): Locale | undefined {
+  const subtags = range.toLowerCase().split('-').slice(0, 20)
+  while (subtags.length > 0) {
+    const tag = subtags.join('-')
+    const found = LOCALES.find((locale) => locale === tag)
+    if (found !== undefined) return found
+    subtags.pop()
+    // A single letter or digit begins an extension and means nothing by itself.
+    if (subtags.at(-1)?.length === 1) subtags.pop()
+  }
+  return undefined
+}
+
+/** Best first; those of one quality as they were sent. `q=0` is a refusal. */
+function rangesOf (header: string): string[] {
+  return header.split(',', MAX_RANGES)
+    .map((item) => {
+      const [range = '', ...params] = item.split(';').map((part) => part.trim())
+      const q = params.find((param) => /^q=/i.test(param))?.slice(2)
+      return { range, quality: q === undefined ? 1 : /^(?:0(?:\.\d{0,3})?|1(?:\.0{0,3})?)$/.test(q) ? Number(q) : 0 }
+    })
+    .filter(({ range, quality }) => quality > 0 && range !== '' && range !== '*')
+    .sort((a, b) => b.quality - a.quality)
+    .map(({ range }) => range)
+}

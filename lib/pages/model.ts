@@ -1,0 +1,67 @@
+import type { MessageKey, Messages } from './messages.ts'
+
+/** Every hosted page. `form_post` is the one that carries an answer back to a client by a form. */
+export type PageName = keyof PageModels
+
+/** What went wrong, on the page where it did. `text` is in the page's language. */
+export interface PageError {
+  /** The wire code of the same error elsewhere, such as `invalid_grant`. */
+  error: string
+  text: string
+  /** The field it is about; `null`: the whole form. */
+  field: string | null
+}
+
+/** What every page knows. */
+export interface CommonModel {
+  /** Of the service: the option `pages.title`. */
+  title: string
+  logoUrl: string | null
+  /** BCP 47, for `<html lang>`. */
+  lang: string
+  messages: Messages
+  styleUrl: string
+  scriptUrl: string
+  /** The client that the person came from, where there is one. */
+  clientName: string | null
+}
+
+/** A field of the sign-up page that the host added by `registration.fields`. */
+export interface ProfileField {
+  name: string
+  label: string
+  type: 'text' | 'email' | 'number' | 'date' | 'url' | 'checkbox'
+  required: boolean
+  value: string
+}
+
+/** A form posts to `action`, which holds whatever has to be carried on. No value of a password is ever in a model. */
+interface FormModel extends CommonModel {
+  action: string
+  error: PageError | null
+}
+
+export interface PageModels {
+  login: FormModel & { username: string, signupUrl: string | null, forgotUrl: string | null }
+  /** `sent`: a message is on its way, whoever asked. */
+  signup: FormModel & { username: string, fields: ProfileField[], minLength: number, loginUrl: string, sent: boolean }
+  forgot_password: FormModel & { username: string, loginUrl: string, sent: boolean }
+  /** `token` goes back in a hidden field. `done`: the new password works. */
+  reset_password: FormModel & { token: string, minLength: number, loginUrl: string, done: boolean }
+  verify_email: FormModel & { token: string, loginUrl: string, done: boolean }
+  /** Two submit buttons, named `decision` with the values `allow` and `deny`. */
+  consent: FormModel & {
+    username: string
+    client: { name: string, id: string, redirectHost: string }
+    /** `description`: a message key where the scope is a standard one. */
+    scopes: Array<{ name: string, description: MessageKey | null }>
+    /** How long the access lasts, in seconds. */
+    lifetimeSeconds: number
+  }
+  /** Asks whether to sign out. A submit button named `decision` with the value `sign_out`. */
+  logout: FormModel & { username: string | null }
+  signed_out: CommonModel & { homeUrl: string, loginUrl: string | null }
+  error: CommonModel & { error: PageError, homeUrl: string }
+  /** A form that leaves at once where scripts run, and by its button where they don't. */
+  form_post: CommonModel & { action: string, params: Record<string, string> }
+}

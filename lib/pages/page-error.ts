@@ -1,0 +1,72 @@
+import type { OAuthError, OAuthErrorCode, OAuthErrorReason } from '../errors.ts'
+import { type MessageKey, type Messages, durationOf, format } from './messages.ts'
+import type { PageError } from './model.ts'
+
+const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
+  invalid_request: 'errorInvalidRequest',
+  invalid_client: 'errorUnknownClient',
+  invalid_grant: 'errorInvalidGrant',
+  unauthorized_client: 'errorClientRequest',
+  unsupported_grant_type: 'errorClientRequest',
+  invalid_scope: 'errorClientRequest',
+  invalid_token: 'errorInvalidToken',
+  insufficient_scope: 'errorAccessDenied',
+  access_denied: 'errorAccessDenied',
+  unsupported_response_type: 'errorClientRequest',
+  login_required: 'errorLoginRequired',
+  consent_required: 'errorClientRequest',
+  request_not_supported: 'errorClientRequest',
+  request_uri_not_supported: 'errorClientRequest',
+  registration_not_supported: 'errorClientRequest',
+  unmet_authentication_requirements: 'errorClientRequest',
+  invalid_password: 'errorPassword',
+  username_taken: 'errorUsernameTaken',
+  too_many_requests: 'errorTooManyRequestsLater',
+  not_found: 'errorNotFound',
+  server_error: 'errorServerError',
+  temporarily_unavailable: 'errorTemporarilyUnavailable'
+}
+
+const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
+  too_long: 'errorPasswordTooLong',
+  not_unicode: 'errorPasswordCharacters',
+  too_short: 'errorPasswordTooShortPlain',
+  too_common: 'errorPasswordCommon',
+  context_word: 'errorPasswordContext',
+  breached: 'errorPasswordBreached',
+  characters: 'errorCharacters',
+  username_form: 'errorUsernameForm',
+  email_form: 'errorEmailForm',
+  email_differs: 'errorEmailDiffers',
+  required: 'errorRequired',
+  unknown_client: 'errorUnknownClient',
+  redirect_uri_mismatch: 'errorRedirectUri',
+  cross_site: 'errorCrossSite'
+}
+
+/** Codes whose error is about one field, whoever threw it. */
+const FIELDS: Partial<Readonly<Record<OAuthErrorCode, string>>> = { invalid_password: 'password', username_taken: 'username' }
+
+export interface PageErrorValues {
+  /** Code points: of a password that is too short. */
+  minLength?: number
+  /** Default: the error's own `Retry-After`. */
+  retryAfterSeconds?: number
+}
+
+/** What a page says of an error, in the language of `messages`. The English `error_description` never gets there. */
+export function pageErrorOf (error: OAuthError, messages: Messages, { minLength, retryAfterSeconds = retryAfterOf(error) }: PageErrorValues = {}): PageError {
+  const field = error.field ?? FIELDS[error.error] ?? null
+  const said = (text: string): PageError => ({ error: error.error, text, field })
+  if (error.error === 'too_many_requests' && retryAfterSeconds !== undefined) {
+    return said(format(messages.errorTooManyRequests, { duration: durationOf(retryAfterSeconds, messages) }))
+  }
+  if (error.reason === 'too_short' && minLength !== undefined) return said(format(messages.errorPasswordTooShort, { minLength }))
+  if (error.reason !== undefined) return said(messages[BY_REASON[error.reason]])
+  return said(messages[error.error === 'invalid_request' && field !== null ? 'errorInvalidField' : BY_CODE[error.error]])
+}
+
+function retryAfterOf ({ headers }: OAuthError): number | undefined {
+  const value = headers['retry-after']
+  return value !== undefined && /^\d{1,9}$/.test(value) ? Number(value) : undefined
+}

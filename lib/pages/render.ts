@@ -1,0 +1,23 @@
+import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
+import type { PageModels, PageName } from './model.ts'
+import { forgotPassword, login, resetPassword, signup, verifyEmail } from './sign-in-pages.ts'
+
+type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }
+
+const RENDERERS: Renderers = {
+  login,
+  signup,
+  forgot_password: forgotPassword,
+  reset_password: resetPassword,
+  verify_email: verifyEmail,
+  consent,
+  logout,
+  signed_out: signedOut,
+  error: errorPage,
+  form_post: formPost
+}
+
+/** The built-in HTML of a page: a whole document, without any code, style or handler of its own. Pure. */
+export function renderPage<Name extends PageName> (page: Name, model: PageModels[Name]): string {
+  return RENDERERS[page](model)
+}

@@ -1,0 +1,76 @@
+import { OAuthError } from '../errors.ts'
+import { readParams, serializeParams } from './request-params.ts'
+
+export type ResponseMode = 'query' | 'fragment' | 'form_post'
+export type Prompt = 'none' | 'login' | 'consent' | 'select_account'
+
+/** The parameters of an authorization request as they were sent: each a non-empty string, sent once. Unknown ones are left out. */
+export type AuthorizationParams = { [Name in AuthorizationParamName]?: string }
+export type AuthorizationParamName =
+  | 'client_id' | 'redirect_uri' | 'response_type' | 'response_mode' | 'scope' | 'state' | 'nonce' | 'prompt' | 'max_age' | 'display'
+  | 'login_hint' | 'id_token_hint' | 'ui_locales' | 'claims_locales' | 'acr_values' | 'claims' | 'code_challenge' | 'code_challenge_method'
+  | 'request' | 'request_uri' | 'registration'
+
+/** Bytes. No RFC sets limits; these hold what is honest, and the whole fits into a URL. */
+const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
+  client_id: 512,
+  redirect_uri: 2048,
+  response_type: 128,
+  response_mode: 64,
+  scope: 1024,
+  state: 2048,
+  nonce: 512,
+  prompt: 128,
+  max_age: 32,
+  display: 64,
+  login_hint: 512,
+  id_token_hint: 8192,
+  ui_locales: 512,
+  claims_locales: 512,
+  acr_values: 1024,
+  claims: 4096,
+  code_challenge: 128,
+  code_challenge_method: 64,
+  request: 8192,
+  request_uri: 2048,
+  registration: 4096
+}
+/** Bytes of the whole request in a URL: Node takes 16 kB of request line and headers together. */
+const MAX_SERIALIZED = 8192
+export const RESPONSE_MODES: readonly ResponseMode[] = ['query', 'fragment', 'form_post']
+
+/**
+ * Reads an authorization request from the query or the form. An empty parameter counts as not sent; an unknown one is ignored.
+ * Judges nothing but sizes, so that client and redirect URI can be judged before all else.
+ * @throws OAuthError `invalid_request` naming the parameter
+ * @see RFC 6749 §3.1
+ */
+export function readAuthorizationParams (raw: unknown): AuthorizationParams {
+  const params = readParams(raw, LIMITS)
+  if (serializeParams(params).length > MAX_SERIALIZED) throw new OAuthError('invalid_request', 'The authorization request is too long.')
+  return params
+}
+
+/**
+ * How an answer to this request goes back, an error in the response mode itself included: then, and without one, it is the
+ * response type's default. That of types with a token is the fragment, and their clients look there for the refusal.
+ * @see OAuth 2.0 Multiple Response Type Encoding Practices §2.1, §5
+ */
+export function responseModeOf (params: AuthorizationParams): ResponseMode {
+  const mode = RESPONSE_MODES.find((known) => known === params.response_mode)
+  if (mode !== undefined) return mode
+  return wordsOf(params.response_type).some((type) => type === 'token' || type === 'id_token') ? 'fragment' : 'query'
+}
+
+/** What is left to do of a request when its user has just signed in, or has just consented: without this, they would be asked for ever. */
+export function satisfied (params: AuthorizationParams, step: 'login' | 'consent'): AuthorizationParams {
+  const done = step === 'login' ? ['login', 'select_account'] : ['consent']
+  const { prompt, max_age: maxAge, ...rest } = params
+  const left = wordsOf(prompt).filter((one) => !done.includes(one)).join(' ')
+  return { ...rest, ...(left === '' ? {} : { prompt: left }), ...(step === 'login' || maxAge === undefined ? {} : { max_age: maxAge }) }
+}
+
+/** The words of a space-separated list. */
+export function wordsOf (list: string | undefined): string[] {
+  return (list ?? '').split(' ').filter((word) => word !== '')
+}

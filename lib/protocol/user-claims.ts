@@ -1,0 +1,96 @@
+import type { ClaimRequest } from './claims-request.ts'
+
+/** What claims are made of: a row of the user store. */
+export interface ClaimsSubject {
+  id: string
+  username: string
+  [claim: string]: unknown
+}
+
+/** Which claims each scope asks for. @see OpenID Connect Core 1.0 §5.4 */
+export const CLAIMS_OF_SCOPE = {
+  profile: ['name', 'family_name', 'given_name', 'middle_name', 'nickname', 'preferred_username', 'profile', 'picture', 'website', 'gender', 'birthdate', 'zoneinfo', 'locale', 'updated_at'],
+  email: ['email', 'email_verified'],
+  address: ['address'],
+  phone: ['phone_number', 'phone_number_verified']
+} as const
+export type ClaimName = typeof CLAIMS_OF_SCOPE[keyof typeof CLAIMS_OF_SCOPE][number]
+
+/** Every scope that asks for claims. With all of them, `standardClaims` says all that is known. */
+export const CLAIM_SCOPES = Object.keys(CLAIMS_OF_SCOPE) as ReadonlyArray<keyof typeof CLAIMS_OF_SCOPE>
+
+const ADDRESS_MEMBERS = ['formatted', 'street_address', 'locality', 'region', 'postal_code', 'country']
+/** As seconds, the year 5138; as milliseconds, 1973. */
+const LEAST_MILLISECONDS = 1e11
+
+type Read = (user: ClaimsSubject) => unknown
+
+/** Where a claim doesn't simply stand in the row, as a string under its own name. */
+const READERS: { [Name in ClaimName]?: Read } = {
+  preferred_username: ({ username }) => text(username),
+  updated_at: (user) => seconds(user['updated_at']),
+  email_verified: (user) => text(user['email']) === undefined ? undefined : isVerified(user['emailVerified']),
+  address: (user) => address(user['address']),
+  phone_number_verified: (user) => text(user['phone_number']) === undefined ? undefined : flag(user['phone_number_verified'])
+}
+
+/**
+ * The standard claims that these scopes ask for, from fields of the row with the claims' own names, and `sub` always.
+ * `preferred_username` is the username. `updated_at` is seconds, whether the row has a `Date`, an ISO 8601 string, seconds or
+ * milliseconds. A value of the wrong type, or an empty one, is left out, as is what is unknown.
+ * @see OpenID Connect Core 1.0 §5.1, §5.3.2, §5.4
+ */
+export function standardClaims (user: ClaimsSubject, scopes: readonly string[]): Record<string, unknown> {
+  const claims: Record<string, unknown> = { sub: user.id }
+  for (const scope of CLAIM_SCOPES) {
+    if (!scopes.includes(scope)) continue
+    for (const name of CLAIMS_OF_SCOPE[scope]) {
+      const value = Object.hasOwn(READERS, name) ? READERS[name]?.(user) : text(user[name])
+      if (value !== undefined) claims[name] = value
+    }
+  }
+  return claims
+}
+
+/**
+ * Of all the claims those that a member of the `claims` parameter asks for. One that is not there, or not of a value asked for, is
+ * left out: no claim of a user is promised, not even an essential one. (`sub`, `acr` and `auth_time` are the authorization
+ * endpoint's to judge.)
+ * @see OpenID Connect Core 1.0 §5.5.1
+ */
+export function requestedClaims (all: Readonly<Record<string, unknown>>, requested: Readonly<Record<string, ClaimRequest | null>> | undefined): Record<string, unknown> {
+  const picked = Object.entries(requested ?? {}).filter(([name, how]) => Object.hasOwn(all, name) && fits(all[name], how)).map(([name]) => [name, all[name]])
+  return Object.fromEntries(picked) as Record<string, unknown>
+}
+
+function fits (value: unknown, how: ClaimRequest | null): boolean {
+  if (how === null) return true
+  if (Object.hasOwn(how, 'value') && how.value !== value) return false
+  return how.values === undefined || how.values.includes(value)
+}
+
+function text (value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function flag (value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
+}
+
+/** Databases without booleans have 1; some rows have the time. Not every truthy value: the string `false` is one. */
+function isVerified (value: unknown): boolean {
+  return value === true || value === 1 || value === 1n || value instanceof Date
+}
+
+function seconds (value: unknown): number | undefined {
+  const given = value instanceof Date ? value.getTime() / 1000 : typeof value === 'string' ? Date.parse(value) / 1000 : value
+  if (typeof given !== 'number' || !Number.isFinite(given) || given < 0) return undefined
+  return Math.floor(typeof value === 'number' && given >= LEAST_MILLISECONDS ? given / 1000 : given)
+}
+
+/** @see OpenID Connect Core 1.0 §5.1.1 */
+function address (value: unknown): Record<string, string> | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const entries = ADDRESS_MEMBERS.map((name) => [name, text((value as Record<string, unknown>)[name])] as const).filter((entry): entry is [string, string] => entry[1] !== undefined)
+  return entries.length === 0 ? undefined : Object.fromEntries(entries)
+}

@@ -1,0 +1,40 @@
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
+import { memoryAttemptStore } from './adapters/memory/attempt-store.ts'
+import { createAttemptLimiter } from './adapters/rate-limit/limiter.ts'
+import type { Events } from './events.ts'
+import { createRequestLimiter, type RequestLimiter } from './http/limit.ts'
+import { resolveRateLimits } from './limits/rules.ts'
+import { surviveOutages } from './limits/store-outage.ts'
+import type { AuthorityOptions } from './options.ts'
+import type { AttemptStore } from './ports/attempt-store.ts'
+import type { Clock } from './ports/clock.ts'
+import type { Random } from './ports/random.ts'
+import { deriveKey } from './services-secrets.ts'
+
+interface LimiterParts { attempts: AttemptStore, clock: Clock, random: Random, events: Events, log: FastifyBaseLogger, deviceSecret: string }
+
+/** The limits of interface §5 over the routes. */
+export async function requestLimiter (options: AuthorityOptions, { attempts, clock, random, events, log, deviceSecret }: LimiterParts): Promise<RequestLimiter> {
+  const limits = resolveRateLimits<FastifyRequest, FastifyReply>(options.rateLimit)
+  const store = surviveOutages({
+    store: attempts,
+    localStore: memoryAttemptStore({ clock }),
+    onStoreError: limits === false ? 'local' : limits.onStoreError,
+    clock,
+    onDegraded: (error) => {
+      events.emit('store_degraded', { store: 'rate limits', error: error instanceof Error ? error.message : 'unknown' })
+      // Only the message: a client library's error object can carry the command it failed on.
+      log.error({ reason: error instanceof Error ? error.message : 'unknown' }, 'fastify-authority: the rate limit store does not answer')
+    },
+    onRecovered: () => { log.info('fastify-authority: the rate limit store answers again') }
+  })
+  const limiter = await createAttemptLimiter(store)
+  return createRequestLimiter(limits, {
+    attempts: { ...limiter, refund: (attemptId, given) => store.refund(attemptId, given) },
+    random,
+    events,
+    log,
+    deviceKey: deriveKey(deviceSecret, 'known devices'),
+    secureCookies: options.issuer.startsWith('https:')
+  })
+}

@@ -1,0 +1,133 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import type { TokenStore } from '../ports/token-store.ts'
+import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
+import type { ContractCase } from './contract.ts'
+import { MINUTE, T0, code, family, next, redeemed, redemption, use } from './token-fixtures.ts'
+import type { StateSubject } from './token-fixtures.ts'
+
+const NOW = T0 + 1000
+
+/** Authorization codes: created, redeemed, replayed. Part of `stateContract`. */
+export function authorizationCodeCases (make: () => Promise<StateSubject>): ContractCase[] {
+  const cases: ContractCase[] = []
+  const define = (name: string, check: (tokens: TokenStore) => Promise<void>): void => {
+    cases.push(caseOf(make, `codes: ${name}`, ({ state }) => check(state.tokens)))
+  }
+
+  define('a code becomes a family with all it was created with', async (tokens) => {
+    for (const created of [code(), code({ sid: 'sid-2', scope: '', sessionSid: null, offline: false })]) {
+      const { sid } = created
+      await tokens.createCode(created)
+      const expected = redeemed(created, redemption())
+      deepEqual(await tokens.redeemCode(redemption({ sid })), { outcome: 'redeemed', family: expected })
+      deepEqual(await tokens.findFamily(sid, NOW), expected)
+      equal((await tokens.useToken(use({ sid }))).outcome, 'used')
+      equal((await tokens.rotateToken(use({ sid }), next(1))).outcome, 'rotated')
+    }
+    deepEqual((await tokens.listFamiliesOfUser('user-1', NOW)).map(({ sid }) => sid).toSorted(), ['sid-1', 'sid-2'])
+  })
+
+  for (const [offline, ends] of [[true, T0 + 2 * MINUTE], [false, T0 + 4 * MINUTE]] as const) {
+    define(`a family that is ${offline ? '' : 'not '}offline lives as long as its redemption says`, async (tokens) => {
+      await tokens.createCode(code({ offline }))
+      await tokens.redeemCode(redemption({ expiresAt: T0 + 3 * MINUTE, idleExpiresAt: T0 + 2 * MINUTE, onlineExpiresAt: T0 + 4 * MINUTE, userAgent: null }))
+      equal((await tokens.findFamily('sid-1', ends - 1))?.userAgent, null)
+      equal(await tokens.findFamily('sid-1', ends), null)
+      equal((await tokens.redeemCode(redemption({ now: ends }))).outcome, 'unknown', 'and its code with it')
+    })
+  }
+
+  define('to all but a redemption a code is unknown, and they leave it as it is', async (tokens) => {
+    await tokens.createCode(code())
+    for (const digest of ['code-digest', 'digest-0', '']) {
+      deepEqual(await tokens.useToken(use({ digest, now: NOW })), { outcome: 'unknown' })
+      deepEqual(await tokens.rotateToken(use({ digest, now: NOW }), next(1)), { outcome: 'unknown' })
+      equal(await tokens.peekToken(use({ digest, now: NOW })), null)
+    }
+    equal(await tokens.findFamily('sid-1', NOW), null)
+    deepEqual(await tokens.listFamiliesOfUser('user-1', NOW), [])
+    equal((await tokens.redeemCode(redemption())).outcome, 'redeemed')
+  })
+
+  define('of 50 parallel redemptions one is redeemed, and a second one ends the family', async (tokens) => {
+    await tokens.createCode(code())
+    const outcomes = await parallel(50, (index) => tokens.redeemCode(redemption({ tokenDigest: `digest-${index}` })))
+    deepEqual(tally(outcomes.map(({ outcome }) => outcome)), { redeemed: 1, replayed: 1, unknown: 48 })
+    equal(await tokens.findFamily('sid-1', NOW), null)
+    for (let index = 0; index < 50; index++) equal((await tokens.useToken(use({ digest: `digest-${index}`, now: NOW }))).outcome, 'unknown')
+  })
+
+  define('a code used twice ends its family and no other, however late and often it was rotated', async (tokens) => {
+    await tokens.createFamily(family({ sid: 'sid-2' }))
+    await tokens.createCode(code())
+    await tokens.redeemCode(redemption())
+    await tokens.rotateToken(use(), next(1))
+    await tokens.rotateToken(use({ digest: 'digest-1' }), next(2))
+    const now = T0 + 30 * MINUTE
+    const replayed = await tokens.redeemCode(redemption({ now, tokenDigest: 'other' }))
+    ok(replayed.outcome === 'replayed')
+    deepEqual(replayed.family, { ...redeemed(code(), redemption()), lastUsedAt: T0 + MINUTE, idleExpiresAt: T0 + 31 * MINUTE })
+    equal((await tokens.useToken(use({ digest: 'digest-2', now }))).outcome, 'unknown')
+    equal((await tokens.redeemCode(redemption({ now }))).outcome, 'unknown', 'a third use finds nothing')
+    deepEqual((await tokens.listFamiliesOfUser('user-1', T0)).map(({ sid }) => sid), ['sid-2'])
+  })
+
+  define('a wrong secret ends a code, and a family that came of one', async (tokens) => {
+    for (const sid of ['sid-1', 'sid-2']) await tokens.createCode(code({ sid }))
+    await tokens.redeemCode(redemption({ sid: 'sid-2' }))
+    for (const sid of ['sid-1', 'sid-2']) {
+      const replayed = await tokens.redeemCode(redemption({ sid, digest: 'another' }))
+      ok(replayed.outcome === 'replayed')
+      deepEqual([replayed.family.sid, replayed.family.userId, replayed.family.clientId, replayed.family.sessionSid], [sid, 'user-1', 'client-1', 'session-1'])
+      deepEqual(await tokens.redeemCode(redemption({ sid })), { outcome: 'unknown' })
+      equal(await tokens.findFamily(sid, NOW), null)
+    }
+  })
+
+  define('another client gets nothing and ends nothing, whatever the secret', async (tokens) => {
+    await tokens.createCode(code())
+    for (const digest of ['code-digest', 'another']) deepEqual(await tokens.redeemCode(redemption({ clientId: 'client-2', digest })), { outcome: 'unknown' })
+    equal((await tokens.redeemCode(redemption())).outcome, 'redeemed')
+    for (const digest of ['code-digest', 'another']) deepEqual(await tokens.redeemCode(redemption({ clientId: 'client-2', digest })), { outcome: 'unknown' })
+    equal((await tokens.useToken(use())).outcome, 'used')
+  })
+
+  define('a family that began without a code has none, and is left alone', async (tokens) => {
+    await tokens.createFamily(family())
+    for (const digest of ['digest-0', 'code-digest', '']) deepEqual(await tokens.redeemCode(redemption({ digest })), { outcome: 'unknown' })
+    equal((await tokens.useToken(use())).outcome, 'used')
+    deepEqual(await tokens.redeemCode(redemption({ sid: 'sid-x' })), { outcome: 'unknown' })
+  })
+
+  define('a code\'s sid is taken, and what it was created with stays', async (tokens) => {
+    await tokens.createCode(code())
+    for (const create of [() => tokens.createCode(code({ userId: 'user-2' })), () => tokens.createFamily(family({ userId: 'user-2' }))]) {
+      equal(await create().then(() => 'created', () => 'refused'), 'refused')
+    }
+    const given = code({ sid: 'sid-2' })
+    await tokens.createCode(given)
+    given.scope = 'changed'
+    for (const sid of ['sid-1', 'sid-2']) {
+      const result = await tokens.redeemCode(redemption({ sid }))
+      ok(result.outcome === 'redeemed')
+      deepEqual([result.family.scope, result.family.userId], ['openid read', 'user-1'])
+      result.family.scope = 'changed'
+      equal((await tokens.findFamily(sid, NOW))?.scope, 'openid read')
+    }
+  })
+
+  for (const [label, value] of HOSTILE_STRINGS) {
+    define(`strings are kept as they are: ${label}`, async (tokens) => {
+      deepEqual(await tokens.redeemCode(redemption({ sid: value, clientId: value })), { outcome: 'unknown' })
+      deepEqual(await tokens.revokeFamiliesOfSession(value, value), [])
+      const created = code({ sid: value, userId: value, clientId: value, scope: value, sessionSid: value, authorization: value, codeDigest: value })
+      await tokens.createCode(created)
+      const asked = redemption({ sid: value, clientId: value, digest: value, tokenDigest: value, userAgent: value })
+      deepEqual(await tokens.redeemCode(asked), { outcome: 'redeemed', family: redeemed(created, asked) })
+      equal((await tokens.useToken(use({ sid: value, digest: value }))).outcome, 'used')
+      deepEqual(await tokens.revokeFamiliesOfSession(value, value, value), [value])
+    })
+  }
+
+  return cases
+}

@@ -1,0 +1,71 @@
+import { deepEqual, equal } from 'node:assert/strict'
+import type { KeyStore, StoredKey } from '../ports/key-store.ts'
+import type { State } from '../ports/state.ts'
+import { caseOf, parallel } from './contract.ts'
+import type { ContractCase } from './contract.ts'
+import { T0 } from './token-fixtures.ts'
+import type { StateSubject } from './token-fixtures.ts'
+
+const key = (fields: Partial<StoredKey> = {}): StoredKey => ({
+  kid: 'kid-1',
+  alg: 'ES256',
+  sequence: 1,
+  signsFrom: T0 + 5,
+  createdAt: T0,
+  publicJwk: { kty: 'EC', crv: 'P-256', x: 'x', y: 'y', key_ops: ['verify'] },
+  sealed: 'sealed-1',
+  ...fields
+})
+
+/** Signing keys. Part of `stateContract`. */
+export function keyCases (make: () => Promise<StateSubject>): ContractCase[] {
+  const cases: ContractCase[] = []
+  const define = (name: string, check: (keys: KeyStore, state: State) => Promise<void>): void => {
+    cases.push(caseOf(make, `keys: ${name}`, ({ state }) => check(state.keys, state)))
+  }
+
+  define('a key is listed as it was added, and survives sweeps', async (keys, state) => {
+    deepEqual(await keys.list(), [])
+    equal(await keys.addIfAbsent(key()), true)
+    await state.sweep(T0 + 1e12)
+    deepEqual((await keys.list()).map((stored) => ({ ...stored })), [key()])
+  })
+
+  define('of 50 parallel keys with one sequence one is added', async (keys) => {
+    const results = await parallel(50, (index) => keys.addIfAbsent(key({ kid: `kid-${index}` })))
+    equal(results.filter(Boolean).length, 1)
+    deepEqual((await keys.list()).map(({ kid }) => kid), [`kid-${results.indexOf(true)}`])
+  })
+
+  define('another sequence and another algorithm are added', async (keys) => {
+    equal(await keys.addIfAbsent(key()), true)
+    equal(await keys.addIfAbsent(key({ kid: 'kid-2', sequence: 2 })), true)
+    equal(await keys.addIfAbsent(key({ kid: 'kid-3', alg: 'RS256' })), true)
+    equal(await keys.addIfAbsent(key({ kid: 'kid-4', sealed: 'another' })), false)
+    deepEqual((await keys.list()).map(({ kid }) => kid).toSorted(), ['kid-1', 'kid-2', 'kid-3'])
+    equal((await keys.list()).find(({ kid }) => kid === 'kid-1')?.sealed, 'sealed-1')
+  })
+
+  define('remove is idempotent, and frees the sequence', async (keys) => {
+    await keys.addIfAbsent(key())
+    await keys.addIfAbsent(key({ kid: 'kid-2', sequence: 2 }))
+    await keys.remove('kid-1')
+    await keys.remove('kid-1')
+    await keys.remove('__proto__')
+    deepEqual((await keys.list()).map(({ kid }) => kid), ['kid-2'])
+    equal(await keys.addIfAbsent(key()), true)
+  })
+
+  define('keys handed out are copies', async (keys) => {
+    const given = key()
+    await keys.addIfAbsent(given)
+    given.publicJwk.x = 'changed'
+    for (const listed of await keys.list()) {
+      listed.sealed = 'changed'
+      listed.publicJwk.y = 'changed'
+    }
+    deepEqual((await keys.list()).map((stored) => ({ ...stored })), [key()])
+  })
+
+  return cases
+}

@@ -1,0 +1,38 @@
+import type { BrowserSession, SessionRenewal, SessionStore, SessionUse } from '../ports/session-store.ts'
+import { MINUTE, T0 } from './token-fixtures.ts'
+
+export const NOW = T0 + MINUTE
+
+export const session = (fields: Partial<BrowserSession> = {}): BrowserSession => ({
+  sid: 'sid-1',
+  userId: 'user-1',
+  authenticatedAt: T0 - 5,
+  createdAt: T0,
+  lastUsedAt: T0,
+  expiresAt: T0 + 60 * MINUTE,
+  idleExpiresAt: T0 + 30 * MINUTE,
+  userAgent: 'Mozilla/5.0',
+  clientIds: ['client-1'],
+  ...fields
+})
+export const use = (fields: Partial<SessionUse> = {}): SessionUse => ({ sid: 'sid-1', now: NOW, idleExpiresAt: T0 + 31 * MINUTE, ...fields })
+export const renewal = (fields: Partial<SessionRenewal> = {}): SessionRenewal => ({
+  sid: 'sid-1',
+  userId: 'user-1',
+  formerDigest: 'digest-0',
+  digest: 'digest-1',
+  now: NOW,
+  expiresAt: T0 + 61 * MINUTE,
+  idleExpiresAt: T0 + 31 * MINUTE,
+  ...fields
+})
+/** What `renewal` makes of `session`. */
+export const renewed = { ...session(), authenticatedAt: NOW, lastUsedAt: NOW, expiresAt: T0 + 61 * MINUTE, idleExpiresAt: T0 + 31 * MINUTE }
+
+/** Those of the digests that `sid-1` is found by. */
+export async function live (sessions: SessionStore, digests: readonly string[]): Promise<string[]> {
+  const found = await Promise.all(digests.map((digest) => sessions.findSession('sid-1', digest, NOW)))
+  return digests.filter((_, index) => found[index] !== null)
+}
+
+export const sids = (found: readonly BrowserSession[]): string[] => found.map(({ sid }) => sid)

@@ -1,0 +1,76 @@
+import { ok } from 'node:assert/strict'
+import type { State } from '../ports/state.ts'
+import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily, RefreshTokenFamily, Successor, TokenUse } from '../ports/token-store.ts'
+import type { Closable } from './contract.ts'
+
+/** What the state suites check. */
+export interface StateSubject extends Closable {
+  state: State
+}
+
+export const T0 = Date.UTC(2026, 0, 1)
+export const MINUTE = 60_000
+export const GRACE = 10_000
+
+export const family = (fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
+  sid: 'sid-1',
+  userId: 'user-1',
+  clientId: 'client-1',
+  scope: 'read write',
+  authenticatedAt: T0 - 5,
+  createdAt: T0,
+  lastUsedAt: T0,
+  expiresAt: T0 + 60 * MINUTE,
+  idleExpiresAt: T0 + 30 * MINUTE,
+  userAgent: 'Mozilla/5.0',
+  sessionSid: null,
+  offline: true,
+  authorization: null,
+  tokenDigest: 'digest-0',
+  ...fields
+})
+export const use = (fields: Partial<TokenUse> = {}): TokenUse => ({
+  sid: 'sid-1', digest: 'digest-0', now: T0 + MINUTE, graceMs: GRACE, idleExpiresAt: T0 + 31 * MINUTE, ...fields
+})
+export const next = (index: number): Successor => ({ digest: `digest-${index}`, sealed: `sealed-${index}` })
+
+export function publicPart (created: NewRefreshTokenFamily): RefreshTokenFamily {
+  const { tokenDigest, ...rest } = created
+  ok(tokenDigest)
+  return rest
+}
+
+export const code = (fields: Partial<NewAuthorizationCode> = {}): NewAuthorizationCode => ({
+  sid: 'sid-1',
+  userId: 'user-1',
+  clientId: 'client-1',
+  scope: 'openid read',
+  authenticatedAt: T0 - 5,
+  createdAt: T0,
+  sessionSid: 'session-1',
+  offline: true,
+  authorization: '{"redirectUri":"https://app.example.com/"}',
+  codeDigest: 'code-digest',
+  codeExpiresAt: T0 + MINUTE,
+  ...fields
+})
+export const redemption = (fields: Partial<CodeRedemption> = {}): CodeRedemption => ({
+  sid: 'sid-1',
+  digest: 'code-digest',
+  clientId: 'client-1',
+  now: T0 + 1000,
+  tokenDigest: 'digest-0',
+  expiresAt: T0 + 60 * MINUTE,
+  idleExpiresAt: T0 + 30 * MINUTE,
+  onlineExpiresAt: T0 + 15 * MINUTE,
+  userAgent: 'Mozilla/5.0',
+  ...fields
+})
+
+/** The family that `redemption` makes of `code`. */
+export function redeemed (created: NewAuthorizationCode, { now, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent }: CodeRedemption): RefreshTokenFamily {
+  const { codeDigest, codeExpiresAt, ...rest } = created
+  ok(codeDigest && codeExpiresAt)
+  const ends = rest.offline ? { expiresAt, idleExpiresAt } : { expiresAt: onlineExpiresAt, idleExpiresAt: onlineExpiresAt }
+  return { ...rest, lastUsedAt: now, ...ends, userAgent }
+}

@@ -1,0 +1,108 @@
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import type { State } from '../ports/state.ts'
+import type { TokenStore } from '../ports/token-store.ts'
+import { caseOf, parallel } from './contract.ts'
+import type { ContractCase } from './contract.ts'
+import { MINUTE, T0, family, next, use } from './token-fixtures.ts'
+import type { StateSubject } from './token-fixtures.ts'
+
+/** How families end: expired, revoked, swept. Part of `stateContract`. */
+export function tokenLifetimeCases (make: () => Promise<StateSubject>): ContractCase[] {
+  const cases: ContractCase[] = []
+  const define = (name: string, check: (tokens: TokenStore, state: State) => Promise<void>): void => {
+    cases.push(caseOf(make, `tokens: ${name}`, ({ state }) => check(state.tokens, state)))
+  }
+
+  for (const [what, ends] of [['idleExpiresAt', 30 * MINUTE], ['expiresAt', 20 * MINUTE]] as const) {
+    for (const offset of [-1, 0, 1]) {
+      define(`${offset} ms from ${what} a family is ${offset < 0 ? 'alive' : 'as one that never was'}`, async (tokens) => {
+        const now = T0 + ends + offset
+        const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
+        for (const sid of ['sid-1', 'sid-2', 'sid-3']) await tokens.createFamily(family({ sid, ...fields }))
+        equal((await tokens.listFamiliesOfUser('user-1', now)).length, offset < 0 ? 3 : 0)
+        equal(await tokens.findFamily('sid-1', now) !== null, offset < 0)
+        equal(await tokens.peekToken(use({ now })) !== null, offset < 0)
+        equal((await tokens.useToken(use({ sid: 'sid-2', now }))).outcome, offset < 0 ? 'used' : 'unknown')
+        equal((await tokens.rotateToken(use({ sid: 'sid-3', now }), next(1))).outcome, offset < 0 ? 'rotated' : 'unknown')
+      })
+    }
+  }
+
+  define('a use keeps an idle family alive, but not beyond expiresAt', async (tokens) => {
+    await tokens.createFamily(family())
+    await tokens.useToken(use({ now: T0 + 29 * MINUTE, idleExpiresAt: T0 + 59 * MINUTE }))
+    await tokens.rotateToken(use({ now: T0 + 58 * MINUTE, idleExpiresAt: T0 + 88 * MINUTE }), next(1))
+    equal((await tokens.useToken(use({ digest: 'digest-1', now: T0 + 60 * MINUTE - 1, idleExpiresAt: T0 + 99 * MINUTE }))).outcome, 'used')
+    equal((await tokens.useToken(use({ digest: 'digest-1', now: T0 + 60 * MINUTE, idleExpiresAt: T0 + 99 * MINUTE }))).outcome, 'unknown')
+  })
+
+  define('revokeFamily says whether there was one, of that user where one is given', async (tokens) => {
+    await tokens.createFamily(family())
+    equal(await tokens.revokeFamily('sid-x'), false)
+    equal(await tokens.revokeFamily('sid-1', 'user-2'), false)
+    equal((await tokens.useToken(use())).outcome, 'used')
+    equal(await tokens.revokeFamily('sid-1', 'user-1'), true)
+    equal(await tokens.revokeFamily('sid-1', 'user-1'), false)
+    equal(await tokens.revokeFamily('sid-1'), false)
+    equal((await tokens.useToken(use())).outcome, 'unknown')
+    equal((await tokens.rotateToken(use(), next(1))).outcome, 'unknown')
+    deepEqual(await tokens.listFamiliesOfUser('user-1', T0), [])
+  })
+
+  define('of 50 parallel revocations one is true', async (tokens) => {
+    await tokens.createFamily(family())
+    const results = await parallel(50, () => tokens.revokeFamily('sid-1'))
+    equal(results.filter(Boolean).length, 1)
+  })
+
+  define('after a rotation or a use raced a revocation, the family is gone', async (tokens) => {
+    const sids = Array.from({ length: 25 }, (_, index) => `sid-${index}`)
+    for (const sid of sids) await tokens.createFamily(family({ sid }))
+    await Promise.all(sids.flatMap((sid, index) => {
+      const calls: Array<() => Promise<unknown>> = [
+        () => tokens.rotateToken(use({ sid }), next(1)),
+        () => tokens.useToken(use({ sid })),
+        () => tokens.revokeFamily(sid)
+      ]
+      return [...calls.slice(index % 3), ...calls.slice(0, index % 3)].map(async (call) => await call())
+    }))
+    for (const sid of sids) {
+      equal(await tokens.findFamily(sid, T0), null)
+      for (const digest of ['digest-0', 'digest-1']) equal((await tokens.useToken(use({ sid, digest }))).outcome, 'unknown')
+    }
+    deepEqual(await tokens.listFamiliesOfUser('user-1', T0), [])
+  })
+
+  define('revokeFamiliesOfUser ends all of the user but one, and names them', async (tokens) => {
+    for (const sid of ['sid-1', 'sid-2', 'sid-3']) await tokens.createFamily(family({ sid }))
+    await tokens.createFamily(family({ sid: 'sid-4', userId: 'user-2' }))
+    deepEqual((await tokens.revokeFamiliesOfUser('user-1', 'sid-2')).toSorted(), ['sid-1', 'sid-3'])
+    deepEqual((await tokens.listFamiliesOfUser('user-1', T0)).map(({ sid }) => sid), ['sid-2'])
+    equal((await tokens.useToken(use())).outcome, 'unknown')
+    deepEqual(await tokens.revokeFamiliesOfUser('user-1', 'sid-4'), ['sid-2'], 'the exception of another user keeps nothing of this one')
+    deepEqual(await tokens.revokeFamiliesOfUser('user-1'), [])
+    ok(await tokens.findFamily('sid-4', T0))
+  })
+
+  define('families are listed newest first, of that user only', async (tokens) => {
+    for (const [sid, age] of [['sid-1', 2], ['sid-2', 0], ['sid-3', 3], ['sid-4', 1]] as const) {
+      await tokens.createFamily(family({ sid, createdAt: T0 - age }))
+    }
+    await tokens.createFamily(family({ sid: 'sid-5', userId: 'user-2' }))
+    await tokens.useToken(use({ sid: 'sid-3' }))
+    deepEqual((await tokens.listFamiliesOfUser('user-1', T0)).map(({ sid }) => sid), ['sid-2', 'sid-4', 'sid-1', 'sid-3'])
+    deepEqual(await tokens.listFamiliesOfUser('user-3', T0), [])
+  })
+
+  define('a sweep leaves what is alive, grace time included', async (tokens, state) => {
+    await tokens.createFamily(family())
+    await tokens.createFamily(family({ sid: 'sid-2', idleExpiresAt: T0 + MINUTE }))
+    await tokens.createFamily(family({ sid: 'sid-3', expiresAt: T0 + MINUTE }))
+    await tokens.rotateToken(use(), next(1))
+    await state.sweep(T0 + MINUTE)
+    deepEqual((await tokens.listFamiliesOfUser('user-1', T0 + MINUTE)).map(({ sid }) => sid), ['sid-1'])
+    equal((await tokens.rotateToken(use(), next(2))).outcome, 'repeated')
+  })
+
+  return cases
+}

@@ -1,0 +1,100 @@
+import { OAuthError } from '../errors.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import type { Client } from '../ports/client-store.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Random } from '../ports/random.ts'
+import type { User } from '../ports/user-store.ts'
+import { parseTokenHeader } from '../protocol/access-token.ts'
+import { MAX_TOKEN_LENGTH } from '../protocol/bearer.ts'
+import type { ClaimsRequest } from '../protocol/claims-request.ts'
+import { checkIdTokenHint, idTokenClaims, logoutTokenClaims } from '../protocol/id-token.ts'
+import { type ClaimsFunction, releasedClaims } from './released-claims.ts'
+import { signedPayload } from './signed-payload.ts'
+
+export interface IdTokenSubject {
+  user: User
+  client: Client
+  scopes: string[]
+  /** Milliseconds since the epoch. */
+  authenticatedAt: number
+  sid: string | null
+  nonce?: string | undefined
+  claims?: ClaimsRequest | undefined
+  /** For `at_hash`. */
+  accessToken: string
+}
+
+/** What an `id_token_hint` says, whether expired or not. */
+export interface IdTokenHint { sub: string, aud: string, sid: string | undefined }
+
+/** @see OpenID Connect Core 1.0 §2 */
+export interface IdTokens {
+  /** Resolves when there is a key for this client's algorithm. */
+  ready(client: Client): Promise<void>
+  mint(subject: IdTokenSubject): Promise<string>
+  /** `null`: not one of ours, whatever the reason. An expired one counts. @see OpenID Connect Core 1.0 §3.1.2.2 */
+  readHint(token: string): Promise<IdTokenHint | null>
+  /** For a client that is told of a sign-out. @see OpenID Connect Back-Channel Logout 1.0 §2.4 */
+  mintLogoutToken(of: { client: Client, userId: string, sid: string }): Promise<string>
+}
+
+export interface IdTokenDeps {
+  ring: KeyRing
+  clock: Clock
+  random: Random
+  claims: ClaimsFunction | null
+}
+
+/** What a client gets that registered no algorithm. @see OpenID Connect Dynamic Client Registration 1.0 §2 */
+const DEFAULT_ALG = 'RS256'
+
+/** ID tokens and what is signed like them. `mint` and `mintLogoutToken` wait for the key, so `ready` is only for those who must know before. */
+export function idTokens (policy: { issuer: string, expiresInSeconds: number }, { ring, clock, random, claims }: IdTokenDeps): IdTokens {
+  const { issuer } = policy
+
+  /** `undefined`, the ring's own first, only where the host's keys have no RS256. What a client has registered is never replaced. */
+  const algOf = (client: Client): string | undefined => client.idTokenSignedResponseAlg ?? (ring.algs().includes(DEFAULT_ALG) ? DEFAULT_ALG : undefined)
+
+  return {
+    ready: async (client) => { await ring.ready(algOf(client)) },
+
+    async mint ({ user, client, scopes, authenticatedAt, sid, nonce, claims: requested, accessToken }) {
+      const released = await releasedClaims({ user, client, scopes, use: 'id_token', claims: requested }, claims)
+      await ring.ready(algOf(client))
+      const key = ring.signingKey(algOf(client))
+      return key.sign(idTokenClaims({
+        issuer,
+        userId: user.id,
+        clientId: client.clientId,
+        now: clock.now(),
+        expiresInSeconds: policy.expiresInSeconds,
+        authenticatedAt,
+        nonce,
+        sid,
+        accessToken,
+        alg: key.alg
+      }, released), 'JWT')
+    },
+
+    async readHint (token) {
+      if (token.length > MAX_TOKEN_LENGTH) return null
+      try {
+        const { alg, kid } = parseTokenHeader(token, 'JWT')
+        if (kid === undefined) return null
+        // Perhaps another instance made the key a moment ago.
+        if (ring.find(kid) === undefined) await ring.refresh()
+        const key = ring.find(kid)
+        return key === undefined ? null : checkIdTokenHint(signedPayload(key, alg, token), issuer)
+      } catch (error) {
+        // A store that is down says nothing of the token.
+        if (error instanceof OAuthError && error.error === 'invalid_token') return null
+        throw error
+      }
+    },
+
+    async mintLogoutToken ({ client, userId, sid }) {
+      await ring.ready(algOf(client))
+      return ring.signingKey(algOf(client)).sign(logoutTokenClaims({ issuer, clientId: client.clientId, userId, sid, now: clock.now(), jti: random.id() }), 'logout+jwt')
+    }
+  }
+}

@@ -1,0 +1,179 @@
+export interface Prose {
+  what: string
+  /** Where the schema has no answers: pages and redirects. */
+  success?: string
+  failures: string
+}
+
+/**
+ * What the schemas don't say, by method and default path, in the order of the page. A route without an entry, and an entry without a
+ * route, fail the test.
+ */
+export const PROSE: Readonly<Record<string, Prose>> = {
+  'POST /auth/token': {
+    what: 'With `grant_type=password`: tokens for a username and password. `scope` narrows what is granted; without it all that may be granted is. The answer has a refresh token and starts a session.\n\nWith `grant_type=authorization_code`: tokens for the `code` that the client got at its redirect URI, with the same `redirect_uri` and the `code_verifier` of its challenge. A code works once: a second use ends what the first one gave. There is an `id_token` where `openid` was granted, and a refresh token where `offline_access` was and the client may use that grant. Exists where redirect sign-in does.\n\nWith `grant_type=refresh_token`: new tokens for the `refresh_token` of this client, or of callers without a client where `passwordGrant` is `first-party`. `scope` narrows the access token; the session keeps its scope. The answer has the next refresh token, and the old one works on for `reuseGraceSeconds` only, with the same successor: after that it is a replay, which ends the session. With `refreshToken.rotate: \'never\'` the answer has no refresh token and the old one works on. Where the session began with a code and `openid`, there is a new `id_token`.\n\nWith `grant_type=client_credentials`: an access token of the client itself, for clients that have a secret and list the grant. `scope` narrows what the client may be granted, without `openid`, `profile`, `email` and `offline_access`, which speak of a user. There is no refresh token and no session: `sub` and `client_id` of the token are both the client\'s id, and it has no `sid`, by which a route that is for people can tell.\n\nParameters that are unknown are ignored, repeated ones refused. Clients authenticate by `client_secret_basic`, `client_secret_post` or, where they have no secret, by `client_id` alone.',
+    failures: '400 `invalid_request`, `invalid_grant` (an unknown name, a wrong password and a disabled account look and time alike; or a code or refresh token is unknown, expired, revoked, replayed or another client\'s), `invalid_scope`, `unsupported_grant_type`, `unauthorized_client`; 401 `invalid_client`; 413, 415 `invalid_request`; 429 `too_many_requests` (rules `login` and `account` with a password, `refresh` else); 503 `temporarily_unavailable`'
+  },
+  'GET /auth/authorize': {
+    what: 'The authorization endpoint (RFC 6749 §4.1, OpenID Connect Core 1.0 §3.1.2): code flow, with PKCE by `S256`, which public clients always need. A browser goes here; it comes back to `redirect_uri` with `code`, `state` and `iss` (RFC 9207), in the query or as `response_mode` says. Who is not signed in gets the sign-in page first, and for a client with `firstParty: false` the consent page. Nothing is stored before somebody has signed in: the request is carried in the addresses of the pages, so any number of tabs work, and pages left open.\n\n`redirect_uri` is compared character by character; only the port of a loopback address may be another (RFC 8252 §7.3). What of `scope` can\'t be granted is left out; without `scope` it is `openid`. `max_age`, `prompt`, `id_token_hint` and a `sub` of the `claims` parameter can ask for a new sign-in or another person. Parameters that are unknown are ignored.',
+    success: '303 to the redirect URI, or to the sign-in or consent page; with `response_mode=form_post` 200, a page whose form posts there',
+    failures: 'to the redirect URI, with `error`: `invalid_request`, `invalid_scope`, `unauthorized_client`, `unsupported_response_type`, `login_required`, `consent_required`, `access_denied`, `request_not_supported`, `request_uri_not_supported`, `registration_not_supported`, `unmet_authentication_requirements`, `temporarily_unavailable`. On a page, and never by a redirect: 400 `invalid_client` or `invalid_request` for an unknown client, a redirect URI that is not registered, or a repeated parameter; 503 `temporarily_unavailable`'
+  },
+  'POST /auth/authorize': {
+    what: 'The same with the parameters in a form. Answered by a redirect to the GET, for a form of another site brings no session cookie.',
+    success: '303 to `GET /auth/authorize`',
+    failures: 'on a page: 400, 413, 415 `invalid_request`'
+  },
+  'POST /auth/refresh': {
+    what: 'A new access token. The refresh token is the Bearer token of the `Authorization` header; there is no body. With `refreshToken.rotate: \'always\'` the answer has the next refresh token, and the old one works on for `reuseGraceSeconds` only: after that it is a replay, which ends the session. Tokens of confidential third-party clients are refused: they use `POST /auth/token`.',
+    failures: '401 `invalid_token` with `WWW-Authenticate`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/revoke': {
+    what: 'Ends a session by one of its tokens (RFC 7009). By a refresh token, a replaced one too, or by an access token: all refresh and access tokens of the session end with it, the access tokens at once in this process and at the endpoints that look at the store, elsewhere when they expire. Clients authenticate as at the token endpoint and may revoke their own tokens only; a caller without a client may revoke those that were issued without one. A token that is unknown, expired or revoked gets the same answer, `{}`.',
+    failures: '400 `invalid_request` (also for an access token that belongs to no session, which ends when it expires), `unauthorized_client` (another client\'s token, which stays alive); 401 `invalid_client`; 413, 415 `invalid_request`; 429 `too_many_requests` (rule `refresh`; unknown tokens count as failed); 503 `temporarily_unavailable`: the token may be alive, try again'
+  },
+  'POST /auth/introspect': {
+    what: 'What a token is worth now, by the stores (RFC 7662), for clients with a secret. Whatever is wrong with a token, and one that is not this client\'s business, is `{ "active": false }`. An access token is its client\'s and its audience\'s business; the issuer as audience stands for the host\'s own API, and so for every client but those with `firstParty: false`. A refresh token is its client\'s alone.',
+    failures: '400 `invalid_request`; 401 `invalid_client`; 413, 415 `invalid_request`; 429 `too_many_requests` (rule `refresh`: failed client authentication); 503 `temporarily_unavailable`'
+  },
+  'GET /auth/userinfo': {
+    what: 'The claims about the user of the access token (OpenID Connect Core 1.0 §5.3): `sub`, and what the granted scopes and the `claims` parameter of the authorization request ask for. The session and the user are looked up. A token in the query is not looked at. Does not exist where `keys` is a shared secret.',
+    failures: '401 `invalid_token`; 403 `insufficient_scope` (without `openid`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/userinfo': {
+    what: 'The same. The token may be in the form instead of the header, not in both.',
+    failures: '400 `invalid_request`; 401 `invalid_token`; 403 `insufficient_scope`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+  },
+  'GET /auth/logout': {
+    what: 'Signs out (OpenID Connect RP-Initiated Logout 1.0): at once with an `id_token_hint` of this session, else a page asks first. The browser session ends with the tokens that came of it, but for those with `offline_access` of other clients; clients that took part and have a `backchannelLogoutUri` are told. Back to `post_logout_redirect_uri` where it is registered for the client, compared character by character.',
+    success: '200, a page that asks, or says that nobody is signed in; 303 to the registered URI',
+    failures: 'on a page, and nobody is signed out: 400 `invalid_request` (a hint that is not ours or another client\'s, an unknown client, a URI that is not registered); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/logout': {
+    what: 'A client\'s own form becomes the GET with the same parameters. With `decision=sign_out`, from our own page, it signs out.',
+    success: '303 to the GET or to the registered URI; 200, a page',
+    failures: 'as with GET; on a page: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'POST /auth/register': {
+    what: 'Creates an account and signs nobody in. A username is an e-mail address or 3 to 64 of `a-z 0-9 . _ -`; it is compared in lower case. Exists where the user store has `create` and `registration` is not `false`. The fields of `registration.fields` are taken beside username and password, all others refused. With `registration.verifyEmail` the answer is 202 whether the name was free or not.',
+    failures: '400 `invalid_request` naming the field, `invalid_password` with the reason; 409 `username_taken`; 429 `too_many_requests` (rule `register`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/password': {
+    what: 'Changes the password of the user who is signed in and ends all their other sessions. Exists where the user store has `setPasswordHash`.',
+    failures: '400 `invalid_grant` (the current password is wrong), `invalid_password`, `invalid_request`; 401 `invalid_token`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/password-reset': {
+    what: 'Sends a message with a token to the stored e-mail address of the account, or to its username where that is an address. The answer is the same, and comes as fast, whether there is such an account or not. The token is good for 30 minutes, works once, and ends the one before. Exists where the user store has `setPasswordHash` and `sendMessage` is set.',
+    failures: '400 `invalid_request`; 429 `too_many_requests` (rule `passwordReset`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/password-reset/confirm': {
+    what: 'Sets a new password by the token of a message. Ends all sessions of the user and signs nobody in. Exists together with the endpoint before.',
+    failures: '400 `invalid_token`, `invalid_password`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/email/verify': {
+    what: 'Marks the e-mail address as the user\'s own by the token of a message, which is good for 24 hours. Exists where the user store has `setEmailVerified` and `sendMessage` is set. There is deliberately no GET: mail scanners follow links.',
+    failures: '400 `invalid_token`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+  },
+  'GET /auth/sessions': {
+    what: 'The sessions of the user who is signed in, newest first: of the kind `token`, one for what each device was given, and of the kind `browser`, one for each browser that is signed in at the hosted pages. `current` is the one that this request belongs to, and the browser session that it came from.',
+    failures: '401 `invalid_token`; 503 `temporarily_unavailable`'
+  },
+  'DELETE /auth/sessions/:id': {
+    what: 'Ends one of the user\'s own sessions: its refresh token at once, its access tokens at once in this process and at the endpoints that look at the store, elsewhere when they expire. Of the current session, this is the sign-out.',
+    failures: '401 `invalid_token`; 404 `not_found`; 503 `temporarily_unavailable`'
+  },
+  'GET /auth/session': {
+    what: 'Who is signed in in this browser, for scripts of pages on the issuer\'s own origin: no token is in it. The claims are those of the scopes `profile` and `email`. Does not count as a use of the session. Exists where there are pages.',
+    failures: '401 `login_required` (nobody is signed in); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/session': {
+    what: 'The same, and counts as a use of the session. From pages of this origin only; the body is not looked at.',
+    failures: '401 `login_required`; 403 `access_denied` (another site\'s page); 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+  },
+  'DELETE /auth/session': {
+    what: 'Signs out of this browser, as `app.authority.signOut` does, whether somebody was signed in or not. From pages of this origin only.',
+    failures: '403 `access_denied` (another site\'s page); 503 `temporarily_unavailable`'
+  },
+  'GET /auth/login': {
+    what: 'The sign-in page. Its address carries the authorization request, or `return_to`, a path of this origin. With `pages.loginUrl` it leads to the host\'s own page instead, which gets `return_to`, and `login_hint` and `ui_locales` where they were sent; it goes on there after `app.authority.signIn`.',
+    success: '200, a page; with `pages.loginUrl` 303',
+    failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint'
+  },
+  'POST /auth/login': {
+    what: 'Signs in by the form of that page: a session cookie, a new one each time, and on to where the sign-in came from, else to `pages.home`. Exists where there is no `pages.loginUrl`. Shares the limits of the password grant.',
+    success: '303 onward',
+    failures: 'shown on the page, with the name kept: 400 `invalid_grant`, `invalid_request`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/signup': {
+    what: 'The sign-up page, with the fields of `registration.fields` that a form can hold. Exists where `POST /auth/register` does and there is no `pages.loginUrl`.',
+    success: '200, a page',
+    failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint'
+  },
+  'POST /auth/signup': {
+    what: 'Creates an account as `POST /auth/register` does, and signs the new user in. With `registration.verifyEmail` nobody is signed in, and the page says that a message is on its way, whoever asks.',
+    success: '303 onward; with `registration.verifyEmail` 202, the page',
+    failures: 'shown on the page, with what was typed kept but for the password: 400 `invalid_request`, `invalid_password`; 409 `username_taken`; 429 `too_many_requests` (rule `register`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/forgot-password': {
+    what: 'The page for a forgotten password. Exists where `POST /auth/password-reset` does.',
+    success: '200, a page',
+    failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint'
+  },
+  'POST /auth/forgot-password': {
+    what: 'Sends a message with a link, as `POST /auth/password-reset` does. One answer for all who ask.',
+    success: '202, the page',
+    failures: 'shown on the page: 400 `invalid_request`; 429 `too_many_requests` (rule `passwordReset`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/reset-password': {
+    what: 'Where the link of a reset message leads. To open it uses nothing up, for mail programs do that too. HEAD is answered alike.',
+    success: '200, a page',
+    failures: 'on a page: 400 `invalid_token`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/reset-password': {
+    what: 'Sets the new password, as `POST /auth/password-reset/confirm` does. Signs nobody in.',
+    success: '200, the page',
+    failures: 'shown on the page: 400 `invalid_password`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`. On a page of their own: 400 `invalid_token`; 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/verify-email': {
+    what: 'Where the link of a confirmation message leads: a page with one button. To open it uses nothing up. HEAD is answered alike. Exists where `POST /auth/email/verify` does.',
+    success: '200, a page',
+    failures: 'on a page: 400 `invalid_token`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/verify-email': {
+    what: 'Confirms the e-mail address, as `POST /auth/email/verify` does.',
+    success: '200, the page',
+    failures: 'on a page: 400 `invalid_token`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`; 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/consent': {
+    what: 'What a client with `firstParty: false` may do: its name, the scopes, and for how long. Its address carries the authorization request, which is decided anew. A consent is remembered for a year, unless the client asks for more, or it is taken back by `app.authority.revokeConsent`.',
+    success: '200, a page; 303 where there is nothing to ask',
+    failures: 'as at the authorization endpoint'
+  },
+  'POST /auth/consent': {
+    what: 'Allows or denies by the form of that page. A decision of somebody who is no longer the one signed in is asked for again.',
+    success: '303 onward, or back to the client with `access_denied`; with `response_mode=form_post` 200, a page whose form posts there',
+    failures: 'as at the authorization endpoint; on a page: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/pages.css': {
+    what: 'The stylesheet of the hosted pages. Kept for a year under the version that the pages ask for.',
+    success: '200; 304',
+    failures: 'none of its own'
+  },
+  'GET /auth/pages.js': {
+    what: 'Their script, which only adds to what works without.',
+    success: '200; 304',
+    failures: 'none of its own'
+  },
+  'GET /.well-known/jwks.json': {
+    what: 'The public signing keys (RFC 7517), for services that verify access tokens by themselves, and for clients that check ID tokens. May be cached for five minutes. Any origin may read it. Does not exist where `keys` is a shared secret.',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'GET /.well-known/oauth-authorization-server': {
+    what: 'The metadata of this authorization server (RFC 8414): just what this configuration offers, with the members of OpenID Connect Discovery where redirect sign-in is there. May be cached for five minutes. Any origin may read it. For an issuer with a path, that path follows: `https://example.com/one` has it at `/.well-known/oauth-authorization-server/one`. The URLs in it are the issuer\'s origin and the paths as they are mounted in this app, never anything of the request. So a proxy in front must not change paths, and where the plugin is registered under a prefix, this document is under it too: let the proxy, or a route of the host, serve it from the root as well.',
+    failures: 'none of its own'
+  },
+  'GET /.well-known/openid-configuration': {
+    what: 'The same document as the metadata above, where OpenID clients look for it (OpenID Connect Discovery 1.0). For an issuer with a path it is below that: `https://example.com/one` has it at `/one/.well-known/openid-configuration`.',
+    failures: 'none of its own'
+  }
+}

@@ -1,0 +1,122 @@
+import { Type } from '@sinclair/typebox'
+import t from 'tap'
+import { PASSWORD } from '../support/app.ts'
+import { withChromium } from './support/chromium.ts'
+import { alerts, answerAt, fill, followLink, heading, press, signInOn, userAt, USERNAME, valuesOf, WITH_AND_WITHOUT } from './support/journeys.ts'
+import { startProvider } from './support/provider.ts'
+
+const NEXT_PASSWORD = 'another horse, another battery'
+const FIELDS = Type.Object({ nickname: Type.Optional(Type.String({ title: 'Nickname', maxLength: 10 })), news: Type.Boolean({ title: 'Send me news' }) })
+const { newPage } = await withChromium(t)
+
+for (const { name, options } of WITH_AND_WITHOUT) {
+  t.test(`one's own account ${name}`, async (t) => {
+    t.test('signing up, with a slip on the way: what was typed is kept, and at the end one is signed in at the client', async (t) => {
+      const provider = await startProvider(t, { registration: { fields: FIELDS } })
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl())
+      await followLink(page, 'Create an account')
+      t.equal(await heading(page), 'Create an account')
+      await fill(page, { [USERNAME]: 'ann', Password: PASSWORD, Nickname: 'Annie' })
+      await page.getByLabel('Send me news').check()
+      t.equal((await press(page, 'Create account')).status(), 409)
+      t.strictSame(await alerts(page), ['This username is already taken.'])
+      t.strictSame(await valuesOf(page, USERNAME, 'Password', 'Nickname'), ['ann', '', 'Annie'])
+      t.ok(await page.getByLabel('Send me news').isChecked())
+      await fill(page, { [USERNAME]: 'berta', Password: PASSWORD })
+      t.equal((await press(page, 'Create account')).status(), 303)
+      const registered = provider.events.find((event) => event.name === 'registered')
+      t.match(registered?.payload, { userId: /./ })
+      t.equal(await userAt(page, provider), registered?.payload.userId)
+    })
+
+    t.test('signing up from the page itself leads home; the way to the sign-in page keeps the journey', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(`${provider.origin}/auth/signup`)
+      await fill(page, { [USERNAME]: 'carl', Password: PASSWORD })
+      await press(page, 'Create account')
+      t.equal(page.url(), `${provider.origin}/`)
+      await page.goto(provider.authorizeUrl({ prompt: 'login' }))
+      await followLink(page, 'Create an account')
+      await followLink(page, 'Sign in')
+      await followLink(page, 'Forgot your password?')
+      await followLink(page, 'Back to sign-in')
+      await signInOn(page)
+      t.equal(await userAt(page, provider), provider.ann.id)
+    })
+
+    t.test('signing up where the address must be confirmed first: opening the link uses nothing up', async (t) => {
+      const provider = await startProvider(t, { registration: { verifyEmail: true } })
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl())
+      await followLink(page, 'Create an account')
+      await fill(page, { [USERNAME]: 'dora@example.com', Password: PASSWORD })
+      t.equal((await press(page, 'Create account')).status(), 202)
+      t.equal(await heading(page), 'Check your inbox')
+      const { url = '' } = await provider.messages.next('verify_email')
+      await followLink(page, 'Back to sign-in')
+      await signInOn(page, { username: 'dora@example.com' })
+      t.strictSame(await alerts(page), ['The username or password is wrong.'], 'not before')
+
+      // A mail scanner looks first, and so do people.
+      for (let times = 0; times < 3; times++) await page.goto(url)
+      t.equal(await heading(page), 'Confirm your e\u2011mail address')
+      t.equal((await press(page, 'Confirm address')).status(), 200)
+      t.equal(await heading(page), 'Your e\u2011mail address is confirmed')
+      await followLink(page, 'Sign in')
+      await signInOn(page, { username: 'dora@example.com' })
+      t.equal(page.url(), `${provider.origin}/`)
+
+      await page.goto(url)
+      t.equal(await heading(page), 'That did not work')
+      t.match(await alerts(page), ['This link is invalid or has expired. Please request a new one.'])
+    })
+
+    t.test('a forgotten password: a link by message, a new password, and in', async (t) => {
+      const provider = await startProvider(t)
+      await provider.addUser('emil@example.com')
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl({ login_hint: 'emil@example.com' }))
+      await followLink(page, 'Forgot your password?')
+      t.strictSame(await valuesOf(page, USERNAME), ['emil@example.com'], 'the hint is kept')
+      t.equal((await press(page, 'Send link')).status(), 202)
+      t.equal(await heading(page), 'Check your inbox')
+      const { url = '' } = await provider.messages.next('password_reset')
+      await page.goto(url)
+      t.equal(await heading(page), 'Set a new password')
+      await fill(page, { 'New password': 'short' })
+      t.equal((await press(page, 'Save password')).status(), 400)
+      t.strictSame(await alerts(page), ['The password needs at least 8 characters.'])
+      t.strictSame(await valuesOf(page, 'New password'), [''])
+      await fill(page, { 'New password': NEXT_PASSWORD })
+      t.equal((await press(page, 'Save password')).status(), 200)
+      t.equal(await heading(page), 'Your password has been changed')
+      t.notMatch(await page.content(), new URL(url).searchParams.get('token') ?? '')
+      await followLink(page, 'Sign in')
+      await signInOn(page, { username: 'emil@example.com' })
+      t.strictSame(await alerts(page), ['The username or password is wrong.'], 'the old one')
+      await signInOn(page, { username: 'emil@example.com', password: NEXT_PASSWORD })
+      t.equal(page.url(), `${provider.origin}/`)
+      await page.goto(provider.authorizeUrl())
+      t.match(await answerAt(page, provider), { code: /./ })
+
+      await page.goto(url)
+      t.equal(await heading(page), 'That did not work', 'the link works once')
+    })
+
+    t.test('a name that nobody has gets the same answer', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      const seen: string[] = []
+      for (const username of ['ann', 'nobody']) {
+        await page.goto(`${provider.origin}/auth/forgot-password`)
+        await fill(page, { [USERNAME]: username })
+        t.equal((await press(page, 'Send link')).status(), 202)
+        seen.push(await page.content())
+      }
+      t.equal(seen[0], seen[1])
+      t.match(seen[0], 'If there is an account with this name')
+    })
+  })
+}

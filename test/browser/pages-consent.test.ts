@@ -1,0 +1,87 @@
+import t from 'tap'
+import { withChromium } from './support/chromium.ts'
+import { answerAt, heading, press, signInOn, tokensAt, userAt, WITH_AND_WITHOUT } from './support/journeys.ts'
+import { startProvider } from './support/provider.ts'
+
+const HOUR = 3_600_000
+const { newPage } = await withChromium(t)
+
+for (const { name, options } of WITH_AND_WITHOUT) {
+  t.test(`consent ${name}`, async (t) => {
+    t.test('allowed: on to the client, remembered, and asked again once scopes grow', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl({ client_id: 'third' }))
+      await signInOn(page)
+      t.equal(await heading(page), 'Allow access?')
+      const text = await page.getByRole('main').innerText()
+      t.match(text, 'A Third Party would like to access your account.')
+      t.match(text, 'You are signed in as ann.')
+      t.match(text, new URL(provider.client.origin).host)
+      t.strictSame(await page.getByRole('listitem').allInnerTexts(), ['recognize you by your account'])
+      t.equal((await press(page, 'Allow')).status(), 303)
+      t.equal(await userAt(page, provider, 'third'), provider.ann.id)
+
+      await page.goto(provider.authorizeUrl({ client_id: 'third', state: 'remembered' }))
+      t.equal((await answerAt(page, provider)).state, 'remembered')
+
+      await page.goto(provider.authorizeUrl({ client_id: 'third', scope: 'openid profile email', state: 'more' }))
+      t.equal(await heading(page), 'Allow access?')
+      t.strictSame(await page.getByRole('listitem').allInnerTexts(), ['recognize you by your account', 'see your profile, such as your name and picture', 'see your e-mail address'])
+      await press(page, 'Allow')
+      t.equal((await tokensAt(page, provider, 'third')).scope, 'openid profile email')
+    })
+
+    t.test('denied: the client is told, and nothing is remembered', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl({ client_id: 'third' }))
+      await signInOn(page)
+      t.equal((await press(page, 'Deny')).status(), 303)
+      t.match(await answerAt(page, provider), { error: 'access_denied', state: 'state-1', iss: provider.origin, code: undefined })
+      t.strictSame(await provider.app.authority.consents(provider.ann.id), [])
+      await page.goto(provider.authorizeUrl({ client_id: 'third' }))
+      t.equal(await heading(page), 'Allow access?')
+    })
+
+    t.test('denied with response_mode=form_post', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl({ client_id: 'third', response_mode: 'form_post' }))
+      await signInOn(page)
+      await press(page, 'Deny')
+      if (options.javaScriptEnabled === false) await press(page, 'Continue')
+      t.match(await answerAt(page, provider), { error: 'access_denied', state: 'state-1' })
+      t.equal(provider.client.visits.at(-1)?.method, 'POST')
+    })
+
+    t.test('the session expired while the page was open: sign in, be asked again, go on', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl({ client_id: 'third' }))
+      await signInOn(page)
+      provider.clock.step(3 * HOUR)
+      await press(page, 'Allow')
+      t.equal(await heading(page), 'Sign in')
+      t.strictSame(await provider.app.authority.consents(provider.ann.id), [], 'a button pressed by nobody known allows nothing')
+      await signInOn(page)
+      t.equal(await heading(page), 'Allow access?')
+      await press(page, 'Allow')
+      t.equal(await userAt(page, provider, 'third'), provider.ann.id)
+    })
+
+    t.test('the back button leads from the client to a page that no longer asks', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl({ client_id: 'third' }))
+      await signInOn(page)
+      await press(page, 'Allow')
+      const { code } = await answerAt(page, provider)
+      await page.goBack()
+      // The consent is there by now: back is forward, with a code of its own.
+      const again = await answerAt(page, provider)
+      t.match(again, { state: 'state-1', code: /./ })
+      t.not(again.code, code)
+    })
+  })
+}

@@ -1,0 +1,75 @@
+import t from 'tap'
+import { withChromium } from './support/chromium.ts'
+import { alerts, answerAt, heading, press, signInOn, userAt, USERNAME, valuesOf, WITH_AND_WITHOUT } from './support/journeys.ts'
+import { startProvider } from './support/provider.ts'
+
+const { newPage } = await withChromium(t)
+
+for (const { name, options } of WITH_AND_WITHOUT) {
+  t.test(`signing in ${name}`, async (t) => {
+    t.test('a wrong password first: said on the page, the name kept and the password not; then the right one, and on to the client', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl())
+      t.equal(await heading(page), 'Sign in')
+      t.equal(await page.title(), 'Sign in – Example Accounts')
+      const refused = await signInOn(page, { password: 'not this one' })
+      t.equal(refused.status(), 400)
+      t.strictSame(await alerts(page), ['The username or password is wrong.'])
+      t.equal(await page.title(), 'Error: Sign in – Example Accounts')
+      t.strictSame(await valuesOf(page, USERNAME, 'Password'), ['ann', ''])
+      t.strictSame(provider.client.visits, [])
+      t.equal((await signInOn(page)).status(), 303)
+      t.match(await answerAt(page, provider), { state: 'state-1', iss: provider.origin, code: /./ })
+      t.equal(await userAt(page, provider), provider.ann.id)
+    })
+
+    t.test('from the sign-in page itself, to the home of the service; from a page of the host, back to it', async (t) => {
+      const provider = await startProvider(t, {}, (host) => { host.get('/cart', async (_request, reply) => await reply.type('text/html').send('<!doctype html><title>Cart</title><h1>Cart</h1>')) })
+      const page = await newPage(t, options)
+      await page.goto(`${provider.origin}/auth/login`)
+      t.equal((await signInOn(page)).status(), 303)
+      t.equal(page.url(), `${provider.origin}/`)
+      await page.goto(`${provider.origin}/auth/login?return_to=${encodeURIComponent('/cart?item=1')}`)
+      await signInOn(page)
+      t.equal(page.url(), `${provider.origin}/cart?item=1`)
+    })
+
+    t.test('prompt=login asks somebody who is signed in once more, and the session is a new one', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl())
+      await signInOn(page)
+      await answerAt(page, provider)
+      const [before] = await page.context().cookies(provider.origin)
+      await page.goto(provider.authorizeUrl({ prompt: 'login', state: 'again' }))
+      t.equal(await heading(page), 'Sign in')
+      await signInOn(page)
+      t.equal((await answerAt(page, provider)).state, 'again')
+      const [after] = await page.context().cookies(provider.origin)
+      t.not(after?.value, before?.value)
+    })
+
+    t.test('response_mode=form_post brings the answer by a form', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl({ response_mode: 'form_post' }))
+      await signInOn(page)
+      if (options.javaScriptEnabled === false) {
+        t.equal(await heading(page), 'One moment, please')
+        await press(page, 'Continue')
+      }
+      t.match(await answerAt(page, provider), { state: 'state-1', iss: provider.origin })
+      t.match(provider.client.visits.at(-1), { method: 'POST', path: '/cb', referer: null })
+      t.equal(page.url(), `${provider.client.origin}/cb`, 'nothing in the address')
+      t.equal(await userAt(page, provider), provider.ann.id)
+    })
+
+    t.test('prompt=none shows no page: the client is told that nobody is signed in', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl({ prompt: 'none' }))
+      t.match(await answerAt(page, provider), { error: 'login_required', state: 'state-1' })
+    })
+  })
+}

@@ -1,0 +1,98 @@
+import t from 'tap'
+import { withChromium } from './support/chromium.ts'
+import { answerAt, followLink, heading, press, signInOn, tokensAt, WITH_AND_WITHOUT } from './support/journeys.ts'
+import { type Provider, startProvider } from './support/provider.ts'
+
+const { newPage } = await withChromium(t)
+
+/** A host with a page that tells who is signed in. */
+async function withAccountPage (t: Parameters<typeof startProvider>[0]): Promise<Provider> {
+  return await startProvider(t, {}, (host) => {
+    host.get('/account', { onRequest: (request, reply, done) => { host.authority.readSession.call(host, request, reply, done) } }, async (request, reply) =>
+      await reply.type('text/html').header('cache-control', 'no-store').send(`<!doctype html><html lang="en"><title>Account</title><h1>${request.authSession === null ? 'Nobody' : `User ${request.authSession.sub}`}</h1>`))
+  })
+}
+
+for (const { name, options } of WITH_AND_WITHOUT) {
+  t.test(`signing out ${name}`, async (t) => {
+    t.test('asked first, by a button; then the host\'s own pages know nobody, and back shows nothing', async (t) => {
+      const provider = await withAccountPage(t)
+      const page = await newPage(t, options)
+      await page.goto(`${provider.origin}/account`)
+      t.equal(await heading(page), 'Nobody')
+      await page.goto(`${provider.origin}/auth/login?return_to=/account`)
+      await signInOn(page)
+      t.equal(await heading(page), `User ${provider.ann.id}`)
+
+      await page.goto(`${provider.origin}/auth/logout`)
+      t.equal(await heading(page), 'Sign out?')
+      t.match(await page.getByRole('main').innerText(), 'You are signed in as ann.')
+      t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 1, 'opening it ends nothing')
+      t.equal((await press(page, 'Sign out')).status(), 200)
+      t.equal(await heading(page), 'You are signed out')
+      t.strictSame(await provider.app.authority.sessions(provider.ann.id), [])
+      t.strictSame(await page.context().cookies(provider.origin).then((cookies) => cookies.filter((cookie) => cookie.name.includes('session'))), [])
+
+      const back = await page.goBack()
+      t.equal(back?.headers()['cache-control'], 'no-store')
+      t.equal(await heading(page), 'You are signed out')
+      await page.goBack()
+      t.equal(await heading(page), 'Nobody')
+      t.notMatch(await page.content(), provider.ann.id)
+
+      await page.goto(provider.authorizeUrl())
+      t.equal(await heading(page), 'Sign in', 'single sign-on has ended too')
+    })
+
+    t.test('at once with an ID token, and back to the client', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl())
+      await signInOn(page)
+      const { id_token: hint = '' } = await tokensAt(page, provider)
+      await page.goto(`${provider.origin}/auth/logout?${new URLSearchParams({ id_token_hint: hint, post_logout_redirect_uri: `${provider.client.origin}/logged-out`, state: 's' }).toString()}`)
+      t.equal(page.url(), `${provider.client.origin}/logged-out?state=s`)
+      t.strictSame(await provider.app.authority.sessions(provider.ann.id), [])
+      await page.goBack()
+      await page.goto(provider.authorizeUrl({ prompt: 'none' }))
+      t.match(await answerAt(page, provider), { error: 'login_required' })
+    })
+
+    t.test('without one: asked, then back to the client whose name was given', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl())
+      await signInOn(page)
+      await answerAt(page, provider)
+      await page.goto(`${provider.origin}/auth/logout?${new URLSearchParams({ client_id: 'spa', post_logout_redirect_uri: `${provider.client.origin}/logged-out` }).toString()}`)
+      t.equal(await heading(page), 'Sign out?')
+      t.equal((await press(page, 'Sign out')).status(), 303)
+      t.equal(page.url(), `${provider.client.origin}/logged-out`)
+    })
+
+    t.test('nobody was signed in: said so, with a way to sign in', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(`${provider.origin}/auth/logout`)
+      t.equal(await heading(page), 'You are signed out')
+      await followLink(page, 'Sign in again')
+      await signInOn(page)
+      t.equal(page.url(), `${provider.origin}/`)
+    })
+
+    t.test('two tabs: signing out in one is signing out in the other', async (t) => {
+      const provider = await withAccountPage(t)
+      const one = await newPage(t, options)
+      const two = await one.context().newPage()
+      await one.goto(`${provider.origin}/auth/login?return_to=/account`)
+      await signInOn(one)
+      await two.goto(`${provider.origin}/auth/logout`)
+      await one.goto(`${provider.origin}/auth/logout`)
+      await press(two, 'Sign out')
+      await one.reload()
+      t.equal(await heading(one), 'You are signed out')
+      await one.goto(`${provider.origin}/account`)
+      t.equal(await heading(one), 'Nobody')
+    })
+  })
+}

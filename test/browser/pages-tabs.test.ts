@@ -1,0 +1,66 @@
+import t from 'tap'
+import { withChromium } from './support/chromium.ts'
+import { alerts, answerAt, heading, signInOn, userAt, valuesOf, WITH_AND_WITHOUT } from './support/journeys.ts'
+import { startProvider } from './support/provider.ts'
+
+const HOUR = 3_600_000
+const { newPage } = await withChromium(t)
+
+for (const { name, options } of WITH_AND_WITHOUT) {
+  t.test(`what people do on the way, ${name}`, async (t) => {
+    t.test('reload after a failed post asks again, and goes on', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl())
+      await signInOn(page, { password: 'not this one' })
+      const reloaded = await page.reload()
+      t.equal(reloaded?.status(), 400)
+      t.strictSame(await alerts(page), ['The username or password is wrong.'])
+      t.equal(provider.events.filter((event) => event.name === 'login_failed').length, 2)
+      await signInOn(page)
+      t.equal(await userAt(page, provider), provider.ann.id)
+    })
+
+    t.test('a page left open for six hours still signs in', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl())
+      provider.clock.step(6 * HOUR)
+      await signInOn(page)
+      t.equal(await userAt(page, provider), provider.ann.id)
+    })
+
+    t.test('two tabs of one browser both end at the client', async (t) => {
+      const provider = await startProvider(t)
+      const one = await newPage(t, options)
+      const two = await one.context().newPage()
+      await one.goto(provider.authorizeUrl({ state: 'one' }))
+      await two.goto(provider.authorizeUrl({ state: 'two' }))
+      await signInOn(one)
+      t.equal((await answerAt(one, provider)).state, 'one')
+      t.equal(await heading(two), 'Sign in')
+      await signInOn(two)
+      t.equal((await answerAt(two, provider)).state, 'two')
+      t.equal(await userAt(two, provider), provider.ann.id)
+      // Single sign-on: a third asks nothing.
+      const three = await one.context().newPage()
+      await three.goto(provider.authorizeUrl({ state: 'three', client_id: 'web' }))
+      t.equal((await answerAt(three, provider)).state, 'three')
+    })
+
+    t.test('the back button after signing in: no code, no password, and it can be done again', async (t) => {
+      const provider = await startProvider(t)
+      const page = await newPage(t, options)
+      await page.goto(provider.authorizeUrl())
+      await signInOn(page)
+      const { code = '' } = await answerAt(page, provider)
+      const back = await page.goBack()
+      t.equal(back?.headers()['cache-control'], 'no-store')
+      t.equal(await heading(page), 'Sign in')
+      t.strictSame(await valuesOf(page, 'Password'), [''])
+      t.notOk((await page.content()).includes(code), 'no code')
+      await signInOn(page)
+      t.equal(await userAt(page, provider), provider.ann.id)
+    })
+  })
+}

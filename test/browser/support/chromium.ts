@@ -1,0 +1,67 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type ConsoleMessage, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+
+/** Where Chromium may be; scripts/ensure-servers.mjs looks there too. */
+const EXECUTABLES = JSON.parse(readFileSync(new URL('../../../scripts/chromium-paths.json', import.meta.url), 'utf8')) as string[]
+
+/** What a page must do within; a browser on a busy machine is slow, a browser that hangs is found. */
+const WITHIN_MS = 30_000
+
+export interface PageOptions extends Pick<BrowserContextOptions, 'javaScriptEnabled' | 'colorScheme' | 'locale' | 'viewport' | 'baseURL' | 'reducedMotion' | 'isMobile' | 'hasTouch'> {
+  /** Messages of the console that this test brings about on purpose. */
+  allow?: RegExp[]
+}
+
+export interface TestChromium {
+  browser: Browser
+  /** A page of a browser without cookies. `page.context().newPage()` is a second tab; all tabs are watched. */
+  newPage(t: Test, options?: PageOptions): Promise<Page>
+}
+
+/** One Chromium for a test file. What its pages complain about in the console (a CSP violation too) fails the test that opened them. */
+export async function withChromium (t: Test): Promise<TestChromium> {
+  const browser = await launchBrowser(t)
+  return {
+    browser,
+    async newPage (test, { allow = [], ...options } = {}) {
+      const context = await browser.newContext(options)
+      context.setDefaultTimeout(WITHIN_MS)
+      const problems = watch(context)
+      test.teardown(async () => {
+        await context.close()
+        const left = problems().filter((problem) => !allow.some((pattern) => pattern.test(problem)))
+        if (left.length > 0) throw new Error(`the console of the browser says:\n${left.join('\n')}`)
+      })
+      return await context.newPage()
+    }
+  }
+}
+
+/** The machine's own Chromium, closed when the test file ends. */
+export async function launchBrowser (t: Test): Promise<Browser> {
+  const executablePath = chromiumPath()
+  if (executablePath === undefined) throw new Error('no Chromium on this machine: install one, or name it in CHROMIUM_PATH')
+  const browser = await chromium.launch({ executablePath, headless: true, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+  t.teardown(async () => { await browser.close() })
+  return browser
+}
+
+export function chromiumPath (): string | undefined {
+  const named = process.env.CHROMIUM_PATH
+  return named === undefined || named === '' ? EXECUTABLES.find((path) => existsSync(path)) : named
+}
+
+/** Errors of the console and of scripts, and warnings about a policy. That a page came with a status of 4xx is no complaint. */
+function watch (context: BrowserContext): () => string[] {
+  const messages: ConsoleMessage[] = []
+  const thrown: string[] = []
+  const documents = new Set<string>()
+  context.on('console', (message) => { if (message.type() === 'error' || /content security policy/i.test(message.text())) messages.push(message) })
+  context.on('weberror', (error) => { thrown.push(`uncaught: ${error.error().message}`) })
+  context.on('response', (response) => { if (response.request().isNavigationRequest()) documents.add(response.url()) })
+  return () => [
+    ...messages.filter((message) => !(message.text().startsWith('Failed to load resource') && documents.has(message.location().url))).map((message) => `${message.text()} (${message.location().url})`),
+    ...thrown
+  ]
+}

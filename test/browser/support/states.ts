@@ -1,0 +1,155 @@
+import type { Page } from 'playwright-core'
+import { Type } from '@sinclair/typebox'
+import type { AuthorityOptions } from '../../../lib/index.ts'
+import { PASSWORD } from '../../support/app.ts'
+import type { Provider } from './provider.ts'
+
+/** What a provider must be given for all of its pages to be there. */
+export const ALL_PAGES = {
+  // The last is the host's own, which has no text in the catalogues.
+  scopes: ['openid', 'profile', 'email', 'offline_access', 'orders:read'],
+  registration: {
+    fields: Type.Object({
+      given_name: Type.Optional(Type.String({ title: 'Given name', maxLength: 20 })),
+      birthdate: Type.Optional(Type.String({ title: 'Birthday', format: 'date' })),
+      news: Type.Boolean({ title: 'Send me news once a month' })
+    }),
+    verifyEmail: true
+  }
+} satisfies Partial<AuthorityOptions>
+
+/** A hosted page as somebody sees it. `open` leads a browser there whatever the language, and whoever is signed in. */
+export interface PageState {
+  name: string
+  open(page: Page, provider: Provider): Promise<void>
+}
+
+export const PAGE_STATES: readonly PageState[] = [
+  { name: 'login', open: login },
+  {
+    name: 'login-wrong',
+    async open (page, provider) {
+      await login(page, provider)
+      await post(page, { username: 'ann', password: 'not this one' })
+    }
+  },
+  { name: 'signup', open: signup },
+  {
+    name: 'signup-wrong',
+    async open (page, provider) {
+      await signup(page, provider)
+      await post(page, { username: 'berta@example.com', password: 'password1', given_name: 'Berta' })
+    }
+  },
+  {
+    name: 'signup-sent',
+    async open (page, provider) {
+      await signup(page, provider)
+      await post(page, { username: nextName(), password: PASSWORD })
+      await provider.messages.next('verify_email')
+    }
+  },
+  { name: 'forgot-password', async open (page, { origin }) { await page.goto(`${origin}/auth/forgot-password`) } },
+  {
+    name: 'forgot-password-sent',
+    async open (page, { origin }) {
+      await page.goto(`${origin}/auth/forgot-password`)
+      // Nobody's, so that no message lies about.
+      await post(page, { username: 'nobody' })
+    }
+  },
+  { name: 'reset-password', open: resetPassword },
+  {
+    name: 'reset-password-wrong',
+    async open (page, provider) {
+      await resetPassword(page, provider)
+      await post(page, { password: 'short' })
+    }
+  },
+  {
+    name: 'reset-password-done',
+    async open (page, provider) {
+      await resetPassword(page, provider)
+      await post(page, { password: PASSWORD })
+    }
+  },
+  { name: 'verify-email', open: verifyEmail },
+  {
+    name: 'verify-email-done',
+    async open (page, provider) {
+      await verifyEmail(page, provider)
+      await post(page)
+    }
+  },
+  {
+    name: 'consent',
+    async open (page, provider) {
+      await signIn(page, provider)
+      await page.goto(provider.authorizeUrl({ client_id: 'third', prompt: 'consent', scope: 'openid profile email offline_access orders:read' }))
+    }
+  },
+  {
+    name: 'logout',
+    async open (page, provider) {
+      await signIn(page, provider)
+      await page.goto(`${provider.origin}/auth/logout`)
+    }
+  },
+  {
+    name: 'signed-out',
+    async open (page, provider) {
+      await signIn(page, provider)
+      await page.goto(`${provider.origin}/auth/logout`)
+      await post(page)
+    }
+  },
+  { name: 'error', async open (page, provider) { await page.goto(provider.authorizeUrl({ redirect_uri: 'https://elsewhere.example/cb' })) } },
+  {
+    name: 'form-post',
+    async open (page, provider) {
+      // With its script it would be gone at once.
+      await page.route('**/pages.js*', async (route) => { await route.fulfill({ contentType: 'text/javascript', body: '' }) })
+      await page.goto(provider.authorizeUrl({ response_mode: 'form_post', prompt: 'none' }))
+    }
+  }
+]
+
+async function login (page: Page, provider: Provider): Promise<void> {
+  await page.goto(provider.authorizeUrl({ prompt: 'login' }))
+}
+
+async function signup (page: Page, { origin }: Provider): Promise<void> {
+  await page.goto(`${origin}/auth/signup`)
+}
+
+async function signIn (page: Page, { origin }: Provider): Promise<void> {
+  await page.goto(`${origin}/auth/login`)
+  await post(page, { username: 'ann', password: PASSWORD })
+}
+
+async function resetPassword (page: Page, { app, ann, messages }: Provider): Promise<void> {
+  await app.authority.startPasswordReset(ann.id)
+  const { url = '' } = await messages.next('password_reset')
+  await page.goto(url)
+}
+
+async function verifyEmail (page: Page, provider: Provider): Promise<void> {
+  await signup(page, provider)
+  await post(page, { username: nextName(), password: PASSWORD })
+  const { url = '' } = await provider.messages.next('verify_email')
+  await page.goto(url)
+}
+
+let names = 0
+
+/** One that nobody has. */
+function nextName (): string {
+  names += 1
+  return `somebody${names}@example.com`
+}
+
+/** Sends the page's form with its first button, whatever language that is in. */
+async function post (page: Page, fields: Record<string, string> = {}): Promise<void> {
+  for (const [name, value] of Object.entries(fields)) await page.locator(`input[name=${name}]`).fill(value)
+  await Promise.all([page.waitForEvent('load'), page.locator('button[type=submit]').first().click()])
+}

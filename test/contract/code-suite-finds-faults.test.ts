@@ -1,0 +1,116 @@
+import { setImmediate } from 'node:timers/promises'
+import type { Fault } from './support/planted-faults.ts'
+import { mustBeFound } from './support/planted-faults.ts'
+
+const FAULTS: Fault[] = [
+  {
+    name: 'a redemption that looks first and writes later',
+    of: ({ tokens }) => {
+      const used = new Set<string>()
+      return {
+        tokens: {
+          async redeemCode (redemption) {
+            const wasUsed = used.has(redemption.sid)
+            await setImmediate()
+            used.add(redemption.sid)
+            const result = await tokens.redeemCode(redemption)
+            return wasUsed || result.outcome !== 'replayed' ? result : { outcome: 'redeemed', family: result.family }
+          }
+        }
+      }
+    },
+    found: ['codes: of 50 parallel redemptions one is redeemed']
+  },
+  {
+    name: 'a redemption that forgets the code',
+    of: ({ tokens }) => {
+      const used = new Set<string>()
+      return {
+        tokens: {
+          async redeemCode (redemption) {
+            if (used.has(redemption.sid)) return { outcome: 'unknown' }
+            const result = await tokens.redeemCode(redemption)
+            if (result.outcome === 'redeemed') used.add(redemption.sid)
+            return result
+          }
+        }
+      }
+    },
+    found: ['codes: a code used twice ends its family', 'codes: a wrong secret ends a code', 'codes: a sweep leaves codes']
+  },
+  {
+    name: 'a redemption by whatever client',
+    of: ({ tokens }) => ({ tokens: { redeemCode: async (redemption) => await tokens.redeemCode({ ...redemption, clientId: redemption.clientId === 'client-2' ? 'client-1' : redemption.clientId }) } }),
+    found: ['codes: another client gets nothing and ends nothing'],
+    only: true
+  },
+  {
+    name: 'a redemption that lets any secret pass, but revokes nothing',
+    of: ({ tokens }) => ({ tokens: { redeemCode: async (redemption) => redemption.digest === 'another' ? { outcome: 'unknown' } : await tokens.redeemCode(redemption) } }),
+    found: ['codes: a wrong secret ends a code']
+  },
+  {
+    name: 'one lifetime for all families',
+    of: ({ tokens }) => ({ tokens: { redeemCode: async (redemption) => await tokens.redeemCode({ ...redemption, onlineExpiresAt: redemption.expiresAt }) } }),
+    found: ['codes: a family that is not offline lives', 'codes: a code becomes a family']
+  },
+  ...[1, -1].map((off): Fault => ({
+    name: `a code that lives 1 ms too ${off > 0 ? 'long' : 'short'}`,
+    of: ({ tokens }) => ({ tokens: { createCode: async (code) => { await tokens.createCode({ ...code, codeExpiresAt: code.codeExpiresAt + off }) } } }),
+    found: [`codes: ${off > 0 ? 0 : -1} ms from codeExpiresAt`]
+  })),
+  {
+    name: 'a look that counts as a use',
+    of: ({ tokens }) => ({
+      tokens: {
+        async peekToken (use) {
+          const used = await tokens.useToken({ ...use, idleExpiresAt: use.now + 1000 })
+          return used.outcome === 'used' ? used.family : null
+        }
+      }
+    }),
+    found: ['tokens: a look at a token changes nothing']
+  },
+  {
+    name: 'the end of a session that leaves its codes',
+    of: ({ tokens }) => ({
+      tokens: {
+        async revokeFamiliesOfSession (userId, sessionSid, clientId) {
+          const ended: string[] = []
+          for (const family of await tokens.listFamiliesOfUser(userId, 0)) {
+            if (family.sessionSid !== sessionSid || (family.offline && family.clientId !== clientId)) continue
+            if (await tokens.revokeFamily(family.sid)) ended.push(family.sid)
+          }
+          return ended
+        }
+      }
+    }),
+    found: ['codes: revokeFamiliesOfSession ends a code', 'codes: the end of a browser session']
+  },
+  {
+    name: 'the end of a session that ends the sessions of all users',
+    of: ({ tokens }) => ({
+      tokens: {
+        revokeFamiliesOfSession: async (userId, sessionSid, clientId) =>
+          [...await tokens.revokeFamiliesOfSession('user-2', sessionSid, clientId), ...await tokens.revokeFamiliesOfSession(userId, sessionSid, clientId)]
+      }
+    }),
+    found: ['codes: the end of a browser session'],
+    only: true
+  },
+  {
+    name: 'the end of what a client was given that leaves its codes',
+    of: ({ tokens }) => ({
+      tokens: {
+        async revokeFamiliesOfClient (userId, clientId) {
+          const families = (await tokens.listFamiliesOfUser(userId, 0)).filter((family) => family.clientId === clientId)
+          await Promise.all(families.map(async ({ sid }) => await tokens.revokeFamily(sid)))
+          return families.map(({ sid }) => sid)
+        }
+      }
+    }),
+    found: ['codes: revokeFamiliesOfClient ends a code', 'codes: the end of what one client was given']
+  }
+]
+
+mustBeFound(FAULTS)

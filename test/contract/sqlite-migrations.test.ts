@@ -1,0 +1,54 @@
+import Database from 'libsql'
+import t from 'tap'
+import { connect } from '../../lib/adapters/sqlite/database.ts'
+import { migrate } from '../../lib/adapters/sqlite/migrations.ts'
+import { STATE_MIGRATIONS } from '../../lib/adapters/sqlite/state-tables.ts'
+import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
+import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
+
+t.test('sqlite: migrations are logged once, and a newer file is refused', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  for (let time = 0; time < 2; time++) {
+    sqliteState(db)
+    sqliteUserStore(db)
+  }
+  const log = () => db.prepare('SELECT component, version FROM authority_migrations ORDER BY component, version').all()
+  const versions = STATE_MIGRATIONS.map((_, index) => ({ component: 'state', version: index + 1 }))
+  t.same(log(), [...versions, { component: 'users:authority_users', version: 1 }])
+  db.exec(`INSERT INTO authority_migrations (component, version) VALUES ('state', ${versions.length + 1})`)
+  t.throws(() => sqliteState(db), /newer release/)
+  t.doesNotThrow(() => sqliteUserStore(db))
+})
+
+t.test('sqlite: a file of the first release goes on with its families, in their order', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  migrate(connect(db), 'state', STATE_MIGRATIONS.slice(0, 1))
+  const put = db.prepare(`INSERT INTO authority_families (sid, user_id, client_id, scope, authenticated_at, created_at, last_used_at, expires_at,
+    idle_expires_at, user_agent, current_digest, previous_digest, sealed, rotated_at) VALUES (?, 'user-1', 'c', 's', 1, 2, 3, 1000, 900, 'ua', 'd', 'p', 'sealed', 3)`)
+  for (const sid of ['sid-2', 'sid-1']) put.run(sid)
+  db.exec('INSERT INTO authority_one_time_tokens VALUES (\'verify_email\', \'user-1\', \'x\', 1000)')
+
+  const { tokens, oneTimeTokens } = sqliteState(db)
+  t.same(await tokens.findFamily('sid-1', 5), {
+    sid: 'sid-1', userId: 'user-1', clientId: 'c', scope: 's', authenticatedAt: 1, createdAt: 2, lastUsedAt: 3, expiresAt: 1000, idleExpiresAt: 900, userAgent: 'ua', sessionSid: null, offline: true, authorization: null
+  })
+  t.same((await tokens.listFamiliesOfUser('user-1', 5)).map(({ sid }) => sid), ['sid-1', 'sid-2'])
+  const use = { sid: 'sid-1', now: 5, graceMs: 10, idleExpiresAt: 950 }
+  t.match(await tokens.rotateToken({ ...use, digest: 'p' }, { digest: 'e', sealed: 'no' }), { outcome: 'repeated', sealed: 'sealed' })
+  t.match(await tokens.rotateToken({ ...use, digest: 'd' }, { digest: 'e', sealed: 'sealed-2' }), { outcome: 'rotated' })
+  t.match(await tokens.redeemCode({ ...use, digest: 'e', clientId: 'c', tokenDigest: 'f', expiresAt: 1000, onlineExpiresAt: 1000, userAgent: null }), { outcome: 'unknown' })
+  t.ok(await oneTimeTokens.consume('verify_email', 'x', 5))
+})
+
+t.test('sqlite: a migration that fails half-way leaves the file as it was', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  migrate(connect(db), 'state', STATE_MIGRATIONS.slice(0, 1))
+  db.exec('CREATE TABLE authority_consents (of_the_host)')
+  const schema = () => db.prepare('SELECT name, sql FROM sqlite_schema ORDER BY name').all()
+  const before = schema()
+  t.throws(() => sqliteState(db), /authority_consents/)
+  t.same(schema(), before)
+})

@@ -1,0 +1,73 @@
+import Database from 'libsql'
+import t from 'tap'
+import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
+import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
+import { code, consent, family, session } from './support/sqlite-records.ts'
+
+t.test('ASVS-1.2.4 sqlite: a table name is a name', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  for (const table of ['', 'a b', 'a"; DROP TABLE x; --', '1a', 'ä', 'a'.repeat(64)]) t.throws(() => sqliteUserStore(db, { table }), TypeError)
+})
+
+t.test('sqlite: rows are not trusted', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  const users = sqliteUserStore(db)
+  const put = db.prepare('INSERT INTO authority_users (id, username, password_hash, profile) VALUES (?, ?, ?, ?)')
+
+  put.run('a', 'alice', null, '{"__proto__":{"disabled":false},"id":"b","passwordHash":"h","email":"x","disabled":true,"team":"t"}')
+  const alice = await users.findById('a')
+  t.same(alice, { id: 'a', username: 'alice', passwordHash: null, team: 't' }, 'columns win over the profile, NULL ones too')
+  t.equal(Object.hasOwn(alice ?? {}, '__proto__'), false)
+  t.equal(await users.setPasswordHash('a', 'h2', null), true)
+
+  for (const [id, profile] of [['c', '[]'], ['d', 'null'], ['e', 'no json'], ['f', '"text"']] as const) {
+    put.run(id, id, null, profile)
+    await t.rejects(users.findById(id), `profile ${profile} is an outage, not "no such user"`)
+  }
+
+  const { tokens } = sqliteState(db)
+  await tokens.createFamily(family('sid-1'))
+  db.exec('UPDATE authority_families SET previous_digest = \'p\', rotated_at = NULL')
+  await t.rejects(tokens.useToken({ sid: 'sid-1', digest: 'p', now: 1, graceMs: 10, idleExpiresAt: 900 }), TypeError)
+  t.match(await tokens.useToken({ sid: 'sid-1', digest: 'd', now: 1, graceMs: 10, idleExpiresAt: 900 }), { outcome: 'used' })
+})
+
+t.test('sqlite: rows of sessions, consents and codes are not trusted', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  const { tokens, browserSessions, consents } = sqliteState(db)
+  await browserSessions.createSession(session('sid-1'), 'd')
+  await consents.grantConsent(consent)
+  for (const json of ['{}', 'null', '[1]', '[null]', 'no json', '"d"']) {
+    for (const column of ['digests', 'client_ids']) {
+      await browserSessions.revokeSession('sid-1').catch(() => undefined)
+      await browserSessions.createSession(session('sid-1'), 'd')
+      db.prepare(`UPDATE authority_browser_sessions SET ${column} = ?`).run(json)
+      await t.rejects(browserSessions.findSession('sid-1', 'd', 1), `${column} ${json} is an outage, not "no session"`)
+    }
+    db.prepare('UPDATE authority_consents SET scopes = ?').run(json)
+    await t.rejects(consents.findConsent('user-1', 'c', 1), `scopes ${json}`)
+  }
+  await tokens.createCode(code('sid-2'))
+  t.throws(() => db.exec('UPDATE authority_families SET offline = 2'), /CHECK/)
+  t.throws(() => db.exec('UPDATE authority_families SET code_digest = NULL'), /CHECK/, 'neither a code nor a family')
+})
+
+t.test('sqlite: names that a driver would cut off or change are refused and never found', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  const users = sqliteUserStore(db)
+  await users.create({ username: 'before', passwordHash: 'h' })
+  await users.create({ username: '\ufffd', passwordHash: 'h' })
+  for (const username of ['before\0after', 'before\0', '\ud800']) {
+    t.equal(await users.findByUsername(username), null)
+    await t.rejects(users.create({ username, passwordHash: 'h' }), TypeError)
+  }
+  await t.rejects(users.create({ username: 'x', passwordHash: 'h', disabled: 'yes' }), TypeError)
+  const created = await users.create({ username: 'y', passwordHash: 'h', disabled: true, emailVerified: false, note: 'a\0b' })
+  t.same(created, {
+    id: created.id, username: 'y', passwordHash: 'h', disabled: true, emailVerified: false, note: 'a\0b'
+  })
+})

@@ -1,0 +1,41 @@
+import t from 'tap'
+import { memoryState } from '../../../lib/adapters/memory/state.ts'
+import type { ConsentStore } from '../../../lib/ports/consent-store.ts'
+import type { SessionStore } from '../../../lib/ports/session-store.ts'
+import type { State } from '../../../lib/ports/state.ts'
+import type { TokenStore } from '../../../lib/ports/token-store.ts'
+import { stateContract } from '../../../lib/testing/state-contract.ts'
+
+export interface Fault {
+  name: string
+  of: (state: State) => { tokens?: Partial<TokenStore>, browserSessions?: Partial<SessionStore>, consents?: Partial<ConsentStore>, sweep?: State['sweep'] }
+  /** Cases that must fail, by the beginning of their name. */
+  found: string[]
+  /** That no other does, where the fault is a narrow one. */
+  only?: boolean
+}
+
+/** A test for each: that `stateContract` finds it. */
+export function mustBeFound (faults: readonly Fault[]): void {
+  for (const { name, of, found, only = false } of faults) {
+    t.test(`stateContract finds ${name}`, async (t) => {
+      const make = async (): Promise<{ state: State }> => {
+        const state = memoryState()
+        const fault = of(state)
+        return {
+          state: {
+            ...state,
+            ...(fault.sweep === undefined ? {} : { sweep: fault.sweep }),
+            tokens: { ...state.tokens, ...fault.tokens },
+            browserSessions: { ...state.browserSessions, ...fault.browserSessions },
+            consents: { ...state.consents, ...fault.consents }
+          }
+        }
+      }
+      const failed: string[] = []
+      for (const { name, run } of stateContract(make)) await run().catch(() => { failed.push(name) })
+      for (const beginning of found) t.ok(failed.some((name) => name.startsWith(beginning)), beginning, { failed })
+      if (only) t.same(failed.filter((name) => !found.some((beginning) => name.startsWith(beginning))), [])
+    })
+  }
+}

@@ -1,0 +1,106 @@
+/** The example server as a stranger runs it: compiled, a process of its own, real sockets. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import ts from 'typescript-tap'
+
+const root = fileURLToPath(new URL('../../../', import.meta.url))
+const START_WITHIN_MS = 30_000
+
+export interface Server {
+  child: ChildProcess
+  origin: string
+  output(): string
+  /** Resolves with the first match in what the server printed. */
+  printed(pattern: RegExp): Promise<RegExpExecArray>
+  kill(signal: NodeJS.Signals): Promise<number | null>
+}
+
+export interface Example {
+  /** Where the processes run: their `data` is below. */
+  cwd: string
+  /** Resolves when it listens. */
+  start(port: number, env?: Record<string, string>): Promise<Server>
+  launch(env: Record<string, string>): Omit<Server, 'origin'>
+}
+
+/** Compiles the example, and ends at the test's end what the test has not. */
+export function example (t: Test): Example {
+  const directory = t.testdir({ build: {}, data: {} })
+  const main = build(join(directory, 'build'))
+  const cwd = join(directory, 'data')
+  const running = new Set<ChildProcess>()
+  t.teardown(() => { for (const child of running) child.kill('SIGKILL') })
+
+  function launch (env: Record<string, string>): Omit<Server, 'origin'> {
+    const child = spawn(process.execPath, [main], { cwd, env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] })
+    running.add(child)
+    let text = ''
+    const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => { running.delete(child); resolve(code) }))
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => { text += chunk; child.emit('printed') })
+    return {
+      child,
+      output: () => text,
+      async printed (pattern) {
+        const signal = AbortSignal.timeout(START_WITHIN_MS)
+        for (;;) {
+          const match = pattern.exec(text)
+          if (match !== null) return match
+          if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}: ${text}`)
+          await once(child, 'printed', { signal })
+        }
+      },
+      async kill (signal) {
+        child.kill(signal)
+        return await exited
+      }
+    }
+  }
+
+  async function start (port: number, env: Record<string, string> = {}): Promise<Server> {
+    const server = launch({ PORT: String(port), HOST: '127.0.0.1', ...env })
+    await server.printed(/Open http/)
+    return { ...server, origin: `http://127.0.0.1:${port}` }
+  }
+  return { cwd, start, launch }
+}
+
+export async function freePort (): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
+
+/** Compiles library and example into a directory of the test's own, as `npm start` does into dist. Types are another gate's. */
+function build (directory: string): string {
+  for (const tree of ['lib', 'examples/server']) {
+    for (const file of readdirSync(join(root, tree), { recursive: true, encoding: 'utf8' })) {
+      const [from, to] = [join(root, tree, file), join(directory, tree, file)]
+      mkdirSync(dirname(to), { recursive: true })
+      if (file.endsWith('.ts')) writeFileSync(to.replace(/\.ts$/, '.js'), compiled(from))
+      else if (statSync(from).isFile()) copyFileSync(from, to)
+    }
+  }
+  writeFileSync(join(directory, 'package.json'), JSON.stringify({ name: 'fastify-authority', type: 'module', exports: { '.': './lib/index.js', './client': './lib/client/index.js' } }))
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'), 'junction')
+  return join(directory, 'examples/server/main.js')
+}
+
+function compiled (file: string): string {
+  return ts.transpileModule(readFileSync(file, 'utf8'), {
+    compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true }
+  }).outputText
+}
+
+/** Without what a developer may have set for the example. */
+function cleanEnv (extra: Record<string, string>): Record<string, string> {
+  const { PATH = '', SystemRoot = '' } = process.env
+  return { PATH, ...SystemRoot === '' ? {} : { SystemRoot }, ...extra }
+}

@@ -1,0 +1,91 @@
+import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { formPost } from '../../lib/adapters/node/form-post.ts'
+
+interface Seen { method: string | undefined, url: string | undefined, headers: IncomingMessage['headers'], body: string }
+
+/** A client's server on a real socket. */
+async function rp (t: { teardown(task: () => unknown): void }, answer: (reply: ServerResponse, request: IncomingMessage) => void): Promise<{ url: string, seen: Seen[], closed: () => number }> {
+  const seen: Seen[] = []
+  let closed = 0
+  const listener: RequestListener = (request, reply) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => { chunks.push(chunk) })
+    request.on('end', () => {
+      seen.push({ method: request.method, url: request.url, headers: request.headers, body: Buffer.concat(chunks).toString() })
+      answer(reply, request)
+    })
+    reply.on('close', () => { closed++ })
+  }
+  const server = createServer(listener)
+  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve) })
+  t.teardown(async () => {
+    server.closeAllConnections()
+    await new Promise((resolve) => { server.close(resolve) })
+  })
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/bc?tenant=1`, seen, closed: () => closed }
+}
+
+const post = async (url: string, timeoutMs = 5000): Promise<number> => await formPost()(url, { logout_token: 'a.b+c/d=&e' }, { timeoutMs })
+
+t.test('a form by POST, with no credentials and no cookie', async (t) => {
+  const { url, seen } = await rp(t, (reply) => { reply.setHeader('set-cookie', 'x=1').end() })
+  t.equal(await post(url), 200)
+  t.equal(await post(url), 200)
+  t.match(seen, [{ method: 'POST', url: '/bc?tenant=1', body: 'logout_token=a.b%2Bc%2Fd%3D%26e' }, {}])
+  for (const { headers } of seen) {
+    t.match(headers['content-type'], /^application\/x-www-form-urlencoded/)
+    t.equal(headers.cookie, undefined)
+    t.equal(headers.authorization, undefined)
+    t.equal(headers.referer, undefined)
+  }
+})
+
+t.test('whatever it answers, the status is what comes back', async (t) => {
+  for (const status of [200, 204, 400, 404, 500, 501]) {
+    const { url } = await rp(t, (reply) => { reply.writeHead(status).end(status === 204 ? undefined : '{"error":"invalid_request"}') })
+    t.equal(await post(url), status)
+  }
+})
+
+t.test('ASVS-15.3.2 no redirect is followed', async (t) => {
+  const other = await rp(t, (reply) => { reply.end() })
+  for (const status of [301, 302, 303, 307, 308]) {
+    const { url } = await rp(t, (reply) => { reply.writeHead(status, { location: other.url }).end() })
+    t.equal(await post(url), status)
+  }
+  t.strictSame(other.seen, [])
+})
+
+t.test('one that never answers, or not to the end of its head, is given up', async (t) => {
+  const silent = await rp(t, () => {})
+  await t.rejects(post(silent.url, 50), { name: 'TimeoutError' })
+  const half = await rp(t, (_reply, request) => { request.socket.write('HTTP/1.1 200 OK\r\nX-Half: ') })
+  await t.rejects(post(half.url, 50), { name: 'TimeoutError' })
+})
+
+t.test('an endless answer is not read: its connection is cut as soon as the status is known', async (t) => {
+  let sent = 0
+  const { url, closed } = await rp(t, (reply) => {
+    const more = (): void => {
+      while (!reply.destroyed && reply.write(Buffer.alloc(65_536))) sent += 65_536
+      if (!reply.destroyed) reply.once('drain', more)
+    }
+    more()
+  })
+  t.equal(await post(url), 200)
+  while (closed() === 0) await new Promise((resolve) => { setImmediate(resolve) })
+  t.ok(sent < 50_000_000, `${sent} bytes went out`)
+  const slow = await rp(t, (reply) => { reply.write('a body that never ends') })
+  t.equal(await post(slow.url), 200, 'nor does one that dribbles keep us')
+})
+
+t.test('nobody there: a rejection whose text has no token', async (t) => {
+  const { url } = await rp(t, (reply) => { reply.destroy() })
+  for (const bad of [url, 'http://127.0.0.1:1/', 'https://127.0.0.1:1/', 'file:///etc/passwd', 'not a url']) {
+    const error = await post(bad).then(() => null, (reason: unknown) => reason)
+    t.ok(error instanceof Error, bad)
+    t.notMatch((error as Error).message + String((error as { cause?: unknown }).cause), /a\.b/)
+  }
+})

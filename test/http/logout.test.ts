@@ -1,0 +1,127 @@
+import t from 'tap'
+import { BACK, ISSUER, logoutApp, OWN, setCookies } from './support/logout-app.ts'
+
+const query = (params: Record<string, string>): string => `/auth/logout?${String(new URLSearchParams(params))}`
+const CLEARED = '__Host-authority_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax; Secure'
+
+t.test('ASVS-10.6.2 ASVS-3.5.3 a GET without a hint asks, and only our own form signs out', async (t) => {
+  const { signIn, get, post, me, sent } = await logoutApp(t)
+  const { cookie } = await signIn()
+  const asked = await get(query({ client_id: 'app', post_logout_redirect_uri: BACK, state: 's t' }), { cookie })
+  t.equal(asked.statusCode, 200)
+  t.equal(asked.headers['cache-control'], 'no-store')
+  t.strictSame(setCookies(asked), [])
+  const action = '/auth/logout?client_id=app&post_logout_redirect_uri=https%3A%2F%2Fapp.example%2Fsigned-out&state=s+t'
+  t.match(sent, [{ page: 'logout', content: { action, error: null, username: 'ann@example.com' }, settings: { clientName: 'The App', formActions: ['https://app.example'] } }])
+  t.match(await me(cookie), { sub: 'ann' })
+
+  for (const [what, headers] of Object.entries({
+    'another site': { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+    'another site without Sec-Fetch-Site': { origin: 'https://evil.example' },
+    'a sibling': { 'sec-fetch-site': 'same-site', origin: ISSUER },
+    'nobody says': {},
+    'an opaque origin': { origin: 'null' }
+  })) {
+    const refused = await post(action, { decision: 'sign_out' }, { cookie, ...headers })
+    t.equal(refused.statusCode, 403, what)
+    t.match(sent.at(-1), { page: 'error', content: { error: { error: 'access_denied' } } }, what)
+    t.strictSame(setCookies(refused), [], what)
+  }
+  t.match(await me(cookie), { sub: 'ann' })
+
+  const done = await post(action, { decision: 'sign_out' }, { cookie, ...OWN })
+  t.equal(done.statusCode, 303)
+  t.equal(done.headers.location, `${BACK}?state=s%20t`)
+  t.strictSame(setCookies(done), [CLEARED])
+  t.equal(await me(cookie), null)
+  const again = await post(action, { decision: 'sign_out' }, { cookie, ...OWN })
+  t.equal(again.headers.location, `${BACK}?state=s%20t`, 'the form sent twice')
+})
+
+t.test('OIDF-oidcc-rp-initiated-logout with a hint of this session: signed out at once, without JavaScript or a page between', async (t) => {
+  const { signIn, get, me, hints, sent, loggedOut } = await logoutApp(t)
+  const { cookie, sid } = await signIn()
+  hints.hint = { sub: 'ann', aud: 'app', sid }
+  const head = await (await logoutApp(t)).app.inject({ method: 'HEAD', url: query({ id_token_hint: 'hint' }) })
+  t.equal(head.statusCode, 404, 'no HEAD')
+  const reply = await get(query({ id_token_hint: 'hint', post_logout_redirect_uri: BACK }), { cookie })
+  t.equal(reply.statusCode, 303)
+  t.equal(reply.headers.location, BACK)
+  t.strictSame(setCookies(reply), [CLEARED])
+  t.equal(await me(cookie), null)
+  t.match(loggedOut, [{ userId: 'ann', sids: [sid], by: 'user', ip: '127.0.0.1' }])
+  t.strictSame(sent, [])
+})
+
+t.test('a POST of a client becomes the GET with the same parameters, for no Lax cookie came with it', async (t) => {
+  const { signIn, post, get, me, hints } = await logoutApp(t)
+  const { cookie, sid } = await signIn()
+  hints.hint = { sub: 'ann', aud: 'app', sid }
+  const form = { id_token_hint: 'hint', post_logout_redirect_uri: BACK, state: 'a&b=c', logout_hint: 'ann', unknown: 'x', client_id: '' }
+  for (const headers of [{ 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }, OWN, { cookie }]) {
+    const reply = await post('/auth/logout', form, headers)
+    t.equal(reply.statusCode, 303)
+    const url = new URL(String(reply.headers.location), ISSUER)
+    t.equal(url.pathname, '/auth/logout')
+    t.strictSame(Object.fromEntries(url.searchParams), { id_token_hint: 'hint', post_logout_redirect_uri: BACK, state: 'a&b=c', logout_hint: 'ann' })
+    t.strictSame(setCookies(reply), [])
+  }
+  t.match(await me(cookie), { sub: 'ann' }, 'the POST itself ends nothing')
+  const { headers: { location } } = await post('/auth/logout', form, {})
+  t.equal((await get(String(location), { cookie })).headers.location, `${BACK}?state=a%26b%3Dc`)
+  t.equal((await post('/auth/logout', '')).headers.location, '/auth/logout')
+})
+
+t.test('ASVS-3.7.2 OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri whatever is wrong is a page, never a redirect, and the session goes on', async (t) => {
+  const { signIn, get, post, me, hints, sent } = await logoutApp(t)
+  const { cookie, sid } = await signIn()
+  hints.hint = { sub: 'ann', aud: 'app', sid }
+  for (const bad of [
+    query({ id_token_hint: 'hint', post_logout_redirect_uri: 'https://evil.example/' }),
+    query({ id_token_hint: 'hint', post_logout_redirect_uri: `${BACK}?foo=bar` }),
+    query({ id_token_hint: 'made up', post_logout_redirect_uri: BACK }),
+    query({ id_token_hint: 'hint', client_id: 'bare' }),
+    query({ post_logout_redirect_uri: BACK }),
+    `${query({ id_token_hint: 'hint', post_logout_redirect_uri: BACK })}&post_logout_redirect_uri=https://evil.example/`,
+    query({ id_token_hint: 'hint', state: 'x'.repeat(3000) })
+  ]) {
+    for (const reply of [await get(bad, { cookie }), await post(bad, { decision: 'sign_out' }, { cookie, ...OWN })]) {
+      t.equal(reply.statusCode, 400, bad.slice(0, 120))
+      t.equal(reply.headers.location, undefined)
+      t.strictSame(setCookies(reply), [])
+      t.match(sent.at(-1), { page: 'error', content: { error: { error: 'invalid_request' }, homeUrl: ISSUER } })
+    }
+  }
+  t.equal((await post('/auth/logout', `state=1&state=2`, { cookie })).statusCode, 400)
+  t.equal((await post('/auth/logout', '{}', { cookie, 'content-type': 'application/json' })).statusCode, 415)
+  t.match(await me(cookie), { sub: 'ann' })
+})
+
+t.test('nobody is signed in: a page; a cookie that is dead is taken back, one that did not come is not', async (t) => {
+  const { signIn, get, sent, sessions } = await logoutApp(t)
+  const { cookie } = await signIn()
+  await sessions.revokeAll('ann', 'host')
+  t.strictSame(setCookies(await get('/auth/logout', { cookie })), [CLEARED])
+  const embedded = await get('/auth/logout')
+  t.equal(embedded.statusCode, 200)
+  t.strictSame(setCookies(embedded), [], 'what another site embeds')
+  t.match(sent, [{ page: 'signed_out', content: { homeUrl: ISSUER, loginUrl: '/auth/login' } }, { page: 'signed_out' }])
+})
+
+t.test('a decision that is not to sign out leaves things as they are', async (t) => {
+  const { signIn, post, me, sent } = await logoutApp(t)
+  const { cookie } = await signIn()
+  await post('/auth/logout', { decision: 'stay' }, { cookie, ...OWN })
+  t.equal(sent.at(-1)?.page, 'logout')
+  t.match(await me(cookie), { sub: 'ann' })
+})
+
+t.test('an outage is a page with 503, and no sign-out is claimed', async (t) => {
+  const { signIn, post, sent, state } = await logoutApp(t)
+  const { cookie } = await signIn()
+  state.browserSessions.revokeSession = async () => { throw new Error('down') }
+  const reply = await post('/auth/logout', { decision: 'sign_out' }, { cookie, ...OWN })
+  t.equal(reply.statusCode, 503)
+  t.match(sent.at(-1), { page: 'error', content: { error: { error: 'temporarily_unavailable' } } })
+  t.strictSame(setCookies(reply), [])
+})

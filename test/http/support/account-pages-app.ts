@@ -1,0 +1,170 @@
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type LightMyRequestResponse } from 'fastify'
+import type { TObject } from '@sinclair/typebox'
+import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
+import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
+import { createAttemptLimiter } from '../../../lib/adapters/rate-limit/limiter.ts'
+import { requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
+import { requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
+import { OAuthError } from '../../../lib/errors.ts'
+import type { GrantDeps } from '../../../lib/grants/deps.ts'
+import { accountPages } from '../../../lib/http/account-pages.ts'
+import { accountRoutes } from '../../../lib/http/accounts.ts'
+import { useStrictValidation } from '../../../lib/http/body.ts'
+import type { HttpDeps } from '../../../lib/http/deps.ts'
+import { useErrorReply } from '../../../lib/http/error-reply.ts'
+import type { Journey } from '../../../lib/http/journey.ts'
+import { createRequestLimiter } from '../../../lib/http/limit.ts'
+import type { AccountPageDeps } from '../../../lib/http/page-deps.ts'
+import { usePageErrors } from '../../../lib/http/page-errors.ts'
+import type { PageReply } from '../../../lib/http/page-reply.ts'
+import { registerFormParser } from '../../../lib/http/page-forms.ts'
+import { messagesOf } from '../../../lib/pages/messages.ts'
+import { type RateLimitOptionsOf, resolveRateLimits } from '../../../lib/limits/rules.ts'
+import { registerFormats } from '../../../lib/options-schema.ts'
+import { origin, world, type World, type WorldOptions } from '../../unit/accounts/world.ts'
+
+export const ORIGIN = 'https://auth.example.com'
+/** What a browser says of a form that it posts from one of our pages. */
+export const OWN = { 'sec-fetch-site': 'same-origin', origin: ORIGIN }
+
+/** What a route said of a page. */
+export interface Sent { page: string, content: Record<string, unknown>, settings: Record<string, unknown> }
+
+export interface PagesApp {
+  app: FastifyInstance
+  w: World
+  /** Every page so far. */
+  sent: Sent[]
+  last(): Sent
+  /** Who was signed in, in order. */
+  signedIn: string[]
+  logged: Array<Record<string, unknown>>
+  get(url: string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
+  /** Posts a form as our own page would, unless `headers` say otherwise. */
+  post(url: string, form: Record<string, string> | string, headers?: Record<string, string>): Promise<LightMyRequestResponse>
+  /** A token as the message bears it. */
+  resetToken(username?: string): Promise<string>
+  verifyToken(userId: string): Promise<string>
+}
+
+export interface PagesAppOptions extends WorldOptions {
+  fields?: TObject
+  registration?: false
+  limits?: RateLimitOptionsOf<FastifyRequest, FastifyReply>
+  prefix?: string
+  /** Before our routes. */
+  host?: (app: FastifyInstance) => void
+  /** Changes what the routes are built from. */
+  deps?: (deps: AccountPageDeps) => Partial<AccountPageDeps>
+}
+
+const PATHS: Record<string, string> = { signup: '/signup', forgotPassword: '/forgot-password', resetPassword: '/reset-password', verifyEmail: '/verify-email', login: '/login', register: '/register', password: '/password', passwordReset: '/password-reset', passwordResetConfirm: '/password-reset/confirm', emailVerify: '/email/verify' }
+
+/** A journey as the real one is read: from the page's own query string, and with nothing else of it. */
+export async function readJourney (request: FastifyRequest): Promise<Journey> {
+  const query = new URLSearchParams(request.url.split('?')[1])
+  if (query.get('client_id') === 'nobody') throw new OAuthError('invalid_request', 'There is no such client.')
+  const kept = String(new URLSearchParams([...query].filter(([name]) => ['client_id', 'state', 'return_to'].includes(name))))
+  const client = query.get('client_id')
+  return {
+    query: kept === '' ? '' : `?${kept}`,
+    clientName: client,
+    uiLocales: client === null ? [] : ['fr'],
+    formActions: client === null ? [] : ['https://app.example'],
+    loginHint: query.get('login_hint') ?? undefined,
+    next: client === null ? query.get('return_to') ?? '/' : `/auth/authorize?${kept}`
+  }
+}
+
+/** The routes of the account pages and of their JSON siblings, over real use cases and limits; pages are only recorded. */
+export async function pagesApp (t: { teardown(task: () => Promise<void>): void }, options: PagesAppOptions = {}): Promise<PagesApp> {
+  registerFormats()
+  const w = await world(options)
+  const sent: Sent[] = []
+  const signedIn: string[] = []
+  const logged: PagesApp['logged'] = []
+  const app = Fastify({ logger: { level: 'info', stream: { write (line: string) { logged.push(JSON.parse(line) as Record<string, unknown>) } } } }) as unknown as FastifyInstance
+  const store = memoryAttemptStore({ clock: w.clock })
+  const attempts = await createAttemptLimiter(store)
+  const limiter = createRequestLimiter(options.limits === undefined ? false : resolveRateLimits(options.limits), {
+    attempts: { ...attempts, refund: (id, given) => { store.refund(id, given) } },
+    random: systemRandom(),
+    events: w.deps.events,
+    log: { warn () {} },
+    deviceKey: Buffer.alloc(32, 7),
+    secureCookies: true
+  })
+  const deps: AccountPageDeps = {
+    grants: { accounts: w.deps } as GrantDeps,
+    limiter,
+    registration: options.registration === false ? null : { fields: options.fields ?? null },
+    path: (name) => `/auth${PATHS[name]}`,
+    journey: { read: readJourney },
+    signIn: async (_request, reply, userId) => {
+      signedIn.push(userId)
+      reply.header('set-cookie', '__Host-session=fresh')
+    },
+    pages: {
+      messagesFor: (_request, { uiLocales } = {}) => messagesOf(uiLocales?.[0] === 'fr' ? 'fr' : 'en'),
+      assets: {} as PageReply['assets'],
+      async send (_request, reply, page, content, settings = {}) {
+        sent.push({ page, content: { ...content }, settings: { ...settings } })
+        return reply.code(settings.statusCode ?? 200).type('text/html; charset=utf-8').send(`<title>${page}</title>`)
+      }
+    },
+    minLength: 8,
+    homeUrl: ORIGIN,
+    link: (name) => `${options.prefix ?? ''}/auth${PATHS[name]}`,
+    offers: { signup: options.registration !== false && w.deps.users.create !== undefined, reset: w.deps.users.setPasswordHash !== undefined && w.deps.outbox !== null }
+  }
+  options.host?.(app)
+  await app.register(async (scope) => {
+    await scope.register(async (child) => {
+      const changed = { ...deps, ...options.deps?.(deps) }
+      useStrictValidation(child)
+      registerFormParser(child)
+      usePageErrors(child, changed, app)
+      accountPages(child, changed)
+    })
+    await scope.register(async (child) => {
+      useStrictValidation(child)
+      useErrorReply(child, app)
+      accountRoutes(child, { ...deps, authenticate: (_request: unknown, _reply: unknown, done: () => void) => { done() }, readAuth: () => null } as unknown as HttpDeps)
+    })
+  }, options.prefix === undefined ? {} : { prefix: options.prefix })
+  await app.ready()
+  t.teardown(async () => {
+    await app.close()
+    await limiter.close()
+  })
+  return {
+    app, w, sent, signedIn, logged,
+    last () {
+      const last = sent.at(-1)
+      if (last === undefined) throw new Error('No page was sent.')
+      return last
+    },
+    get: async (url, headers = {}) => await app.inject({ url, headers }),
+    post: async (url, form, headers = OWN) => await app.inject({
+      method: 'POST', url, headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers }, payload: typeof form === 'string' ? form : String(new URLSearchParams(form))
+    }),
+    async resetToken (username = 'ada@example.com') {
+      await requestPasswordReset({ username, origin }, w.deps)
+      await w.idle()
+      return w.messages.findLast(({ kind }) => kind === 'password_reset')?.token ?? ''
+    },
+    async verifyToken (userId) {
+      const user = await w.store.findById(userId)
+      if (user === null) throw new Error('There is no such user.')
+      await requestEmailVerification(user, w.deps)
+      await w.idle()
+      return w.messages.findLast(({ kind }) => kind === 'verify_email')?.token ?? ''
+    }
+  }
+}
+
+/** All that a stranger sees: the reply, and what the page was made of. */
+export function visible ({ statusCode, headers, body }: LightMyRequestResponse, { page, content, settings }: Sent): unknown {
+  const { date: _date, ...rest } = headers
+  return { statusCode, headers: rest, body, page, content, settings }
+}

@@ -1,0 +1,161 @@
+import t from 'tap'
+import { createBackChannelLogout, type BackChannelLogoutDeps } from '../../../lib/authorize/back-channel-logout.ts'
+import type { BrowserSession } from '../../../lib/ports/session-store.ts'
+import { steppedClock } from '../../../lib/testing/clock.ts'
+import { turns } from '../accounts/world.ts'
+
+const session = (sid: string, clientIds: string[]): BrowserSession => ({ sid, userId: 'ann', authenticatedAt: 0, createdAt: 0, lastUsedAt: 0, expiresAt: 1, idleExpiresAt: 1, userAgent: null, clientIds })
+const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `rp${index}`)
+
+/** `answer` says what each client's server does; `deaf` clients have no back-channel URI. */
+function setUp (answer: (clientId: string, attempt: number) => number | Promise<number>, options: Partial<BackChannelLogoutDeps> & { deaf?: string[] } = {}) {
+  const clock = steppedClock()
+  const posts: Array<{ url: string, params: Record<string, string>, timeoutMs: number }> = []
+  const reports: Array<{ error: unknown, what: string }> = []
+  const state = { open: 0, most: 0, minted: 0 }
+  const { deaf = [], ...replaced } = options
+  const backChannel = createBackChannelLogout({
+    clients: { findById: async (clientId) => clientId === 'gone' ? null : { clientId, ...(deaf.includes(clientId) ? {} : { backchannelLogoutUri: `https://${clientId}.example/bc` }) } },
+    idTokens: {
+      ready: async () => {},
+      mintLogoutToken: async ({ client, userId, sid }) => `logout-token-${++state.minted}:${client.clientId}:${userId}:${sid}`
+    },
+    async formPost (url, params, { timeoutMs }) {
+      const clientId = new URL(url).hostname.split('.')[0] ?? ''
+      posts.push({ url, params, timeoutMs })
+      state.most = Math.max(state.most, ++state.open)
+      try {
+        return await answer(clientId, posts.filter((post) => post.url === url).length)
+      } finally {
+        state.open--
+      }
+    },
+    clock,
+    onError (error, what) { reports.push({ error, what }) },
+    ...replaced
+  })
+  return { clock, posts, reports, state, backChannel }
+}
+
+t.test('OIDF-oidcc-backchannel-rp-initiated-logout each client of an ended session that has a URI gets a logout token of its own', async (t) => {
+  const { backChannel, posts, reports } = setUp(() => 200, { deaf: ['deaf'] })
+  backChannel.sessionsEnded([session('s1', ['app', 'deaf', 'shop', 'gone', 'app']), session('s2', ['app']), session('s3', [])])
+  t.strictSame(posts, [], 'nothing happens in the caller\'s turn')
+  await turns()
+  t.strictSame(posts.map(({ url, params, timeoutMs }) => [url, Object.keys(params), params.logout_token?.split(':').slice(1).join(' '), timeoutMs]), [
+    ['https://app.example/bc', ['logout_token'], 'app ann s1', 5000],
+    ['https://shop.example/bc', ['logout_token'], 'shop ann s1', 5000],
+    ['https://app.example/bc', ['logout_token'], 'app ann s2', 5000]
+  ])
+  t.strictSame(reports, [])
+})
+
+t.test('a failure is tried once more, with a new token, and then reported without it', async (t) => {
+  const failure = (): Error => Object.assign(new TypeError('fetch failed: logout-token-1'), { cause: Object.assign(new Error('logout-token-1'), { code: 'ECONNREFUSED' }) })
+  for (const [what, answer, reason] of [
+    ['500', () => 500, 'It answered 500.'],
+    ['400', () => 400, 'It answered 400.'],
+    ['redirect', () => 302, 'It answered 302.'],
+    ['refused', () => { throw failure() }, 'It could not be reached: ECONNREFUSED.'],
+    ['timeout', () => { throw new DOMException('logout-token-1', 'TimeoutError') }, 'It could not be reached: TimeoutError.']
+  ] as const) {
+    const { backChannel, posts, reports, clock } = setUp(answer)
+    backChannel.sessionsEnded([session('s1', ['app'])])
+    await turns()
+    clock.step(999)
+    await turns()
+    t.equal(posts.length, 1, what)
+    clock.step(1)
+    await turns()
+    clock.step(60_000)
+    await turns()
+    t.equal(posts.length, 2, what)
+    t.not(posts[0]?.params.logout_token, posts[1]?.params.logout_token, 'a client takes one it has seen for a replay')
+    t.match(reports, [{ error: { message: reason }, what: 'the client app was not told that session s1 of the user ann has ended' }], what)
+    t.equal(reports.length, 1)
+    t.notMatch(JSON.stringify(reports) + String((reports[0] as { error: Error }).error.stack), /logout-token/)
+  }
+  const { backChannel, posts, reports, clock } = setUp((_clientId, attempt) => attempt === 1 ? 503 : 204)
+  backChannel.sessionsEnded([session('s1', ['app'])])
+  await turns()
+  clock.step(1000)
+  await turns()
+  t.equal(posts.length, 2)
+  t.strictSame(reports, [], 'the second try was heard')
+})
+
+t.test('a client store or a key that fails is tried again too', async (t) => {
+  let calls = 0
+  const { backChannel, posts, clock, reports } = setUp(() => 200, { clients: { findById: async (clientId) => {
+    if (++calls === 1) throw new Error('down')
+    return { clientId, backchannelLogoutUri: 'https://app.example/bc' }
+  } } })
+  backChannel.sessionsEnded([session('s1', ['app'])])
+  await turns()
+  clock.step(1000)
+  await turns()
+  t.equal(posts.length, 1)
+  t.strictSame(reports, [])
+})
+
+t.test('at most four at once; one that hangs holds up nobody but itself, and not for good', async (t) => {
+  const { backChannel, posts, state, clock, reports } = setUp(async (clientId) => clientId === 'rp0' ? await new Promise<number>(() => {}) : 200)
+  backChannel.sessionsEnded([session('s1', many(20))])
+  await turns()
+  t.equal(posts.length, 20)
+  t.ok(state.most <= 4, `${state.most} at once`)
+  clock.step(10_000)
+  await turns()
+  clock.step(1000)
+  await turns()
+  clock.step(10_000)
+  await turns()
+  t.match(reports, [{ error: { message: 'It took more than 10 seconds.' } }])
+  t.equal(reports.length, 1)
+  t.equal(posts.length, 21)
+})
+
+t.test('what waits is bounded, and an overload is reported once', async (t) => {
+  const pending: Array<(status: number) => void> = []
+  const { backChannel, posts, reports } = setUp(async () => await new Promise<number>((resolve) => { pending.push(resolve) }), { capacity: 10 })
+  backChannel.sessionsEnded([session('s1', many(30))])
+  backChannel.sessionsEnded([session('s2', many(30))])
+  await turns()
+  t.match(reports, [{ error: { message: 'More than 10 wait to be told.' } }])
+  t.equal(reports.length, 1)
+  for (let round = 0; round < 10; round++) {
+    for (const resolve of pending.splice(0)) resolve(200)
+    await turns()
+  }
+  t.equal(posts.length, 10)
+  backChannel.sessionsEnded([session('s3', ['later'])])
+  await turns()
+  t.equal(posts.length, 11, 'there is room again')
+})
+
+t.test('close: what waits is tried at once and once, within five seconds, and nothing comes after', async (t) => {
+  const { backChannel, posts, reports } = setUp((_clientId, attempt) => attempt === 1 ? 500 : 200)
+  backChannel.sessionsEnded([session('s1', many(6))])
+  await turns()
+  t.equal(posts.length, 6)
+  await backChannel.close()
+  t.equal(posts.length, 12, 'none waited for its second')
+  t.strictSame(reports, [])
+  backChannel.sessionsEnded([session('s2', many(2))])
+  await turns()
+  t.equal(posts.length, 12)
+  t.match(reports, [{ error: { message: 'The server stops.' } }])
+})
+
+t.test('close: a client that hangs keeps nobody', async (t) => {
+  const { backChannel, posts, reports, clock } = setUp(async () => await new Promise<number>(() => {}))
+  backChannel.sessionsEnded([session('s1', many(6))])
+  await turns()
+  const closed = backChannel.close()
+  await turns()
+  clock.step(5000)
+  await closed
+  t.equal(posts.length, 4)
+  t.equal(reports.length, 2, 'those that never had their turn')
+  await setUp(() => 200).backChannel.close()
+})

@@ -1,0 +1,145 @@
+import t from 'tap'
+import { logout } from '../../../lib/authorize/logout.ts'
+import type { OAuthError } from '../../../lib/errors.ts'
+import type { Client } from '../../../lib/ports/client-store.ts'
+import type { BrowserSession } from '../../../lib/ports/session-store.ts'
+import type { LogoutParams } from '../../../lib/protocol/logout-request.ts'
+import type { IdTokenHint } from '../../../lib/tokens/id-tokens.ts'
+import { origin, sessionWorld } from '../tokens/session-world.ts'
+
+const BACK = 'https://app.example/signed-out?from=op'
+const CLIENTS: Client[] = [
+  { clientId: 'app', postLogoutRedirectUris: [BACK, 'https://app.example/bye', 'javascript:alert(1)'] },
+  { clientId: 'shop', firstParty: false, postLogoutRedirectUris: ['https://shop.example/bye'] },
+  { clientId: 'bare' }
+]
+
+const INVALID = { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusCode: 400 } as { code: string }
+
+/** The hints are names: what makes one good or bad is the ID tokens' own business. */
+async function journey () {
+  const world = sessionWorld()
+  const { session, cookie } = await world.browser.start('ann', null, undefined, origin)
+  await world.addFamily({ sid: 'app-online', clientId: 'app', sessionSid: session.sid, offline: false })
+  await world.addFamily({ sid: 'app-offline', clientId: 'app', sessionSid: session.sid })
+  await world.addFamily({ sid: 'shop-online', clientId: 'shop', sessionSid: session.sid, offline: false })
+  await world.addFamily({ sid: 'shop-offline', clientId: 'shop', sessionSid: session.sid })
+  const hints: Record<string, IdTokenHint> = {
+    mine: { sub: 'ann', aud: 'app', sid: session.sid },
+    'no sid': { sub: 'ann', aud: 'app', sid: undefined },
+    'former session': { sub: 'ann', aud: 'app', sid: 'former' },
+    'other user': { sub: 'bob', aud: 'app', sid: undefined },
+    'other user, this sid': { sub: 'bob', aud: 'app', sid: session.sid },
+    bare: { sub: 'ann', aud: 'bare', sid: session.sid },
+    gone: { sub: 'ann', aud: 'gone', sid: session.sid }
+  }
+  const deps = {
+    grants: { clients: { findById: async (clientId: string) => CLIENTS.find((client) => client.clientId === clientId) ?? null } },
+    idTokens: { readHint: async (token: string) => hints[token] ?? null } as Parameters<typeof logout>[2]['idTokens'],
+    browserSessions: world.browser
+  }
+  return {
+    ...world,
+    session,
+    ask: async (params: LogoutParams, { confirmed = false, session: of = session }: { confirmed?: boolean, session?: BrowserSession | null } = {}) => await logout(params, { session: of, origin, confirmed }, deps),
+    alive: async () => await world.browser.find(cookie) !== null
+  }
+}
+
+t.test('OIDF-oidcc-rp-initiated-logout a hint of this session signs out at once and leads back with state and nothing else', async (t) => {
+  for (const hint of ['mine', 'no sid']) {
+    const { ask, alive, families, loggedOut, ended } = await journey()
+    t.strictSame(await ask({ id_token_hint: hint, post_logout_redirect_uri: BACK, state: 'a b&c=d' }), { outcome: 'redirect', location: `${BACK}&state=a%20b%26c%3Dd` }, hint)
+    t.equal(await alive(), false)
+    t.strictSame(await families(), ['shop-offline'], 'the asking client loses all of it, the other keeps offline access')
+    t.equal(loggedOut.length, 1)
+    t.equal(ended.length, 1)
+  }
+})
+
+t.test('OIDF-oidcc-rp-initiated-logout-no-state the URI is byte for byte the registered one', async (t) => {
+  const { ask } = await journey()
+  t.strictSame(await ask({ id_token_hint: 'mine', client_id: 'app', post_logout_redirect_uri: 'https://app.example/bye' }), { outcome: 'redirect', location: 'https://app.example/bye' })
+})
+
+t.test('OIDF-oidcc-rp-initiated-logout-no-post-logout-redirect-uri signed out, and shown a page', async (t) => {
+  const { ask, alive } = await journey()
+  t.match(await ask({ id_token_hint: 'mine', state: 'x' }), { outcome: 'signed_out', client: { clientId: 'app' } })
+  t.equal(await alive(), false)
+})
+
+t.test('ASVS-10.6.2 OIDF-oidcc-rp-initiated-logout-no-params OIDF-oidcc-rp-initiated-logout-only-state without a hint of this very session the person is asked', async (t) => {
+  const cases: Record<string, LogoutParams> = {
+    'no params': {},
+    'only state': { state: 'x' },
+    'a client\'s name': { client_id: 'app', post_logout_redirect_uri: BACK },
+    'hint of a former session': { id_token_hint: 'former session' },
+    'hint of another user': { id_token_hint: 'other user', post_logout_redirect_uri: BACK },
+    'hint of another user with this sid': { id_token_hint: 'other user, this sid' }
+  }
+  for (const [what, params] of Object.entries(cases)) {
+    const { ask, alive, families, session } = await journey()
+    const asked = await ask(params)
+    t.match(asked, { outcome: 'confirm', session: { sid: session.sid }, redirectUri: params.post_logout_redirect_uri ?? null }, what)
+    t.equal(await alive(), true, what)
+    t.equal((await families()).length, 4, what)
+    const done = await ask(params, { confirmed: true })
+    t.strictSame(done.outcome, params.post_logout_redirect_uri === undefined ? 'signed_out' : 'redirect', what)
+    t.equal(await alive(), false, what)
+  }
+})
+
+t.test('OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri and its like: an error, no redirect, and the session goes on, confirmed or not', async (t) => {
+  const bad: Record<string, LogoutParams> = {
+    'not registered': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://evil.example/' },
+    'OIDF-oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri': { id_token_hint: 'mine', post_logout_redirect_uri: `${BACK}&foo=bar` },
+    'OIDF-oidcc-rp-initiated-logout-modified-id-token-hint': { id_token_hint: 'alg none', post_logout_redirect_uri: BACK },
+    'OIDF-oidcc-rp-initiated-logout-bad-id-token-hint': { id_token_hint: 'foreign key', client_id: 'app', post_logout_redirect_uri: BACK },
+    'OIDF-oidcc-rp-initiated-logout-no-id-token-hint': { post_logout_redirect_uri: BACK },
+    'a bad hint alone': { id_token_hint: 'foreign key' },
+    'a part of it': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://app.example/' },
+    'another case': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://APP.example/bye' },
+    'another port': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://app.example:8443/bye' },
+    'registered, but no URI to lead anyone to': { id_token_hint: 'mine', post_logout_redirect_uri: 'javascript:alert(1)' },
+    'another client\'s URI': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://shop.example/bye' },
+    'another client than the hint\'s': { id_token_hint: 'mine', client_id: 'shop', post_logout_redirect_uri: 'https://shop.example/bye' },
+    'another client, without a URI': { id_token_hint: 'mine', client_id: 'shop' },
+    'unknown client': { client_id: 'nobody' },
+    'a client without URIs': { id_token_hint: 'bare', post_logout_redirect_uri: BACK },
+    'a client that is gone': { id_token_hint: 'gone', post_logout_redirect_uri: BACK }
+  }
+  for (const [what, params] of Object.entries(bad)) {
+    for (const confirmed of [false, true]) {
+      const { ask, alive, families, loggedOut, session } = await journey()
+      for (const of of [session, null]) {
+        await t.rejects(ask(params, { confirmed, session: of }), INVALID, what)
+        t.notMatch(await ask(params, { confirmed, session: of }).catch((error: OAuthError) => error.message), /evil|alg none|foreign key/, 'nothing of it is repeated')
+      }
+      t.equal(await alive(), true, what)
+      t.equal((await families()).length, 4, what)
+      t.strictSame(loggedOut, [], what)
+    }
+  }
+})
+
+t.test('nobody is signed in: a page, or back to a client that a hint names', async (t) => {
+  const { ask, loggedOut } = await journey()
+  const none = { session: null }
+  t.match(await ask({}, none), { outcome: 'signed_out', client: null })
+  t.match(await ask({ id_token_hint: 'former session', post_logout_redirect_uri: BACK, state: 's' }, none), { outcome: 'redirect', location: `${BACK}&state=s` })
+  t.match(await ask({ client_id: 'app', post_logout_redirect_uri: BACK }, none), { outcome: 'signed_out', client: { clientId: 'app' } }, 'a name alone leads nowhere')
+  t.match(await ask({ client_id: 'app', post_logout_redirect_uri: BACK }, { ...none, confirmed: true }), { outcome: 'redirect' }, 'the form sent twice ends as the first did')
+  t.strictSame(loggedOut, [])
+})
+
+t.test('a hint of a client that is gone still says whose session it is', async (t) => {
+  const { ask, alive } = await journey()
+  t.match(await ask({ id_token_hint: 'gone' }), { outcome: 'signed_out', client: null })
+  t.equal(await alive(), false)
+})
+
+t.test('an outage while the session ends is no sign-out', async (t) => {
+  const { session } = await journey()
+  const deps = { grants: { clients: { findById: async () => null } }, idTokens: {} as Parameters<typeof logout>[2]['idTokens'], browserSessions: { end: async () => { throw new Error('down') } } as unknown as Parameters<typeof logout>[2]['browserSessions'] }
+  await t.rejects(logout({}, { session, origin, confirmed: true }, deps), { message: 'down' })
+})

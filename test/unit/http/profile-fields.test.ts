@@ -1,0 +1,123 @@
+import { type TSchema, Type } from '@sinclair/typebox'
+import t from 'tap'
+import { OAuthError } from '../../../lib/errors.ts'
+import { profileForm } from '../../../lib/http/profile-fields.ts'
+import { registerFormats } from '../../../lib/options-schema.ts'
+
+registerFormats()
+const account = { username: 'ada', password: 'a password' }
+
+function refusal (work: () => unknown): unknown {
+  try {
+    return work()
+  } catch (error) {
+    if (!(error instanceof OAuthError)) throw error
+    return { error: error.error, field: error.field, reason: error.reason, message: error.message }
+  }
+}
+
+/** What one field of the form becomes, or the error about it. */
+function read (schema: TSchema, text?: string): unknown {
+  return refusal(() => profileForm(Type.Object({ x: schema })).read({ ...account, ...(text === undefined ? {} : { x: text }) }).fields.x)
+}
+
+t.test('the input that a schema becomes', async (t) => {
+  const table: Array<[string, TSchema, object]> = [
+    ['text', Type.String(), { type: 'text', required: true }],
+    ['optional', Type.Optional(Type.String()), { type: 'text', required: false }],
+    ['title', Type.String({ title: 'Nick name' }), { label: 'Nick name' }],
+    ['no title', Type.String(), { label: 'x' }],
+    ['email', Type.String({ format: 'email' }), { type: 'email' }],
+    ['date', Type.String({ format: 'date' }), { type: 'date' }],
+    ['uri', Type.String({ format: 'uri' }), { type: 'url' }],
+    ['another format', Type.String({ format: 'uuid' }), { type: 'text' }],
+    ['number', Type.Number(), { type: 'number', required: true }],
+    ['integer', Type.Integer(), { type: 'number' }],
+    ['boolean', Type.Boolean(), { type: 'checkbox', required: false, value: '' }],
+    ['a box that has to be ticked', Type.Literal(true), { type: 'checkbox', required: true }],
+    ['default', Type.String({ default: 'en' }), { value: 'en' }],
+    ['default number', Type.Number({ default: 3 }), { value: '3' }],
+    ['default tick', Type.Boolean({ default: true }), { value: 'true' }],
+    ['literals', Type.Union([Type.Literal('a'), Type.Literal('b')]), { type: 'text', required: true }],
+    ['number literals', Type.Union([Type.Literal(1), Type.Literal(2)]), { type: 'text' }],
+    ['nullable', Type.Union([Type.Integer(), Type.Null()]), { type: 'number' }],
+    ['either', Type.Union([Type.Integer(), Type.String()]), { type: 'text' }]
+  ]
+  for (const [name, schema, expected] of table) t.match(profileForm(Type.Object({ x: schema })).show(null)[0], { name: 'x', ...expected }, name)
+  for (const schema of [Type.Array(Type.String()), Type.Object({}), Type.Union([Type.String(), Type.Array(Type.String())])]) t.strictSame(profileForm(Type.Object({ x: schema })).show(null), [], 'no form field can hold it')
+})
+
+t.test('the value that a text becomes', async (t) => {
+  const nullable = Type.Union([Type.Integer(), Type.Null()])
+  const table: Array<[TSchema, string | undefined, unknown]> = [
+    [Type.String(), '007', '007'],
+    [Type.String(), 'true', 'true'],
+    [Type.Optional(Type.String()), '', undefined],
+    [Type.Optional(Type.String({ minLength: 3 })), '', undefined],
+    [Type.Integer(), '42', 42],
+    [Type.Integer(), '-0', -0],
+    [Type.Number(), '1.5e3', 1500],
+    [Type.Number(), '.5', 0.5],
+    [Type.Optional(Type.Number()), '', undefined],
+    [nullable, '7', 7],
+    [Type.Boolean(), 'on', true],
+    [Type.Boolean(), 'true', true],
+    [Type.Boolean(), undefined, false],
+    [Type.Boolean(), '', false],
+    [Type.Optional(Type.Literal(true)), undefined, undefined],
+    [Type.Literal(true), 'on', true],
+    [Type.Union([Type.Literal('a'), Type.Literal('1')]), '1', '1'],
+    [Type.Union([Type.Literal(1), Type.Literal(2)]), '2', 2],
+    [Type.Literal(5), '5', 5]
+  ]
+  for (const [schema, text, expected] of table) t.strictSame(read(schema, text), expected, `${schema.type ?? 'union'} ${text}`)
+})
+
+t.test('what does not fit is refused by the schema, with the field and in words for a person', async (t) => {
+  const table: Array<[TSchema, string | undefined, string, string?]> = [
+    [Type.String(), undefined, 'x: it is required.', 'required'],
+    [Type.String(), '', 'x: it is required.', 'required'],
+    [Type.Literal(true), undefined, 'x: it is required.', 'required'],
+    [Type.String({ minLength: 3 }), 'ab', 'x: it takes at least 3 characters.'],
+    [Type.String({ maxLength: 3 }), 'abcd', 'x: it takes at most 3 characters.'],
+    [Type.String({ format: 'email' }), 'a@b', 'x: The e-mail address is not valid.', 'email_form'],
+    [Type.String({ format: 'date' }), 'tomorrow', 'x: it is not accepted.'],
+    [Type.String({ pattern: '^a$' }), 'b', 'x: it is not accepted.'],
+    [Type.Integer({ minimum: 18 }), '17', 'x: it takes 18 or more.'],
+    [Type.Number({ maximum: 5 }), '5.1', 'x: it takes 5 or less.'],
+    [Type.Integer(), '1.5', 'x: it takes a whole number.'],
+    ...['1,5', '0x10', '1e999', 'NaN', ' 1', '1 ', '+1', '--1', '१'].map((text): [TSchema, string, string] => [Type.Number(), text, 'x: it takes a number.']),
+    [Type.Union([Type.Literal('a'), Type.Literal('b')]), 'c', 'x: it is not accepted.'],
+    [Type.Boolean(), 'maybe', 'x: it is not accepted.'],
+    [Type.Array(Type.String()), 'a', 'x: it is required.', 'required']
+  ]
+  for (const [schema, text, message, reason] of table) t.strictSame(read(schema, text), { error: 'invalid_request', field: 'x', reason, message }, `${schema.type ?? 'union'} ${text}`)
+})
+
+t.test('username and password are asked for alike, and nothing undeclared is read', async (t) => {
+  const form = profileForm(Type.Object({ nickname: Type.Optional(Type.String()) }))
+  t.strictSame(form.names, ['username', 'password', 'nickname'])
+  t.strictSame(form.read({ ...account, nickname: 'A', emailVerified: 'true', id: 'root', submit: '' }), { ...account, fields: { nickname: 'A' } })
+  for (const name of ['username', 'password']) t.match(refusal(() => form.read({ ...account, [name]: '' })), { error: 'invalid_request', field: name, reason: 'required' })
+  t.match(refusal(() => form.read({ ...account, username: 'x'.repeat(255) })), { field: 'username' })
+  t.strictSame(profileForm(Type.Object({})).show(null), [])
+})
+
+t.test('ASVS-15.3.6 a field may have any name', async (t) => {
+  const names = ['constructor', 'toString', 'a/b', 'a~b']
+  const form = profileForm(Type.Object(Object.fromEntries(names.map((name) => [name, Type.Optional(Type.Integer())]))))
+  const typed = Object.assign(Object.create(null) as Record<string, string>, account)
+  for (const name of names) {
+    const bad = Object.assign(Object.create(null) as Record<string, string>, account)
+    bad[name] = 'x'
+    t.match(refusal(() => form.read(bad)), { field: name }, name)
+    t.same(form.read(typed).fields, {}, 'nothing is inherited')
+  }
+  t.equal(({} as Record<string, unknown>).x, undefined)
+})
+
+t.test('what was typed comes back as it was typed', async (t) => {
+  const form = profileForm(Type.Object({ age: Type.Integer(), news: Type.Boolean({ default: true }), name: Type.String({ default: 'you' }) }))
+  t.strictSame(form.show({ age: '1,5' }).map(({ value }) => value), ['1,5', '', ''])
+  t.strictSame(form.show({ news: 'on' }).map(({ value }) => value), ['', 'true', ''])
+})

@@ -1,0 +1,30 @@
+import t from 'tap'
+import { createHmac, createPublicKey, verify } from 'node:crypto'
+import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
+import type { LoadedKey } from '../../../lib/ports/jwt.ts'
+import { decodeJwt } from '../../support/jwt.ts'
+
+const SECRET = 's'.repeat(32)
+
+function isSignedBy (key: LoadedKey, token: string): boolean {
+  const input = token.slice(0, token.lastIndexOf('.'))
+  const signature = Buffer.from(token.slice(token.lastIndexOf('.') + 1), 'base64url')
+  if (key.publicJwk === null) return createHmac('sha256', SECRET).update(input).digest('base64url') === signature.toString('base64url')
+  const publicKey = createPublicKey({ key: key.publicJwk, format: 'jwk' })
+  return verify(key.alg === 'EdDSA' ? null : 'sha256', Buffer.from(input), key.alg === 'ES256' ? { key: publicKey, dsaEncoding: 'ieee-p1363' } : publicKey, signature)
+}
+
+for (const alg of ['ES256', 'EdDSA', 'RS256', 'HS256']) {
+  t.test(`R8725-3.11 ${alg} signs each kind of token under its own typ`, async (t) => {
+    const key = alg === 'HS256' ? await jwtEngine.loadSecret(SECRET) : await jwtEngine.load(await jwtEngine.generate(alg))
+    const payload = { sub: 'ann', iat: 1, exp: 2 }
+    for (const typ of [undefined, 'at+jwt', 'JWT', 'logout+jwt'] as const) {
+      const token = key.sign(payload, typ)
+      const { header, claims } = decodeJwt(token)
+      t.strictSame(header, { alg, typ: typ ?? 'at+jwt', kid: key.kid })
+      t.strictSame(claims, payload)
+      t.ok(isSignedBy(key, token))
+      t.match(key.verify(token), payload, 'whatever the typ, and expired')
+    }
+  })
+}

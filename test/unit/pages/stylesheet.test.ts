@@ -1,0 +1,118 @@
+import { runInNewContext } from 'node:vm'
+import t from 'tap'
+import { type Color, contrast, mix, readable, textOn } from '../../../lib/pages/colors.ts'
+import { PAGE_SCRIPT } from '../../../lib/pages/script.ts'
+import { DARK, LIGHT, accentsOf, stylesheet } from '../../../lib/pages/stylesheet.ts'
+
+const ACCENTS: Color[] = ['#1f5fbf', '#000000', '#ffffff', '#808080', '#767676', '#ff0000', '#00ff00', '#0000ff', '#ffff00', '#ffd400', '#00ffff', '#ff00ff', '#101828', '#7a3cff', '#f97316', '#e11d48', '#16a34a', '#0ea5e9']
+const THEMES = [['light', LIGHT, '#000000'], ['dark', DARK, '#ffffff']] as const
+
+t.test('contrast is that of WCAG', async (t) => {
+  t.equal(contrast('#000000', '#ffffff'), 21)
+  t.equal(contrast('#123456', '#123456'), 1)
+  t.equal(contrast('#777777', '#ffffff').toFixed(2), '4.48')
+  t.equal(contrast('#767676', '#ffffff').toFixed(2), '4.54')
+  t.equal(contrast('#ffffff', '#0000ff').toFixed(2), '8.59')
+  t.equal(mix('#000000', '#ffffff', 0.5), '#808080')
+  t.equal(mix('#102030', '#ffffff', 0), '#102030')
+  t.equal(readable('#ffff00', { on: ['#ffffff'], least: 4.5, end: '#ffffff' }), '#ffffff', 'it ends')
+})
+
+t.test('the themes themselves keep AA', async (t) => {
+  for (const [name, { ground, card, text, quiet, edge, wrong, wrongGround }] of THEMES) {
+    for (const background of [ground, card]) {
+      for (const color of [text, quiet, wrong]) t.ok(contrast(color, background) >= 4.5, `${name} ${color} on ${background}`)
+      t.ok(contrast(edge, background) >= 3, `${name} ${edge} on ${background}: ${contrast(edge, background)}`)
+    }
+    t.ok(contrast(wrong, wrongGround) >= 4.5, `${name} ${wrong} on ${wrongGround}`)
+  }
+})
+
+t.test('any accent can be read, in the light and in the dark', async (t) => {
+  for (const accent of ACCENTS) {
+    t.ok(contrast(textOn(accent), accent) >= 4.5, `text on ${accent}`)
+    for (const [name, theme, end] of THEMES) {
+      const { button, onButton, hover, link, edge } = accentsOf(accent, theme, end)
+      t.ok(contrast(onButton, button) >= 4.5, `${name} ${accent}: text on the button`)
+      t.ok(contrast(onButton, hover) >= contrast(onButton, button), `${name} ${accent}: under the pointer`)
+      for (const background of [theme.ground, theme.card]) {
+        t.ok(contrast(link, background) >= 4.5, `${name} ${accent}: link ${link}`)
+        t.ok(contrast(edge, background) >= 3, `${name} ${accent}: edge ${edge}`)
+      }
+    }
+  }
+  t.match(accentsOf('#1f5fbf', LIGHT, '#000000'), { button: '#1f5fbf', link: '#1f5fbf' }, 'kept where it is good')
+  t.equal(accentsOf('#ffd400', LIGHT, '#000000').button, '#ffd400')
+  t.not(accentsOf('#101828', DARK, '#ffffff').button, '#101828', 'a black button on black')
+})
+
+t.test('the stylesheet', async (t) => {
+  for (const accent of ACCENTS) {
+    const css = stylesheet(accent)
+    t.ok(css.length < 8000, `${css.length} bytes`)
+    t.match(css, accent)
+    t.notMatch(css, /@import|https?:(?!\/\/www\.w3\.org\/2000\/svg)|undefined|\n\n/)
+    t.equal(css.split('{').length, css.split('}').length)
+  }
+  t.equal(stylesheet('#FFD400'), stylesheet('#ffd400'))
+  for (const part of ['prefers-color-scheme:dark', 'prefers-reduced-motion:reduce', ':focus-visible', 'forced-colors']) t.match(stylesheet('#1f5fbf'), part)
+})
+
+interface FakeButton {
+  attributes: Record<string, string>
+  /** What a click does. */
+  clicks: Array<() => void>
+}
+
+/** As much of a document as the script needs. */
+function fakeDocument ({ form = false }: { form?: boolean } = {}) {
+  const listeners: Record<string, Array<() => void>> = {}
+  const made: FakeButton[] = []
+  const input = {
+    type: 'password',
+    id: 'password',
+    dataset: { reveal: 'Show password' },
+    form: { addEventListener (type: string, task: () => void) { (listeners[type] ??= []).push(task) } },
+    after (element: FakeButton) { made.push(element) }
+  }
+  const sent: unknown[] = []
+  const submit = { disabled: false }
+  const answer = { submit: { name: 'submit' }, querySelector: () => submit }
+  const document = {
+    querySelectorAll: () => form ? [] : [input],
+    querySelector: () => form ? answer : null,
+    createElement (): FakeButton & Record<string, unknown> {
+      const attributes: Record<string, string> = {}
+      const clicks: Array<() => void> = []
+      return { attributes, clicks, setAttribute (name: string, value: string) { attributes[name] = value }, addEventListener (_type: string, task: () => void) { clicks.push(task) } }
+    }
+  }
+  const HTMLFormElement = { prototype: { submit (this: unknown) { sent.push(this) } } }
+  runInNewContext(PAGE_SCRIPT, { document, HTMLFormElement })
+  return { input, made, listeners, sent, answer, submit }
+}
+
+t.test('the script: a button that shows the password, hidden again before it is sent', async (t) => {
+  t.ok(PAGE_SCRIPT.length < 2000)
+  const { input, made, listeners, sent } = fakeDocument()
+  const [button] = made
+  if (button === undefined) throw new Error('no button')
+  const click = (): void => { for (const task of button.clicks) task() }
+  t.match(button, { type: 'button', attributes: { 'aria-label': 'Show password', 'aria-pressed': 'false' } })
+  click()
+  t.equal(input.type, 'text')
+  t.equal(button.attributes['aria-pressed'], 'true')
+  click()
+  t.equal(input.type, 'password')
+  click()
+  listeners.submit?.[0]?.()
+  t.equal(input.type, 'password')
+  t.equal(button.attributes['aria-pressed'], 'false')
+  t.same(sent, [], 'no form is sent by itself')
+})
+
+t.test('the script sends the answer of form_post once', async (t) => {
+  const { sent, answer, submit } = fakeDocument({ form: true })
+  t.same(sent, [answer])
+  t.equal(submit.disabled, true)
+})

@@ -1,0 +1,55 @@
+import t from 'tap'
+import { authorizationResponse } from '../../../lib/protocol/authorization-response.ts'
+
+const CB = 'https://app.example/cb'
+const location = (uri: string, mode: 'query' | 'fragment', params: Record<string, string | undefined>): string => {
+  const response = authorizationResponse(uri, mode, params)
+  return response.kind === 'redirect' ? response.location : 'a form'
+}
+const STATES = ['s', ' ', '+', '%', '%20', '%2B', 'a+b c%20d', '&state=x', 'a&code=evil', '=', '#', '?', '/', '\\', '"\'<>`', ';', ',', '\r\nSet-Cookie: a=b', '\t\0\x7f', 'é', '😀', '\u202e', 'x'.repeat(2048), '!*()~-._', '<script>alert(1)</script>']
+
+t.test('R6749-3.1.2 where the parameters go', async (t) => {
+  const rows: Array<[string, 'query' | 'fragment', string]> = [
+    [CB, 'query', `${CB}?code=c&state=s`],
+    [`${CB}?dummy1=lorem&dummy2=ipsum`, 'query', `${CB}?dummy1=lorem&dummy2=ipsum&code=c&state=s`],
+    [`${CB}?a=%2f+b%20c&&x=';y`, 'query', `${CB}?a=%2f+b%20c&&x=';y&code=c&state=s`],
+    [`${CB}?`, 'query', `${CB}?code=c&state=s`],
+    [`${CB}?a&`, 'query', `${CB}?a&code=c&state=s`],
+    ['https://app.example', 'query', 'https://app.example?code=c&state=s'],
+    ['http://127.0.0.1:49152/', 'query', 'http://127.0.0.1:49152/?code=c&state=s'],
+    ['com.example.app:/cb', 'query', 'com.example.app:/cb?code=c&state=s'],
+    [CB, 'fragment', `${CB}#code=c&state=s`],
+    [`${CB}?dummy1=lorem`, 'fragment', `${CB}?dummy1=lorem#code=c&state=s`]
+  ]
+  for (const [uri, mode, whole] of rows) t.equal(location(uri, mode, { code: 'c', state: 's', error: undefined }), whole, `OIDF-oidcc-server ${uri} ${mode}`)
+  t.equal(location(CB, 'query', {}), CB)
+  t.equal(location(CB, 'query', { state: undefined }), CB)
+})
+
+t.test('R6749-4.1.2 state comes back byte for byte', async (t) => {
+  for (const state of STATES) {
+    for (const uri of [CB, `${CB}?dummy1=lorem`]) {
+      const inQuery = location(uri, 'query', { code: 'c', state, iss: 'https://auth.example.com' })
+      t.match(inQuery, /^[\x21\x23-\x5b\x5d-\x7e]+$/, 'ASCII, no line break, no quote')
+      const url = new URL(inQuery)
+      t.equal(url.searchParams.get('state'), state, JSON.stringify(state).slice(0, 40))
+      t.same(url.searchParams.getAll('code'), ['c'], 'nothing got in beside')
+      t.equal(url.hash, '')
+      const raw = /[?&]state=([^&]*)/.exec(inQuery)?.[1] ?? ''
+      t.equal(decodeURIComponent(raw), state, 'for those who take + as it is, too')
+      const inFragment = location(uri, 'fragment', { state })
+      t.equal(new URLSearchParams(new URL(inFragment).hash.slice(1)).get('state'), state)
+    }
+    t.same(authorizationResponse(CB, 'form_post', { state }), { kind: 'form', action: CB, params: { state } })
+  }
+})
+
+t.test('FP-2 the form', async (t) => {
+  t.same(authorizationResponse(`${CB}?dummy1=lorem`, 'form_post', { code: 'c', state: undefined, iss: 'https://auth.example.com' }), { kind: 'form', action: `${CB}?dummy1=lorem`, params: { code: 'c', iss: 'https://auth.example.com' } })
+})
+
+t.test('ASVS-1.2.2 never to what nobody could have registered', async (t) => {
+  for (const uri of ['javascript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///x', 'intent://x', 'http://app.example/cb', '//evil.example', '/cb', '', `${CB}#f`, 'https://me@app.example', 'https://app.example\\cb', `${CB}\r\nSet-Cookie:a=b`, 'https://app.example/é']) {
+    for (const mode of ['query', 'fragment', 'form_post'] as const) t.throws(() => authorizationResponse(uri, mode, { code: 'c' }), { code: 'FST_AUTHORITY_OAUTH', error: 'server_error', statusCode: 500 }, `${uri} ${mode}`)
+  }
+})

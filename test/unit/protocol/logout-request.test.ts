@@ -1,0 +1,21 @@
+import t from 'tap'
+import { readLogoutParams } from '../../../lib/protocol/logout-request.ts'
+
+const LIMITS: Record<string, number> = { id_token_hint: 8192, logout_hint: 512, client_id: 512, post_logout_redirect_uri: 2048, state: 2048, ui_locales: 512 }
+const invalid = (message: string | RegExp) => ({ code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusCode: 400, message })
+
+t.test('OIDF-oidcc-rp-initiated-logout what was sent', async (t) => {
+  for (const nothing of [undefined, null, {}, Object.create(null), { state: '' }, { extra: 'x', client_secret: ['a'] }]) t.same(readLogoutParams(nothing), {}, 'OIDF-oidcc-rp-initiated-logout-no-params')
+  const params = Object.fromEntries(Object.keys(LIMITS).map((name) => [name, `${name} +%20é`]))
+  t.same(readLogoutParams(Object.assign(Object.create(null) as object, params)), params)
+  t.same(readLogoutParams({ state: 's' }), { state: 's' }, 'OIDF-oidcc-rp-initiated-logout-only-state')
+})
+
+t.test('DOS-authorize-parameters what does not fit names its parameter', async (t) => {
+  for (const raw of ['state=s', 1, []]) t.throws(() => readLogoutParams(raw), invalid(/must hold/))
+  for (const [name, limit] of Object.entries(LIMITS)) {
+    t.equal(readLogoutParams({ [name]: 'x'.repeat(limit) })[name as 'state'], 'x'.repeat(limit))
+    t.throws(() => readLogoutParams({ [name]: 'x'.repeat(limit + 1) }), invalid(`${name} is too long.`))
+    for (const value of [['a', 'b'], 1, null, {}]) t.throws(() => readLogoutParams({ [name]: value }), invalid(`${name} must be a string, sent once.`))
+  }
+})

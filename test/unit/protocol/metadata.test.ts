@@ -1,0 +1,73 @@
+import t from 'tap'
+import { metadataPath, type OfferedEndpoints, openidConfigurationPath, serverMetadata } from '../../../lib/protocol/metadata.ts'
+
+const ISSUER = 'https://auth.example.com'
+const plain: OfferedEndpoints = {
+  issuer: ISSUER,
+  endpoints: { token: `${ISSUER}/auth/token`, revoke: `${ISSUER}/auth/revoke`, introspect: `${ISSUER}/auth/introspect`, jwks: null },
+  grantTypes: ['refresh_token'],
+  scopes: ['openid'],
+  openid: null
+}
+const openid: OfferedEndpoints = {
+  ...plain,
+  endpoints: { ...plain.endpoints, jwks: `${ISSUER}/jwks` },
+  openid: { endpoints: { authorize: `${ISSUER}/auth/authorize`, userinfo: `${ISSUER}/auth/userinfo`, logout: `${ISSUER}/auth/logout` }, idTokenAlgs: ['ES256', 'RS256'], uiLocales: ['en', 'de'] }
+}
+
+t.test('R8414-2 what is off is left out', async (t) => {
+  t.strictSame(serverMetadata(plain), {
+    issuer: ISSUER,
+    token_endpoint: `${ISSUER}/auth/token`,
+    revocation_endpoint: `${ISSUER}/auth/revoke`,
+    introspection_endpoint: `${ISSUER}/auth/introspect`,
+    grant_types_supported: ['refresh_token'],
+    response_types_supported: [],
+    scopes_supported: ['openid'],
+    token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+    revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
+    introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post']
+  })
+})
+
+t.test('OIDF-oidcc-discovery-endpoint-verification R9700-2.1.1 R9207-2.3 an OpenID provider', async (t) => {
+  const document = serverMetadata(openid)
+  t.match(document, {
+    jwks_uri: `${ISSUER}/jwks`,
+    authorization_endpoint: `${ISSUER}/auth/authorize`,
+    userinfo_endpoint: `${ISSUER}/auth/userinfo`,
+    end_session_endpoint: `${ISSUER}/auth/logout`,
+    authorization_response_iss_parameter_supported: true,
+    claims_parameter_supported: true,
+    request_parameter_supported: false,
+    request_uri_parameter_supported: false,
+    backchannel_logout_supported: true,
+    backchannel_logout_session_supported: true
+  })
+  t.strictSame(document.response_types_supported, ['code'])
+  t.strictSame(document.response_modes_supported, ['query', 'fragment', 'form_post'])
+  t.strictSame(document.code_challenge_methods_supported, ['S256'])
+  t.strictSame(document.subject_types_supported, ['public'])
+  t.strictSame(document.id_token_signing_alg_values_supported, ['ES256', 'RS256'])
+  t.strictSame(document.ui_locales_supported, ['en', 'de'])
+  t.strictSame(document.acr_values_supported, ['password'])
+  for (const claim of ['sub', 'iss', 'auth_time', 'sid', 'name', 'email_verified']) t.ok(document.claims_supported?.includes(claim), claim)
+  t.equal(new Set(document.claims_supported).size, document.claims_supported?.length)
+})
+
+t.test('R8414-3.1 OIDC-Discovery-4 where the documents stand', async (t) => {
+  const cases = [
+    ['https://a.example', '', '/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'],
+    ['https://a.example/', '', '/.well-known/oauth-authorization-server', '/.well-known/openid-configuration'],
+    ['https://a.example/one', '', '/.well-known/oauth-authorization-server/one', '/one/.well-known/openid-configuration'],
+    ['https://a.example/one/', '', '/.well-known/oauth-authorization-server/one', '/one/.well-known/openid-configuration'],
+    ['https://a.example/one/two', '/one', '/.well-known/oauth-authorization-server/one/two', '/two/.well-known/openid-configuration'],
+    ['https://a.example/one', '/one', '/.well-known/oauth-authorization-server/one', '/.well-known/openid-configuration'],
+    ['https://a.example/onetwo', '/one', '/.well-known/oauth-authorization-server/onetwo', '/onetwo/.well-known/openid-configuration'],
+    ['https://a.example', '/one', '/.well-known/oauth-authorization-server', '/.well-known/openid-configuration']
+  ] as const
+  for (const [issuer, mountedAt, metadata, configuration] of cases) {
+    t.equal(metadataPath(issuer), metadata, issuer)
+    t.equal(openidConfigurationPath(issuer, mountedAt), configuration, `${issuer} at ${mountedAt}`)
+  }
+})

@@ -1,0 +1,21 @@
+import t from 'tap'
+import { isSameOrigin } from '../../../lib/protocol/same-origin.ts'
+
+const OWN = 'https://auth.example.com'
+
+t.test('ASVS-3.5.1 R6749-10.12 only a form of our own pages', async (t) => {
+  const foreign = ['https://evil.example', 'http://auth.example.com', 'https://auth.example.com:8443', 'https://auth.example.com.evil.example', 'https://evil.auth.example.com', 'https://auth.example.com/', 'HTTPS://AUTH.EXAMPLE.COM', 'https://auth.example.com, https://evil.example', 'null', '', undefined]
+  for (const issuer of [OWN, `${OWN}/tenant`]) {
+    for (const origin of [OWN, 'null', undefined]) t.ok(isSameOrigin({ 'sec-fetch-site': 'same-origin', origin }, issuer), `same-origin ${origin}`)
+    for (const site of [undefined, 'none']) {
+      t.ok(isSameOrigin({ 'sec-fetch-site': site, origin: OWN }, issuer), `${site}`)
+      for (const origin of foreign) t.notOk(isSameOrigin({ 'sec-fetch-site': site, origin }, issuer), `${site} ${origin}`)
+    }
+    for (const site of ['cross-site', 'same-site', 'Same-Origin', 'same-origin ', '', 'same-origin, cross-site', ['same-origin'], ['same-origin', 'cross-site'], []]) {
+      for (const origin of [OWN, 'null', undefined, 'https://evil.example']) t.notOk(isSameOrigin({ 'sec-fetch-site': site, origin }, issuer), `${String(site)} ${origin}`)
+    }
+  }
+  t.notOk(isSameOrigin({}, OWN), 'a request that says nothing')
+  t.ok(isSameOrigin({ origin: 'http://localhost:3000' }, 'http://localhost:3000/auth'))
+  t.notOk(isSameOrigin({ origin: 'http://localhost' }, 'http://localhost:3000'))
+})

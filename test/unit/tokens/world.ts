@@ -1,0 +1,85 @@
+import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
+import { memoryState } from '../../../lib/adapters/memory/state.ts'
+import { memoryUserStore } from '../../../lib/adapters/memory/user-store.ts'
+import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
+import { createEvents } from '../../../lib/events.ts'
+import { fixedKeyRing, type KeyRing } from '../../../lib/keys/key-ring.ts'
+import type { Client, ClientStore } from '../../../lib/ports/client-store.ts'
+import type { LoadedKey } from '../../../lib/ports/jwt.ts'
+import type { RefreshTokenFamily } from '../../../lib/ports/token-store.ts'
+import type { User } from '../../../lib/ports/user-store.ts'
+import { digest } from '../../../lib/protocol/digest.ts'
+import { formatRefreshToken, sidOf } from '../../../lib/protocol/refresh-token.ts'
+import { delayed, steppedClock } from '../../../lib/testing/index.ts'
+import { accessTokens } from '../../../lib/tokens/access-tokens.ts'
+import { idTokens } from '../../../lib/tokens/id-tokens.ts'
+import type { ClaimsFunction } from '../../../lib/tokens/released-claims.ts'
+import { revocations } from '../../../lib/tokens/revocations.ts'
+import { sessions as createSessions } from '../../../lib/tokens/sessions.ts'
+import { verifiedTokenCache } from '../../../lib/tokens/verified-token-cache.ts'
+
+export const ISSUER = 'https://auth.example.com'
+export const SECRET = 'a'.repeat(32)
+
+export const ann: User = { id: 'u1', username: 'ann', passwordHash: null, email: 'ann@example.com', emailVerified: true, name: 'Ann', phone_number: '+41' }
+export const clients: Client[] = [
+  { clientId: 'spa' },
+  { clientId: 'own', clientSecret: SECRET },
+  { clientId: 'api', clientSecret: SECRET, firstParty: false },
+  { clientId: 'other', clientSecret: SECRET, firstParty: false }
+]
+
+/** Made once: a test of tokens is none of keys. */
+const keys = new Map<string, Promise<LoadedKey>>()
+export function keyOf (alg: string): Promise<LoadedKey> {
+  const key = keys.get(alg) ?? jwtEngine.generate(alg).then(jwtEngine.load)
+  keys.set(alg, key)
+  return key
+}
+
+export interface WorldOptions {
+  algs?: string[]
+  audience?: string | string[]
+  claims?: ClaimsFunction
+  ring?: (ring: KeyRing) => KeyRing
+}
+
+/** What tokens are made and judged with, in memory and over stores that answer late. */
+export async function world ({ algs = ['ES256', 'RS256'], audience = ISSUER, claims, ring: change = (ring) => ring }: WorldOptions = {}) {
+  const clock = steppedClock()
+  const random = systemRandom()
+  const state = memoryState()
+  const users = memoryUserStore([{ ...ann }, { ...ann, id: 'gone', username: 'gone', disabled: true }])
+  const tokens = delayed(state.tokens)
+  const ring = change(fixedKeyRing(await Promise.all(algs.map(keyOf))))
+  const revoked = revocations(900_000, clock)
+  const sessions = createSessions({ tokens, browserSessions: delayed(state.browserSessions), revocations: revoked, events: createEvents((error) => { throw error }), clock, onSessionsEnded () {} })
+  const access = accessTokens({ issuer: ISSUER, audience, clockSkewSeconds: 60, expiresInSeconds: 900 }, { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random })
+  const clientStore: ClientStore = { findById: async (clientId) => clients.find((client) => client.clientId === clientId) ?? null }
+  return {
+    clock,
+    state,
+    users,
+    tokens,
+    ring,
+    sessions,
+    accessTokens: access,
+    clients: clientStore,
+    claims: claims ?? null,
+    idTokens: idTokens({ issuer: ISSUER, expiresInSeconds: 900 }, { ring, clock, random, claims: claims ?? null }),
+    /** A sign-in: its family, refresh token and access token. */
+    async signIn ({ userId = 'u1', clientId = null, scope = 'openid', ...rest }: Partial<RefreshTokenFamily> = {}): Promise<{ sid: string, refreshToken: string, accessToken: string }> {
+      const familyId = random.id()
+      const secret = random.secret()
+      const sid = sidOf(familyId)
+      const now = clock.now()
+      await state.tokens.createFamily({
+        sid, userId, clientId, scope, authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + 86_400_000, idleExpiresAt: now + 3_600_000, userAgent: null, sessionSid: null, offline: true, authorization: null, ...rest, tokenDigest: digest(secret)
+      })
+      const accessToken = access.mint({ sub: userId, scope, sid, ...(clientId === null ? {} : { client_id: clientId }), auth_time: Math.floor(now / 1000), extra: { email: 'ann@example.com' } })
+      return { sid, refreshToken: formatRefreshToken(familyId, secret), accessToken }
+    }
+  }
+}
+
+export type World = Awaited<ReturnType<typeof world>>
