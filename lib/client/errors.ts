@@ -1,0 +1,25 @@
+/** What every rejection of the client is. `error` is a code to act on. */
+export class AuthClientError extends Error {
+  /**
+   * A code of the authorization server, or one of `missing_transaction`, `state_mismatch`, `issuer_mismatch`, `invalid_token`,
+   * `login_required`, `missing_refresh_token`, `timeout`, `request_error`, `unsupported`.
+   */
+  declare readonly error: string
+  declare readonly error_description: string
+  /** The same may work in a moment: nothing was lost. */
+  declare readonly retryable: boolean
+  /** Of the sign-in that failed, where it was one. */
+  declare readonly appState?: unknown
+
+  constructor (error: string, description = error, retryable = false, cause?: unknown) {
+    super(description, { cause })
+    Object.assign(this, { name: 'AuthClientError', error, error_description: description, retryable })
+  }
+}
+
+/** Whatever it was, as an `AuthClientError`: what is none yet came of the network. */
+export function asError (cause: unknown): AuthClientError {
+  if (cause instanceof AuthClientError) return cause
+  const { name, message } = (cause ?? {}) as Error
+  return new AuthClientError(name === 'TimeoutError' ? 'timeout' : 'request_error', message, true, cause)
+}

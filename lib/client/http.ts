@@ -1,0 +1,75 @@
+import { AuthClientError, asError } from './errors.ts'
+
+/** What of a provider's metadata is used. @see OpenID Connect Discovery 1.0 §3 */
+export interface Metadata {
+  issuer: string
+  authorization_endpoint: string
+  token_endpoint: string
+  userinfo_endpoint?: string
+  revocation_endpoint?: string
+  end_session_endpoint?: string
+  authorization_response_iss_parameter_supported?: boolean
+}
+
+export interface TokenAnswer {
+  /** None in `cookie` mode. */
+  access_token: string
+  expires_in?: number
+  refresh_token?: string
+  id_token?: string
+}
+
+/** Of one request. */
+const TIMEOUT_MS = 10_000
+
+type Params = Record<string, string | undefined>
+
+/** What is under way, over all clients of the page: two that ask for the same get the same. */
+const inFlight = new Map<string, Promise<unknown>>()
+
+/** A failure is forgotten at once; a success when `keep` says nothing else. */
+export function once<T> (key: string, run: () => Promise<T>, keep = false): Promise<T> {
+  const started = inFlight.get(key) as Promise<T> | undefined ?? run()
+  const forget = (): unknown => inFlight.delete(key)
+  inFlight.set(key, started)
+  started.then(keep ? null : forget, forget)
+  return started
+}
+
+/**
+ * The JSON of an answer; of a post where there are `params`. What is no answer of the server's own (an outage, a portal in
+ * between) is `retryable`.
+ * @throws AuthClientError the server's code, `timeout` or `request_error`
+ */
+export async function request<T> (url: string, params?: Params, init?: RequestInit): Promise<T> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS), ...init, ...(params && { method: 'POST', body: query(params) }) })
+    const body = await response.json().catch((cause: unknown) => {
+      if (response.ok) throw cause
+      return {}
+    }) as T & { error?: string, error_description?: string }
+    if (response.ok) return body
+    throw new AuthClientError(body.error ?? 'request_error', body.error_description ?? `HTTP ${response.status}`, response.status > 499 || response.status === 429)
+  } catch (cause) {
+    throw asError(cause)
+  }
+}
+
+/** The provider's metadata, asked for once a page. @throws AuthClientError `issuer_mismatch` */
+export function discover (issuer: string): Promise<Metadata> {
+  return once(issuer, async () => {
+    const metadata = await request<Metadata>(`${issuer}/.well-known/openid-configuration`)
+    // With a slash or without: a domain says which host it is, not how it spells its name.
+    if (metadata.issuer.replace(/\/$/, '') !== issuer) throw new AuthClientError('issuer_mismatch', metadata.issuer)
+    return metadata
+  }, true)
+}
+
+/** Without what is not there. */
+function query (params: Params): URLSearchParams {
+  return new URLSearchParams(Object.entries(params).filter(([, value]) => value) as Array<[string, string]>)
+}
+
+export function withParams (url: string, params: Params): string {
+  return `${url}${url.includes('?') ? '&' : '?'}${query(params)}`
+}

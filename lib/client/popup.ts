@@ -1,0 +1,83 @@
+/** `fastify-authority/client/popup`: sign in in a window of its own, so that the page stays as it is. */
+import { AuthClientError } from './errors.ts'
+import type { AuthClient, LoginOptions, UserProfile } from './options.ts'
+
+export interface PopupOptions<AppState = unknown> extends Omit<LoginOptions<AppState>, 'openUrl'> {
+  /** How long the person may take. Default: five minutes. */
+  timeoutMs?: number
+  /** Default: 480 by 640. */
+  features?: string
+}
+
+/**
+ * A page that cuts the window off looks for a moment like any foreign page, and then like a closed window. One that was seen so often
+ * did not.
+ */
+const LOOKS = 9
+
+const nameOf = (state: string | null | undefined): string => `authority.popup.${state ?? ''}`
+
+/**
+ * Signs in in a popup. Call it right in the click: browsers let no page open a window later. The page at `redirectUri` calls
+ * `answerPopup()`. A sign-in page that has cut the window off (`Cross-Origin-Opener-Policy`) can't be seen closing: that is `timeout`.
+ * @throws AuthClientError `popup_blocked`, `popup_closed`, `timeout`, and all that `handleRedirectCallback` throws
+ */
+export async function loginWithPopup<Profile extends UserProfile, AppState> (client: AuthClient<Profile, AppState>, { timeoutMs = 300_000, features = 'popup,width=480,height=640', ...options }: PopupOptions<AppState> = {}): Promise<{ appState: AppState | undefined }> {
+  const popup = open('', '', features)
+  if (!popup) throw new AuthClientError('popup_blocked')
+  let channel: BroadcastChannel | undefined
+  let timer: ReturnType<typeof setInterval> | undefined
+  try {
+    const url = await new Promise<string>((resolve, reject) => {
+      const end = Date.now() + timeoutMs
+      let looks = 0
+      timer = setInterval(() => {
+        if (popup.closed && (looks > LOOKS || !channel)) reject(new AuthClientError('popup_closed'))
+        if (Date.now() > end) reject(new AuthClientError('timeout', undefined, true))
+        if (!popup.closed && !reaches(popup)) looks++
+      }, 100)
+      client.loginWithRedirect({
+        ...options,
+        openUrl (target) {
+          // In `cookie` mode it is within another address.
+          channel = new BroadcastChannel(nameOf(/\bstate=([\w-]+)/.exec(decodeURIComponent(target))?.[1]))
+          channel.addEventListener('message', ({ data }: MessageEvent<string>) => {
+            channel?.postMessage('')
+            resolve(data)
+          })
+          popup.location.href = target
+        }
+      }).catch(reject)
+    })
+    return await client.handleRedirectCallback(url)
+  } finally {
+    clearInterval(timer)
+    channel?.close()
+    popup.close()
+  }
+}
+
+/** Whether the window has a page of our own origin. */
+function reaches (popup: Window): boolean {
+  try {
+    return Boolean(popup.location.href)
+  } catch {
+    return false
+  }
+}
+
+/**
+ * On the page that the popup comes back to: hands the answer to the page that waits for it, and closes the window. `false`: nobody
+ * waits, so it is a redirect, for `handleRedirectCallback`.
+ */
+export async function answerPopup (url = location.href): Promise<boolean> {
+  const channel = new BroadcastChannel(nameOf(new URL(url).searchParams.get('state')))
+  const answered = await new Promise<boolean>((resolve) => {
+    channel.addEventListener('message', () => { resolve(true) })
+    channel.postMessage(url)
+    setTimeout(resolve, 1000, false)
+  })
+  channel.close()
+  if (answered) close()
+  return answered
+}

@@ -1,0 +1,53 @@
+import type { AuthClientError } from './errors.ts'
+import type { AuthClient, UserProfile } from './options.ts'
+
+/** What a view shows. A new object for each change, the same one until then. */
+export interface AuthState<Profile> {
+  user: Profile | null
+  /** Nobody knows yet who is signed in. */
+  isLoading: boolean
+  /** Of the last call that failed, until somebody signs in. */
+  error: AuthClientError | null
+}
+
+export interface AuthStateStore<Profile> {
+  get(): AuthState<Profile>
+  /** What a server shows. */
+  initial(): AuthState<Profile>
+  subscribe(changed: () => void): () => void
+}
+
+const stores = new WeakMap<object, AuthStateStore<never>>()
+/** The same for all clients, and on the server: nothing is known before the first subscription. */
+const INITIAL: AuthState<never> = { user: null, isLoading: true, error: null }
+
+/** The state of a client for all views that show it. It listens to the client from the first subscription on. */
+export function stateOf<Profile extends UserProfile> (client: AuthClient<Profile>): AuthStateStore<Profile> {
+  let state: AuthState<Profile> = INITIAL
+  let listening = false
+  const subscribers = new Set<() => void>()
+  const read = async (error = state.error): Promise<void> => {
+    const user = await client.getUser()
+    if (!state.isLoading && user === state.user && error === state.error) return
+    state = { user, isLoading: false, error }
+    for (const changed of subscribers) changed()
+  }
+  const store: AuthStateStore<Profile> = stores.get(client) as AuthStateStore<Profile> | undefined ?? {
+    get: () => state,
+    initial: () => INITIAL,
+    subscribe (changed) {
+      if (!listening) {
+        listening = true
+        client.on('authenticated', () => { void read(null) })
+        client.on('unauthenticated', () => { void read() })
+        client.on('token_refreshed', () => { void read() })
+        client.on('error', (error) => { void read(error) })
+        void read()
+      }
+      subscribers.add(changed)
+      return () => { subscribers.delete(changed) }
+    }
+  }
+  stores.set(client, store as AuthStateStore<never>)
+  return store
+}

@@ -1,0 +1,141 @@
+/** The entries `popup` and `silent` of the browser client in Chromium. */
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { clientSubject, intercept, signIn, type Subject } from './support/client-app.ts'
+import { withChromium } from './support/chromium.ts'
+import { fill, signInOn, USERNAME } from './support/journeys.ts'
+import { PASSWORD } from '../support/app.ts'
+
+const POPUP = `
+  import { answerPopup, loginWithPopup } from '/client/popup.ts'
+  Object.assign(globalThis, { loginWithPopup, popupUri: location.origin + '/popup' })
+  if (location.pathname === '/popup') globalThis.started = settle(() => answerPopup())
+`
+/** The page that the hidden frame comes back to is that of the tests: Chromium says that its script does not run. */
+const NO_SCRIPT = { allow: [/Blocked script execution/] }
+const SILENT = "import { loginSilently } from '/client/silent.ts'; Object.assign(globalThis, { loginSilently })"
+
+const chromium = await withChromium(t)
+
+/** A click on "Sign in"; the window that it opens, and what it comes to. */
+async function click (page: Page, { app }: Subject, options = '{}'): Promise<{ popup: Page, outcome: ReturnType<Subject['app']['call']> }> {
+  const opened = page.waitForEvent('popup')
+  const outcome = app.call(page, `loginWithPopup(auth, { redirectUri: popupUri, ...(${options}) })`)
+  return { popup: await opened, outcome }
+}
+
+/** The last step of the sign-in, which takes the window away. */
+async function signInAndClose (popup: Page): Promise<void> {
+  await popup.waitForURL((url) => url.pathname === '/auth/login')
+  const closed = popup.waitForEvent('close')
+  await fill(popup, { [USERNAME]: 'ann', Password: PASSWORD })
+  await popup.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await closed
+}
+
+t.test('signs in in a popup, which our pages cut off, and closes it', async (t) => {
+  for (const storage of ['local', 'memory']) {
+    const subject = await clientSubject(t, { script: POPUP, client: `{ storage: '${storage}' }` })
+    const { app, provider } = subject
+    const page = await chromium.newPage(t)
+    await page.goto(`${app.origin}/`)
+    const { popup, outcome } = await click(page, subject, "{ appState: { from: '/cart' } }")
+    await signInAndClose(popup)
+    t.same(await outcome, { value: { appState: { from: '/cart' } } }, storage)
+    t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id })
+    t.equal(page.url(), `${app.origin}/`)
+
+    const again = await click(page, subject)
+    t.match(await again.outcome, { value: {} }, 'without a page where the browser is signed in')
+  }
+})
+
+t.test('two tabs with a popup each: each gets its own answer', async (t) => {
+  const subject = await clientSubject(t, { script: POPUP })
+  const page = await chromium.newPage(t)
+  const other = await page.context().newPage()
+  for (const tab of [page, other]) await tab.goto(`${subject.app.origin}/`)
+  const first = await click(page, subject, "{ appState: 'one' }")
+  const second = await click(other, subject, "{ appState: 'two' }")
+  await signInAndClose(second.popup)
+  t.same(await second.outcome, { value: { appState: 'two' } })
+  await signInAndClose(first.popup)
+  t.same(await first.outcome, { value: { appState: 'one' } })
+})
+
+t.test('blocked, closed, refused, too late: typed', async (t) => {
+  const subject = await clientSubject(t, { script: POPUP })
+  const { app, provider } = subject
+  const page = await chromium.newPage(t)
+  await page.clock.install()
+  await page.goto(`${app.origin}/`)
+  const late = await click(page, subject, '{ timeoutMs: 1 }')
+  t.match(await late.outcome, { error: 'timeout', retryable: true, typed: true })
+
+  const refused = await click(page, subject, "{ authorizationParams: { prompt: 'none' }, appState: 'a' }")
+  t.match(await refused.outcome, { error: 'login_required', typed: true, appState: 'a' })
+
+  // A provider whose pages don't cut the window off.
+  const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
+  authorize.answer = async (route) => { await route.fulfill({ contentType: 'text/html', body: '<link rel="icon" href="data:,"><title>Sign in</title>' }) }
+  const left = await click(page, subject)
+  await left.popup.waitForURL((url) => url.pathname === '/auth/authorize')
+  await page.clock.runFor(1500)
+  await left.popup.close()
+  t.match(await left.outcome, { error: 'popup_closed', retryable: false, typed: true })
+
+  const discovery = await intercept(page, `${provider.origin}/.well-known/openid-configuration`)
+  discovery.answer = async () => {}
+  await page.reload()
+  const early = await click(page, subject)
+  await early.popup.close()
+  t.match(await early.outcome, { error: 'popup_closed', typed: true })
+
+  await page.evaluate('globalThis.open = () => null')
+  t.match(await app.call(page, 'loginWithPopup(auth)'), { error: 'popup_blocked', retryable: false, typed: true })
+})
+
+t.test('a page that nobody waits for is no popup', async (t) => {
+  const subject = await clientSubject(t, { script: POPUP })
+  const { app } = subject
+  const page = await chromium.newPage(t)
+  await page.goto(`${app.origin}/`)
+  await app.leave(page, "auth.loginWithRedirect({ redirectUri: popupUri, appState: 'a' })")
+  await page.waitForURL((url) => url.pathname === '/auth/login')
+  await signInOn(page)
+  await page.waitForURL((url) => url.pathname === '/popup')
+  t.same(await page.evaluate('started'), { value: false })
+  t.same(await app.call(page, 'auth.handleRedirectCallback()'), { value: { appState: 'a' } })
+})
+
+t.test('signs in silently where the browser is signed in at a provider of the same site', async (t) => {
+  const subject = await clientSubject(t, { script: SILENT, host: 'localhost' })
+  const { app, provider } = subject
+  const page = await chromium.newPage(t, NO_SCRIPT)
+  await page.goto(`${app.origin}/`)
+  t.match(await app.call(page, "loginSilently(auth, { appState: 'a' })"), { error: 'login_required', retryable: false, typed: true, appState: 'a' })
+  await signIn(page, subject)
+  await app.value(page, 'auth.logout({ returnTo: false })')
+  await page.goto(`${app.origin}/`)
+  t.same(await app.call(page, "loginSilently(auth, { appState: 'a' })"), { value: { appState: 'a' } })
+  t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id })
+  t.equal(await page.locator('iframe').count(), 0)
+})
+
+t.test('from another site the provider gets no cookie: login_required at once; a provider that hangs: timeout', async (t) => {
+  const subject = await clientSubject(t, { script: SILENT })
+  const { app, provider } = subject
+  const page = await chromium.newPage(t, NO_SCRIPT)
+  await signIn(page, subject)
+  await page.goto(`${app.origin}/`)
+  const began = Date.now()
+  t.match(await app.call(page, 'loginSilently(auth)'), { error: 'login_required', typed: true })
+  t.ok(Date.now() - began < 4000, 'long before the timeout')
+  const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
+  authorize.answer = async (route) => { await route.fulfill({ contentType: 'text/html', body: '<title>Sign in</title>' }) }
+  t.match(await app.call(page, 'loginSilently(auth)'), { error: 'login_required', typed: true }, 'a page in place of an answer')
+  authorize.answer = async () => {}
+  t.match(await app.call(page, 'loginSilently(auth, { timeoutMs: 200 })'), { error: 'timeout', retryable: true, typed: true })
+  t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id }, 'nobody was signed out')
+  t.equal(await page.locator('iframe').count(), 0)
+})

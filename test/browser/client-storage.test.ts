@@ -1,0 +1,77 @@
+/** Where the browser client keeps a session, in Chromium: memory, one tab, the host's own place, and a browser that lets it keep nothing. */
+import t from 'tap'
+import { clientSubject, signIn } from './support/client-app.ts'
+import { withChromium } from './support/chromium.ts'
+
+const chromium = await withChromium(t)
+const stored = "JSON.stringify([{ ...localStorage }, { ...sessionStorage }])"
+
+t.test('memory: open tabs hand it to each other; nothing is written; the last one takes it along', async (t) => {
+  const subject = await clientSubject(t, { client: "{ storage: 'memory' }" })
+  const { app, provider } = subject
+  const page = await chromium.newPage(t)
+  await signIn(page, subject)
+  t.equal(await page.evaluate(stored), '[{},{}]')
+  const other = await page.context().newPage()
+  await other.goto(`${app.origin}/`)
+  t.match(await app.value(other, 'auth.getUser()'), { sub: provider.ann.id })
+  t.equal(await app.value(other, 'auth.getAccessToken()'), await app.value(page, 'auth.getAccessToken()'))
+  await page.reload()
+  t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id }, 'a reload asks the other tab')
+  const tokens = await Promise.all([page, other].map(async (tab) => await app.value(tab, 'auth.getAccessToken({ force: true })')))
+  t.equal(tokens[1], await app.value(other, 'auth.getAccessToken()'))
+  t.equal(await app.value(page, 'auth.getAccessToken()'), await app.value(other, 'auth.getAccessToken()'), 'a new token is in both')
+  await app.value(page, 'auth.logout({ returnTo: false })')
+  await other.waitForFunction("events.at(-1)?.[0] === 'unauthenticated'")
+  t.equal(await app.value(other, 'auth.getUser()'), null)
+})
+
+t.test('memory: a lone reload loses it', async (t) => {
+  const subject = await clientSubject(t, { client: "{ storage: 'memory' }" })
+  const page = await chromium.newPage(t)
+  await signIn(page, subject)
+  await page.reload()
+  t.equal(await subject.app.value(page, 'auth.getUser()'), null)
+})
+
+t.test('session: this tab, over a reload', async (t) => {
+  const subject = await clientSubject(t, { client: "{ storage: 'session' }" })
+  const { app, provider } = subject
+  const page = await chromium.newPage(t)
+  await signIn(page, subject)
+  t.equal(await page.evaluate('localStorage.length'), 0)
+  await page.reload()
+  t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id })
+  const other = await page.context().newPage()
+  await other.goto(`${app.origin}/`)
+  t.equal(await app.value(other, 'auth.getUser()'), null)
+})
+
+t.test("the host's own place may be asynchronous, and may fail", async (t) => {
+  const storage = `{ storage: {
+    getItem: async (key) => { await 0; if (globalThis.broken) throw new Error('no disk'); return sessionStorage.getItem('mine ' + key) },
+    setItem: async (key, value) => { await 0; if (globalThis.broken) throw new Error('no disk'); sessionStorage.setItem('mine ' + key, value) },
+    removeItem: async (key) => { await 0; if (globalThis.broken) throw new Error('no disk'); sessionStorage.removeItem('mine ' + key) }
+  } }`
+  const subject = await clientSubject(t, { client: storage })
+  const { app, provider } = subject
+  const page = await chromium.newPage(t)
+  await signIn(page, subject)
+  t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id })
+  t.equal(await page.evaluate('localStorage.length'), 0)
+  t.type(await app.value(page, 'auth.getAccessToken({ force: true })'), 'string')
+  await page.evaluate('globalThis.broken = true')
+  t.equal(await app.value(page, 'auth.getUser()'), null)
+  t.match(await app.call(page, 'auth.logout()'), { typed: true, error: 'request_error' })
+})
+
+t.test('where web storage is blocked, a sign-in works all the same', async (t) => {
+  const subject = await clientSubject(t)
+  const { app, provider } = subject
+  const page = await chromium.newPage(t)
+  await page.context().addInitScript("for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(globalThis, name, { get () { throw new DOMException('denied', 'SecurityError') } })")
+  t.match(await signIn(page, subject, "{ appState: { from: '/cart?a=1; b' } }"), { appState: { from: '/cart?a=1; b' } })
+  t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id })
+  t.type(await app.value(page, 'auth.getAccessToken({ force: true })'), 'string')
+  t.equal(await page.evaluate('document.cookie'), '', 'what the sign-in needed is gone')
+})

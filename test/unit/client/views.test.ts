@@ -1,0 +1,100 @@
+/** The bindings of the browser client outside a browser: what they show, and when it changes. */
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { effectScope, watch } from 'vue'
+import { get } from 'svelte/store'
+
+interface FakeClient { emit(name: string, payload?: unknown): void, user: unknown, listeners: number, getUser(): Promise<unknown>, on(name: string, listener: (payload: unknown) => void): () => void }
+
+/** What the bindings use of a client. */
+function fakeClient (): FakeClient {
+  const listeners: Array<[string, (payload: unknown) => void]> = []
+  return {
+    user: null,
+    get listeners () { return listeners.length },
+    async getUser () { return this.user },
+    on (name, listener) {
+      listeners.push([name, listener])
+      return () => {}
+    },
+    emit (name, payload) { for (const [own, listener] of listeners) if (own === name) listener(payload) }
+  }
+}
+
+// Loaded by its path: it is compiled with the types of a browser.
+const load = async (name: string): Promise<Record<string, (client: unknown) => any>> => await import(fileURLToPath(new URL(`../../../lib/client/${name}.ts`, import.meta.url))) // eslint-disable-line typescript/no-explicit-any
+
+/** All that was promised so far is done. */
+const settled = async (): Promise<void> => { await new Promise((resolve) => { setImmediate(resolve) }) }
+
+const ANN = { sub: 'ann' }
+
+/** The states that a view shows, each step of the story in turn. */
+async function story (t: Test, client: FakeClient, state: () => unknown): Promise<void> {
+  const failure = new Error('no network')
+  await settled()
+  t.strictSame(state(), { user: null, isLoading: false, error: null }, 'nobody')
+  client.emit('error', failure)
+  await settled()
+  t.strictSame(state(), { user: null, isLoading: false, error: failure })
+  client.user = ANN
+  client.emit('authenticated', ANN)
+  await settled()
+  t.strictSame(state(), { user: ANN, isLoading: false, error: null }, 'an error is over when somebody signs in')
+  client.user = { ...ANN, name: 'Ann' }
+  client.emit('token_refreshed')
+  await settled()
+  t.strictSame(state(), { user: { ...ANN, name: 'Ann' }, isLoading: false, error: null })
+  client.user = null
+  client.emit('unauthenticated')
+  await settled()
+  t.strictSame(state(), { user: null, isLoading: false, error: null })
+}
+
+t.test('Svelte: a store by its contract', async (t) => {
+  const { authStore } = await load('svelte')
+  const client = fakeClient()
+  const store = authStore?.(client)
+  t.strictSame(get(store), { user: null, isLoading: true, error: null }, "Svelte's own reader takes it")
+  const seen: unknown[] = []
+  const end = store.subscribe((state: unknown) => { seen.push(state) })
+  await story(t, client, () => seen.at(-1))
+  t.equal(seen.length, 6, 'one for each change, and the first')
+  client.emit('token_refreshed')
+  await settled()
+  t.equal(seen.length, 6, 'none where nothing has changed')
+  end()
+  client.emit('error', new Error('late'))
+  await settled()
+  t.equal(seen.length, 6, 'none after the end')
+  t.equal(authStore?.(client) === store, false)
+  t.equal(client.listeners, 4, 'one set of listeners for all stores of a client')
+})
+
+t.test('Vue: refs', async (t) => {
+  const { useAuth } = await load('vue')
+  t.intercept(globalThis, 'document' as keyof typeof globalThis, { value: {} })
+  const client = fakeClient()
+  const scope = effectScope()
+  let changes = 0
+  const refs = scope.run(() => {
+    const all = useAuth?.(client)
+    watch(all.user, () => { changes++ }, { flush: 'sync' })
+    return all
+  })
+  t.equal(refs.isLoading.value, true)
+  await story(t, client, () => ({ user: refs.user.value, isLoading: refs.isLoading.value, error: refs.error.value }))
+  t.equal(changes, 3)
+  scope.stop()
+  client.user = ANN
+  client.emit('authenticated', ANN)
+  await settled()
+  t.equal(changes, 3, 'the component is gone')
+})
+
+t.test('Vue: a server renders once, and listens to nothing', async (t) => {
+  const { useAuth } = await load('vue')
+  const client = fakeClient()
+  t.equal(useAuth?.(client).isLoading.value, true)
+  t.equal(client.listeners, 0)
+})
