@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { type DemoClients, demoClients } from './clients.ts'
 
 export interface Config {
   host: string
@@ -12,6 +13,7 @@ export interface Config {
   bypass: string[]
   /** Addresses of the proxies in front, whose forwarding headers count. */
   trustProxy: string[]
+  clients: DemoClients
 }
 
 /** Something in the environment that has to be mended before the server can start. The message says how. */
@@ -31,14 +33,17 @@ export function readConfig (env: NodeJS.ProcessEnv): Config {
   }
   const port = portOf(set(env['PORT']) ?? '3000')
   const dataDirectory = 'data'
+  const issuer = set(env['ISSUER']) ?? `http://localhost:${port}`
+  if (!URL.canParse(issuer)) throw new ConfigError(`ISSUER is ${JSON.stringify(issuer)}; it takes an absolute URL, such as https://auth.example.com`)
   return {
     host: set(env['HOST']) ?? 'localhost',
     port,
-    issuer: set(env['ISSUER']) ?? `http://localhost:${port}`,
+    issuer,
     dataDirectory,
     secret: secretOf(env, dataDirectory),
     bypass: listOf(env['RATE_LIMIT_BYPASS']),
-    trustProxy: listOf(env['TRUST_PROXY'])
+    trustProxy: listOf(env['TRUST_PROXY']),
+    clients: demoClients(new URL(issuer).origin)
   }
 }
 

@@ -1,6 +1,6 @@
 /** The full example: `npm start`. What it reads from the environment is in config.ts. */
 import { buildApp } from './app.ts'
-import { ConfigError, readConfig } from './config.ts'
+import { type Config, ConfigError, readConfig } from './config.ts'
 
 const STOP_WITHIN_MS = 10_000
 
@@ -24,24 +24,24 @@ try {
   process.on('SIGINT', stop)
 
   await app.listen({ host: config.host, port: config.port })
-  console.log(instructions(`http://localhost:${config.port}`))
+  console.log(instructions(config, `http://localhost:${config.port}`))
 } catch (error) {
   const mendable = error instanceof ConfigError || (error instanceof Error && 'code' in error && ['FST_AUTHORITY_INVALID_OPTIONS', 'EADDRINUSE'].includes(String(error.code)))
   console.error(mendable ? `The server can't start: ${error.message}` : error)
   process.exit(1)
 }
 
-function instructions (origin: string): string {
+function instructions ({ issuer }: Config, local: string): string {
   return `
-Open ${origin} in a browser, or try:
+Open ${new URL(issuer).origin} in a browser: sign up, sign in, and try the two demo clients. Or try:
 
-  curl -s ${origin}/auth/register -H 'content-type: application/json' -d '{"username":"ann@example.com","password":"seven green boats at dawn"}'
-  curl -s ${origin}/auth/token -d grant_type=password -d username=ann@example.com --data-urlencode 'password=seven green boats at dawn'
-  curl -s ${origin}/me -H "authorization: Bearer $ACCESS_TOKEN"
-  curl -s -X POST ${origin}/auth/refresh -H "authorization: Bearer $REFRESH_TOKEN"
-  curl -s ${origin}/auth/sessions -H "authorization: Bearer $ACCESS_TOKEN"
-  curl -s ${origin}/auth/password-reset -H 'content-type: application/json' -d '{"username":"ann@example.com"}'
+  curl -s ${local}/auth/register -H 'content-type: application/json' -d '{"username":"ann@example.com","password":"seven green boats at dawn"}'
+  curl -s ${local}/auth/token -d grant_type=password -d username=ann@example.com --data-urlencode 'password=seven green boats at dawn'
+  curl -s ${local}/me -H "authorization: Bearer $ACCESS_TOKEN"
+  curl -s -X POST ${local}/auth/refresh -H "authorization: Bearer $REFRESH_TOKEN"
+  curl -s ${local}/auth/sessions -H "authorization: Bearer $ACCESS_TOKEN"
+  curl -s ${local}/auth/password-reset -H 'content-type: application/json' -d '{"username":"ann@example.com"}'
 
-Reset messages are written to this log. Stop with Ctrl-C.
+Messages are written to this log: open the link in them. Stop with Ctrl-C.
 `
 }

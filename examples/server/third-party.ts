@@ -1,0 +1,116 @@
+import cookie from '@fastify/cookie'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Client } from 'fastify-authority'
+import * as openid from 'openid-client'
+import { claimList, document, html, type Html } from './html.ts'
+
+/** What this site keeps of one browser: a sign-in under way, or what it brought. */
+interface Visit {
+  flow?: { state: string, nonce: string, verifier: string }
+  given?: { claims: Record<string, unknown>, userinfo: Record<string, unknown>, scope: string, idToken: string }
+}
+
+const PATH = '/third-party'
+const COOKIE = 'third_party'
+/** Of a demo that forgets them at its end. */
+const MAX_VISITS = 1000
+
+/**
+ * A site of somebody else's, who knows of the issuer no more than its address, and has a client id and a secret. It is written with
+ * openid-client, as any site could be, and only shares the process for the demo's sake. It needs no JavaScript.
+ */
+export async function thirdParty (app: FastifyInstance, { issuer, client }: { issuer: string, client: Client & { clientSecret: string } }): Promise<void> {
+  const { clientId, clientSecret, redirectUris: [redirectUri = ''] = [], postLogoutRedirectUris: [afterLogout = ''] = [] } = client
+  const visits = new Map<string, Visit>()
+  await app.register(cookie)
+
+  /** Anew each time: this is a demo, and the issuer may not be up yet at the first. */
+  async function provider (): Promise<openid.Configuration> {
+    const loopback = new URL(issuer).protocol === 'http:'
+    return await openid.discovery(new URL(issuer), clientId, clientSecret, undefined, loopback ? { execute: [openid.allowInsecureRequests] } : {})
+  }
+
+  app.setErrorHandler((error, request, reply): FastifyReply => {
+    if (error instanceof openid.AuthorizationResponseError && error.error === 'access_denied') return send(reply.code(200), refused('You did not allow it, so this site knows nothing of you.'))
+    request.log.warn({ err: error }, 'the third-party demo failed')
+    return send(reply.code(502), refused('The sign-in failed. The log of the server says more.'))
+  })
+
+  const visitOf = (request: FastifyRequest): Visit => visits.get(request.cookies[COOKIE] ?? '') ?? {}
+
+  /** Under a new id each time, so that nobody can hand on one that they know. */
+  function remember (request: FastifyRequest, reply: FastifyReply, visit: Visit): void {
+    const id = openid.randomState()
+    visits.delete(request.cookies[COOKIE] ?? '')
+    visits.set(id, visit)
+    for (const oldest of [...visits.keys()].slice(0, -MAX_VISITS)) visits.delete(oldest)
+    reply.setCookie(COOKIE, id, { path: PATH, httpOnly: true, sameSite: 'lax', secure: new URL(issuer).protocol === 'https:' })
+  }
+
+  app.get(PATH, async (request, reply): Promise<FastifyReply> => {
+    const { given } = visitOf(request)
+    if (given === undefined) return send(reply, welcome())
+    const signOutUrl = openid.buildEndSessionUrl(await provider(), { id_token_hint: given.idToken, post_logout_redirect_uri: afterLogout })
+    return send(reply, shown(given, signOutUrl.href))
+  })
+
+  app.get(`${PATH}/sign-in`, async (request, reply): Promise<FastifyReply> => {
+    const flow = { state: openid.randomState(), nonce: openid.randomNonce(), verifier: openid.randomPKCECodeVerifier() }
+    const url = openid.buildAuthorizationUrl(await provider(), {
+      redirect_uri: redirectUri,
+      scope: 'openid profile email',
+      state: flow.state,
+      nonce: flow.nonce,
+      code_challenge: await openid.calculatePKCECodeChallenge(flow.verifier),
+      code_challenge_method: 'S256'
+    })
+    remember(request, reply, { flow })
+    return reply.redirect(url.href, 303)
+  })
+
+  app.get(`${PATH}/callback`, async (request, reply): Promise<FastifyReply> => {
+    const { flow } = visitOf(request)
+    if (flow === undefined) return send(reply.code(400), refused('This answer belongs to no sign-in that began here.'))
+    // Once: an answer that comes again, by the back button, finds nothing to answer to.
+    visits.delete(request.cookies[COOKIE] ?? '')
+    const config = await provider()
+    const tokens = await openid.authorizationCodeGrant(config, new URL(request.url, redirectUri), { expectedState: flow.state, expectedNonce: flow.nonce, pkceCodeVerifier: flow.verifier, idTokenExpected: true })
+    const claims = { ...tokens.claims() }
+    const userinfo = { ...await openid.fetchUserInfo(config, tokens.access_token, String(claims.sub)) }
+    remember(request, reply, { given: { claims, userinfo, scope: tokens.scope ?? '', idToken: tokens.id_token ?? '' } })
+    return reply.redirect(PATH, 303)
+  })
+
+  app.get(`${PATH}/signed-out`, async (request, reply): Promise<FastifyReply> => {
+    visits.delete(request.cookies[COOKIE] ?? '')
+    return reply.clearCookie(COOKIE, { path: PATH }).redirect(PATH, 303)
+  })
+}
+
+function send (reply: FastifyReply, content: Html): FastifyReply {
+  const body = html`<main>
+<h1>Third-party demo</h1>
+${content}
+<p><a href="/">Start page</a></p>
+</main>`
+  return reply.type('text/html; charset=utf-8').header('cache-control', 'no-store').send(document({ title: 'Third-party demo', body }))
+}
+
+function welcome (): Html {
+  return html`<p>This site is not the host's own (<code>firstParty: false</code>), so you are asked before it learns anything.</p>
+<p><a href="${PATH}/sign-in">Sign in with fastify-authority example</a></p>`
+}
+
+function refused (text: string): Html {
+  return html`<p role="alert">${text}</p>
+<p><a href="${PATH}/sign-in">Try again</a></p>`
+}
+
+function shown ({ claims, userinfo, scope }: NonNullable<Visit['given']>, signOutUrl: string): Html {
+  return html`<p>You allowed: <code>${scope}</code></p>
+<h2>ID token</h2>
+${claimList(claims)}
+<h2>Userinfo</h2>
+${claimList(userinfo)}
+<p><a href="${signOutUrl}">Sign out, here and at the provider</a></p>`
+}
