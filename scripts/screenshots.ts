@@ -1,0 +1,81 @@
+/**
+ * Pictures of the hosted pages for docs/screenshots, by the machine's own Chromium: `npm run screenshots`. They show what the code
+ * shows now, so run it after a change to lib/pages and look at what git says has changed.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Browser, chromium } from 'playwright-core'
+import { type Provider, startProvider } from '../test/browser/support/provider.ts'
+import { ALL_PAGES, PAGE_STATES } from '../test/browser/support/states.ts'
+import { smallPng } from './small-png.ts'
+
+/** In place of an address with a port, which would be another in every run. */
+const CALLBACK = 'https://shop.example/callback'
+const DIRECTORY = join(process.cwd(), 'docs', 'screenshots')
+
+const VIEWS = {
+  'desktop-light': { viewport: { width: 1024, height: 768 }, colorScheme: 'light' },
+  'desktop-dark': { viewport: { width: 1024, height: 768 }, colorScheme: 'dark' },
+  'phone-light': { viewport: { width: 390, height: 844 }, colorScheme: 'light' },
+  'phone-dark': { viewport: { width: 390, height: 844 }, colorScheme: 'dark' }
+} as const
+type View = keyof typeof VIEWS
+
+/** Every page once, in the views in turn; the one that everybody sees in all of them. */
+const PICTURES: Array<[page: string, title: string, views: View[]]> = [
+  ['login', 'Sign in', ['desktop-light', 'desktop-dark', 'phone-light', 'phone-dark']],
+  ['login-wrong', 'Sign in, after a wrong password', ['desktop-light', 'phone-dark']],
+  ['signup', 'Sign up, with fields of the host', ['desktop-light', 'phone-dark']],
+  ['signup-wrong', 'Sign up, with a password that everybody uses', ['phone-light']],
+  ['signup-sent', 'Sign up, where the address must be confirmed first', ['desktop-dark']],
+  ['forgot-password', 'Forgot password', ['desktop-light', 'phone-dark']],
+  ['forgot-password-sent', 'Forgot password, sent', ['phone-light']],
+  ['reset-password', 'New password', ['desktop-dark', 'phone-light']],
+  ['reset-password-done', 'New password, done', ['phone-dark']],
+  ['verify-email', 'Confirm an e-mail address', ['desktop-light']],
+  ['consent', 'Consent', ['desktop-light', 'phone-dark']],
+  ['logout', 'Sign out', ['phone-light']],
+  ['signed-out', 'Signed out', ['desktop-dark']],
+  ['error', 'Error', ['desktop-light']],
+  ['form-post', 'Back to the client by a form, where scripts are off', ['phone-light']]
+]
+
+const closers: Array<() => unknown> = []
+try {
+  const clients = [
+    { clientId: 'spa', name: 'Example Shop', redirectUris: [CALLBACK] },
+    { clientId: 'third', name: 'Parcel Tracker', clientSecret: 'a secret for pictures, 32 bytes long', firstParty: false, redirectUris: [CALLBACK] }
+  ]
+  const started = await startProvider({ teardown: (close) => closers.push(close) }, { ...ALL_PAGES, clients })
+  const provider: Provider = { ...started, authorizeUrl: (params) => started.authorizeUrl({ redirect_uri: CALLBACK, ...params }) }
+  const { CHROMIUM_PATH: named = '' } = process.env
+  const executablePath = named === '' ? (JSON.parse(readFileSync('scripts/chromium-paths.json', 'utf8')) as string[]).find((path) => existsSync(path)) : named
+  if (executablePath === undefined) throw new Error('no Chromium on this machine: install one, or name it in CHROMIUM_PATH')
+  const browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+  closers.push(async () => { await browser.close() })
+  mkdirSync(DIRECTORY, { recursive: true })
+  for (const file of readdirSync(DIRECTORY)) rmSync(join(DIRECTORY, file))
+  for (const [page, , views] of PICTURES) {
+    for (const view of views) await picture(browser, provider, page, view)
+  }
+  writeFileSync(join(DIRECTORY, 'README.md'), gallery())
+  console.log(`${PICTURES.flatMap(([, , views]) => views).length} pictures in docs/screenshots`)
+} finally {
+  for (const close of closers.toReversed()) await close()
+}
+
+async function picture (browser: Browser, provider: Provider, name: string, view: View): Promise<void> {
+  const state = PAGE_STATES.find((state) => state.name === name)
+  if (state === undefined) throw new Error(`there is no page state "${name}"`)
+  const context = await browser.newContext({ ...VIEWS[view], deviceScaleFactor: 1, locale: 'en', reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  await state.open(page, provider)
+  writeFileSync(join(DIRECTORY, `${name}-${view}.png`), smallPng(await page.screenshot({ caret: 'hide', fullPage: true })))
+  await context.close()
+}
+
+/** A page of them all, for reading on the web. */
+function gallery (): string {
+  const sections = PICTURES.map(([name, title, views]) => `## ${title}\n\n${views.map((view) => `<img src="${name}-${view}.png" alt="${title}: ${view.replace('-', ', ')}" width="${view.startsWith('phone') ? 240 : 480}">`).join('\n')}\n`)
+  return `# The hosted pages\n\nMade by \`npm run screenshots\` from the code as it is; don't edit by hand. Title, logo, accent colour, texts and whole pages are the host's to change: see the option \`pages\`.\n\n${sections.join('\n')}`
+}
