@@ -1,0 +1,14 @@
+import { Auth0Client } from '@auth0/auth0-spa-js'
+
+/** Its events: none. */
+export function make ({ clientId, provider, redirectUri, signedOut, cacheLocation }) {
+  const client = new Auth0Client({ domain: provider, clientId, cacheLocation, useRefreshTokens: true, authorizationParams: { redirect_uri: redirectUri } })
+  return {
+    login: async () => { await client.loginWithRedirect() },
+    callback: async () => { await client.handleRedirectCallback() },
+    user: async () => await client.getUser(),
+    token: async () => await client.getTokenSilently(),
+    logout: async () => { await client.logout({ logoutParams: { returnTo: signedOut } }) },
+    forget: async () => { await client.logout({ openUrl: false }) }
+  }
+}
