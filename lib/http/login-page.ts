@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { normalizeUsername } from '../accounts/username.ts'
 import { signIn } from '../authorize/sign-in.ts'
 import { OAuthError } from '../errors.ts'
+import { isActive } from '../tokens/active-user.ts'
 import { serializeParams } from '../protocol/request-params.ts'
 import { contextOf } from './authorize.ts'
 import type { Journey } from './journey.ts'
@@ -27,6 +28,8 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
 
   child.get(path('login'), pageGet({ summary: 'Sign-in page', querystring: AuthorizationRequestSchema }), async (request, reply) => {
     const journey = await journeys.read(request)
+    // From a page of the host, whoever is signed in has nothing to do here. An authorization request that leads here wants a sign-in.
+    if (queryParam(request, 'return_to') !== '' && queryParam(request, 'client_id') === '' && await isSignedIn(request, deps)) return await reply.redirect(journey.next, 303)
     return loginUrl === null
       ? await show(request, reply, journey, { username: journey.loginHint ?? '' })
       : await reply.redirect(hostPage(loginUrl, journey), 303)
@@ -54,6 +57,12 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
 function hostPage (loginUrl: string, { next, loginHint, uiLocales }: Journey): string {
   const query = serializeParams({ return_to: next, login_hint: loginHint, ui_locales: uiLocales.length === 0 ? undefined : uiLocales.join(' ') })
   return `${loginUrl}${loginUrl.includes('?') ? '&' : '?'}${query}`
+}
+
+/** Asked of the user store too, or a disabled user would be sent to and fro for ever. */
+async function isSignedIn (request: FastifyRequest, { browser, grants }: PageDeps): Promise<boolean> {
+  const session = await browser.find(request)
+  return session !== null && isActive(await grants.accounts.users.findById(session.userId))
 }
 
 /** An empty field is a slip of the finger, no attempt. */

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { openidApp } from '../support/openid.ts'
+import { memoryUserStore } from '../../lib/index.ts'
+import { authorizePath, openidApp } from '../support/openid.ts'
 import { ISSUER, PASSWORD } from '../support/app.ts'
 
 const FOREIGN = { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
@@ -55,4 +56,22 @@ t.test('ASVS-7.3.1 a POST counts as a use, a GET does not; ASVS-7.4.2 a disabled
   await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
   await app.authority.revokeUser(ann.sub)
   t.equal((await browser.get('/auth/session')).statusCode, 401)
+})
+
+t.test('the sign-in page leads on whoever is signed in and came from a page of the host; nobody else', async (t) => {
+  const users = memoryUserStore()
+  const { browser, close, ann } = await openidApp({ users })
+  t.teardown(close)
+  t.equal((await browser.get('/auth/login?return_to=/cart')).statusCode, 200, 'nobody is signed in')
+  await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+  const onward = await browser.get('/auth/login?return_to=/cart')
+  t.equal(onward.statusCode, 303)
+  t.equal(onward.headers.location, '/cart')
+  t.equal((await browser.get('/auth/login')).statusCode, 200, 'from nowhere')
+  t.equal((await browser.get(authorizePath().replace('/authorize', '/login'))).statusCode, 200, 'from an authorization request, which wanted it')
+  const away = await browser.get('/auth/login?return_to=//evil.example')
+  t.equal(away.headers.location, '/', 'and never to another site')
+  const row = await users.findById(ann.sub)
+  users.findById = async () => row && { ...row, disabled: true }
+  t.equal((await browser.get('/auth/login?return_to=/cart')).statusCode, 200, 'a disabled user is not sent to and fro')
 })
