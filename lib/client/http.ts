@@ -19,9 +19,6 @@ export interface TokenAnswer {
   id_token?: string
 }
 
-/** Of one request. */
-const TIMEOUT_MS = 10_000
-
 type Params = Record<string, string | undefined>
 
 /** What is under way, over all clients of the page: two that ask for the same get the same. */
@@ -43,13 +40,14 @@ export function once<T> (key: string, run: () => Promise<T>, keep = false): Prom
  */
 export async function request<T> (url: string, params?: Params, init?: RequestInit): Promise<T> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS), ...init, ...(params && { method: 'POST', body: query(params) }) })
+    const response = await fetch(url, { signal: AbortSignal.timeout(10_000), ...init, ...(params && { method: 'POST', body: query(params) }) })
     const body = await response.json().catch((cause: unknown) => {
       if (response.ok) throw cause
       return {}
     }) as T & { error?: string, error_description?: string }
     if (response.ok) return body
-    throw new AuthClientError(body.error ?? 'request_error', body.error_description ?? `HTTP ${response.status}`, response.status > 499 || response.status === 429)
+    // 429 and 5xx; the few between them say nothing of a session either.
+    throw new AuthClientError(body.error ?? 'request_error', body.error_description ?? `HTTP ${response.status}`, response.status > 428)
   } catch (cause) {
     throw asError(cause)
   }

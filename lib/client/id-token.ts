@@ -14,7 +14,7 @@ const PROTOCOL = ['iss', 'aud', 'exp', 'iat', 'jti', 'azp', 'nonce', 'auth_time'
 export function readIdToken (token = '', expected: { issuer: string, clientId: string, nonce?: string, sub?: string }): Claims {
   let claims: Claims
   try {
-    claims = JSON.parse(decodeURIComponent(escape(atob((token.split('.')[1] as string).replace(/-/g, '+').replace(/_/g, '/'))))) ?? {}
+    claims = (JSON.parse(decodeURIComponent(escape(atob((token.split('.')[1] as string).replace(/-/g, '+').replace(/_/g, '/'))))) ?? {}) as Claims
   } catch (cause) {
     throw new AuthClientError('invalid_token', 'ID token', false, cause)
   }

@@ -3,26 +3,19 @@ import { AuthClientError, asError } from './errors.ts'
 import { discover, type Metadata, once, request, type TokenAnswer, withParams } from './http.ts'
 import { type Claims, profileOf, readIdToken } from './id-token.ts'
 import { locked, sleep } from './locks.ts'
-import type { AuthClient, AuthClientOptions, UserProfile } from './options.ts'
+import type { AuthClient, AuthClientOptions, AuthStorage, UserProfile } from './options.ts'
 import { challengeOf, random } from './pkce.ts'
 import { createKeeper, type Session } from './session.ts'
-import { type AuthStorage, cookieStorage, webStorage } from './storage.ts'
+import { cookieStorage, webStorage } from './storage.ts'
 
 export { AuthClientError } from './errors.ts'
-export type { AuthClient, AuthClientEvents, AuthClientOptions, LoginOptions, LogoutOptions, UserProfile } from './options.ts'
-export type { AuthStorage } from './storage.ts'
+export type { AuthClient, AuthClientEvents, AuthClientOptions, AuthStorage, LoginOptions, LogoutOptions, UserProfile } from './options.ts'
 
 /** A sign-in under way, kept for the page that its answer comes to. */
 type Transaction = [at: number, verifier: string, nonce: string, redirectUri: string, appState?: unknown]
 
 /** No operation takes longer. */
 const DEADLINE_MS = 14_000
-/** A sign-in page may be left open for so long. So may a `fetch` take, whose caller has a signal to end it by. */
-const DAY_MS = 86_400_000
-/** A token that ends sooner is replaced first; of a short-lived one, a tenth of its life. */
-const MARGIN_SECONDS = 30
-/** The codes by which the server says that a session has ended. */
-const ENDED = ['invalid_grant', 'login_required']
 const ANSWER_PARAMS = ['code', 'state', 'iss', 'session_state', 'error', 'error_description', 'error_uri']
 
 /** By the client's key, what the last answer in the page's address came to: whatever instance asks, now or later. */
@@ -38,7 +31,8 @@ const loginRequired = (cause?: unknown): AuthClientError => new AuthClientError(
 function sessionOf (tokens: TokenAnswer, user: Claims, former?: Session): Session {
   const { expires_in: seconds = 3600 } = tokens
   const at = Date.now()
-  return { ...former, ...tokens, user, at, until: at + (seconds - Math.min(MARGIN_SECONDS, seconds / 10)) * 1000 }
+  // Replaced half a minute before it ends; a short-lived one, a tenth of its life.
+  return { ...former, ...tokens, user, at, until: at + (seconds - Math.min(30, seconds / 10)) * 1000 }
 }
 
 /** Synchronous; nothing happens before the first call of a method. */
@@ -53,10 +47,10 @@ export function createAuthClient<Profile extends UserProfile = UserProfile, AppS
 
   let told: AuthClientError | undefined
 
-  /** Every rejection is an `AuthClientError`, and the event tells of it too. */
-  async function guarded<T> (run: () => Promise<T>, deadline = DEADLINE_MS): Promise<T> {
+  /** Every rejection is an `AuthClientError`, and the event tells of it too. `ends: false`: the caller has a signal to end it by. */
+  async function guarded<T> (run: () => Promise<T>, ends = true): Promise<T> {
     try {
-      return await Promise.race([run(), sleep(deadline).then(() => { throw new AuthClientError('timeout', undefined, true) })])
+      return await (ends ? Promise.race([run(), sleep(DEADLINE_MS).then(() => { throw new AuthClientError('timeout', undefined, true) })]) : run())
     } catch (cause) {
       const error = asError(cause)
       // One failure may be the answer to several calls.
@@ -66,7 +60,7 @@ export function createAuthClient<Profile extends UserProfile = UserProfile, AppS
   }
 
   /** `undefined`: the session is in a cookie, and there is nothing to discover. */
-  const provider = async (): Promise<Metadata | undefined> => inCookie ? undefined : await discover(issuer)
+  const provider = (): Promise<Metadata> | undefined => inCookie ? undefined : discover(issuer)
 
   /** Tokens, and what they say of their user; in a cookie, that alone. */
   async function exchange (metadata: Metadata | undefined, params: Record<string, string | undefined>, expected: { nonce?: string, sub?: string }): Promise<{ tokens: TokenAnswer, user?: Claims | undefined }> {
@@ -95,7 +89,7 @@ export function createAuthClient<Profile extends UserProfile = UserProfile, AppS
       const { tokens, user } = await exchange(metadata, { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier }, { nonce })
       // Many providers keep the profile out of the ID token. Without an answer the sign-in is good all the same.
       const userinfo = metadata?.userinfo_endpoint
-      const info = userinfo && await request<Claims>(userinfo, undefined, { signal: AbortSignal.timeout(3000), headers: { authorization: `Bearer ${tokens.access_token}` } }).catch(() => undefined)
+      const info = userinfo && await request<Claims>(userinfo, undefined, { signal: AbortSignal.timeout(3000), headers: { authorization: `Bearer ${tokens.access_token}` } }).catch(() => {})
       await keeper.save('authenticated', sessionOf(tokens, { ...user as Claims, ...(info && info.sub === user?.sub && info) }))
     } catch (cause) {
       throw Object.assign(asError(cause), { appState })
@@ -115,21 +109,20 @@ export function createAuthClient<Profile extends UserProfile = UserProfile, AppS
     let next: Session | AuthClientError
     try {
       const { tokens, user: told } = await exchange(await provider(), { grant_type: 'refresh_token', refresh_token: token }, { sub: user.sub })
-      next = sessionOf(tokens, { ...user, ...told }, session)
+      // A refresh may say less of a person than the sign-in did; the cookie is whoever's it is by now.
+      next = sessionOf(tokens, { ...(!inCookie && user), ...told } as Claims, session)
     } catch (cause) {
       next = asError(cause)
-      // Nothing but the server's word ends a session.
-      if (!ENDED.includes(next.error) || next.retryable) throw next
+      // Nothing but the server's word ends a session, by one of these codes.
+      if (!['invalid_grant', 'login_required'].includes(next.error) || next.retryable) throw next
     }
-    const now = await keeper.read()
-    if (!now) throw loginRequired()
-    // Signed in anew, or refreshed by a tab that went without the lock: that is what counts.
-    if (now.at !== session.at) return await refresh(session)
+    // Signed out, signed in anew, or refreshed by a tab that went without the lock: that is what counts.
+    if ((await keeper.read())?.at !== session.at) return await refresh(session)
     if (next instanceof AuthClientError) {
       await keeper.save('unauthenticated', null)
       throw loginRequired(next)
     }
-    await keeper.save('token_refreshed', next)
+    await keeper.save(next.user.sub === user.sub ? 'token_refreshed' : 'authenticated', next)
     return next.access_token
   }
 
@@ -140,8 +133,9 @@ export function createAuthClient<Profile extends UserProfile = UserProfile, AppS
       const verifier = random()
       const uri = redirectUri ?? options.redirectUri ?? location.origin + location.pathname
       const store = transactions()
+      // A sign-in page may be left open for a day.
       for (const name of Object.keys(store)) {
-        if (name.startsWith(`${key}.`) && Date.now() - (JSON.parse(store.getItem(name) as string) as Transaction)[0] > DAY_MS) store.removeItem(name)
+        if (name.startsWith(`${key}.`) && Date.now() - (JSON.parse(store.getItem(name) as string) as Transaction)[0] > 86_400_000) store.removeItem(name)
       }
       store.setItem(`${key}.${state}`, JSON.stringify([Date.now(), verifier, nonce, uri, appState] satisfies Transaction))
       const metadata = await provider()
@@ -172,7 +166,7 @@ export function createAuthClient<Profile extends UserProfile = UserProfile, AppS
       return session && keeper.profile(session)
     },
 
-    async getAccessToken ({ force = false } = {}) {
+    async getAccessToken ({ force } = {}) {
       const session = await keeper.read()
       if (!session) throw loginRequired()
       if (!force && isFresh(session)) return session.access_token
@@ -211,7 +205,7 @@ export function createAuthClient<Profile extends UserProfile = UserProfile, AppS
       }
       const response = await send(false)
       return own && response.status === 401 ? await send(true).catch(() => response) : response
-    }, init?.signal ? DAY_MS : DEADLINE_MS),
+    }, !init?.signal),
 
     on: keeper.on as AuthClient<Profile>['on'],
     off: keeper.off as AuthClient<Profile>['off']

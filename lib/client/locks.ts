@@ -1,8 +1,6 @@
 import { random } from './pkce.ts'
 
 const WAIT_MS = 5000
-/** The mark of a tab that is gone counts no longer than this. */
-const MARK_MS = 10_000
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => { setTimeout(resolve, ms) })
 
@@ -25,7 +23,8 @@ export async function locked<T> (name: string, storage: Storage | undefined, run
   }
   let mark
   for (const end = Date.now() + WAIT_MS; !locks && storage && Date.now() < end; await sleep(30)) {
-    if (Math.abs(Date.now() - parseInt(storage.getItem(name) as string)) < MARK_MS) continue
+    // The mark of a tab that is gone counts for ten seconds.
+    if (Math.abs(Date.now() - parseInt(storage.getItem(name) as string)) < 10_000) continue
     mark = `${Date.now()} ${random()}`
     storage.setItem(name, mark)
     // Another tab may have found it free in the same moment: whose mark stays has it.

@@ -1,6 +1,12 @@
 import type { AuthClientError } from './errors.ts'
 import type { Claims } from './id-token.ts'
-import type { AuthStorage } from './storage.ts'
+
+/** Where a session is kept. The methods may answer by a promise. */
+export interface AuthStorage {
+  getItem(key: string): string | null | Promise<string | null>
+  setItem(key: string, value: string): unknown
+  removeItem(key: string): unknown
+}
 
 export interface AuthClientOptions {
   clientId: string
@@ -69,7 +75,7 @@ export interface AuthClient<Profile extends UserProfile = UserProfile, AppState 
   /** Signs out: here at once, then with the provider. */
   logout(options?: LogoutOptions): Promise<void>
   /** `fetch` with the access token, for the page's own origin and `allowedOrigins`. Tries once more with a new token after a 401. */
-  fetch(input: RequestInfo | URL, init?: RequestInit): Promise<Response>
+  fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
   /** Returns its undo. A listener that throws disturbs nobody. */
   on<Name extends keyof AuthClientEvents<Profile>>(name: Name, listener: (payload: AuthClientEvents<Profile>[Name]) => void): () => void
   off<Name extends keyof AuthClientEvents<Profile>>(name: Name, listener: (payload: AuthClientEvents<Profile>[Name]) => void): void

@@ -1,5 +1,6 @@
+/** Of 32 bytes, whose base64 ends in one `=`. */
 function base64url (bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes)).replace(/\+/g, '-').replace(/\//g, '_').replace(/=/g, '')
+  return btoa(String.fromCharCode(...bytes)).replace(/\+/g, '-').replace(/\//g, '_').replace('=', '')
 }
 
 /** 256 bits. */

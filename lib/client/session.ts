@@ -1,8 +1,8 @@
 import type { TokenAnswer } from './http.ts'
 import type { Claims } from './id-token.ts'
 import { sleep } from './locks.ts'
-import type { AuthClientOptions, UserProfile } from './options.ts'
-import { type AuthStorage, memoryStorage, webStorage } from './storage.ts'
+import type { AuthClientOptions, AuthStorage, UserProfile } from './options.ts'
+import { memoryStorage, webStorage } from './storage.ts'
 
 /** The last token answer, with what a later one left out, and whose it is. */
 export interface Session extends TokenAnswer {
@@ -61,6 +61,7 @@ export function createKeeper<Profile extends UserProfile> (key: string, kind: Au
       channel?.postMessage({ session: await memoryStorage.getItem(key) ?? undefined })
     } else if (session !== undefined) {
       put(memoryStorage, session)
+      void sync()
     }
     // A change of the storage may have told it before.
     if (name && (name === 'token_refreshed' || !isKnown(user))) keeper.emit(name, user)
@@ -95,7 +96,7 @@ export function createKeeper<Profile extends UserProfile> (key: string, kind: Au
     },
     async hearTabs () {
       if (inMemory) channel?.postMessage({ ask: true })
-      await sleep(50)
+      await sleep(100)
     },
     profile ({ user }) {
       const text = JSON.stringify(user)

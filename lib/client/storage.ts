@@ -1,9 +1,4 @@
-/** Where a session is kept. The methods may answer by a promise. */
-export interface AuthStorage {
-  getItem(key: string): string | null | Promise<string | null>
-  setItem(key: string, value: string): unknown
-  removeItem(key: string): unknown
-}
+import type { AuthStorage } from './options.ts'
 
 const memory = new Map<string, string>()
 

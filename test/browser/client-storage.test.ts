@@ -14,9 +14,12 @@ t.test('memory: open tabs hand it to each other; nothing is written; the last on
   t.equal(await page.evaluate(stored), '[{},{}]')
   const other = await page.context().newPage()
   await other.goto(`${app.origin}/`)
+  // A busy tab may answer late: then the event tells.
+  await other.waitForFunction('events.some(([name]) => name === "authenticated")')
   t.match(await app.value(other, 'auth.getUser()'), { sub: provider.ann.id })
   t.equal(await app.value(other, 'auth.getAccessToken()'), await app.value(page, 'auth.getAccessToken()'))
   await page.reload()
+  await page.waitForFunction('events.some(([name]) => name === "authenticated")')
   t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id }, 'a reload asks the other tab')
   const tokens = await Promise.all([page, other].map(async (tab) => await app.value(tab, 'auth.getAccessToken({ force: true })')))
   t.equal(tokens[1], await app.value(other, 'auth.getAccessToken()'))

@@ -10,6 +10,9 @@ const METADATA = { issuer: ISSUER, authorization_endpoint: `${ISSUER}/authorize`
 async function clientWith (t: Test, answer: (url: string) => unknown, options: Record<string, unknown> = {}): Promise<Record<string, (...args: unknown[]) => Promise<unknown>>> {
   t.intercept(globalThis, 'fetch', { value: async (input: string | Request) => await answer(typeof input === 'string' ? input : input.url) })
   t.intercept(globalThis, 'location' as keyof typeof globalThis, { value: new URL('https://app.example/page') })
+  // A deadline that is left over does not keep the process.
+  const { setTimeout: start } = globalThis
+  t.intercept(globalThis, 'setTimeout', { value: (...args: Parameters<typeof start>) => start(...args).unref() })
   const stored = new Map<string, string>()
   t.intercept(globalThis, 'localStorage' as keyof typeof globalThis, { value: { getItem: (key: string) => stored.get(key) ?? null, setItem: (key: string, value: string) => stored.set(key, value), removeItem: (key: string) => stored.delete(key) } })
   // Loaded by its path: it is compiled with the types of a browser.
