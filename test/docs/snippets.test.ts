@@ -28,10 +28,21 @@ function snippetsOf (page: string): Snippet[] {
 
 const snippets = pages.flatMap(snippetsOf)
 
+/** What imports the browser client is compiled with the types of a page, and without those of Node.js. */
+const isOfBrowser = (code: string): boolean => code.includes("from 'fastify-authority/client")
+
 /** The messages of the compiler for each file, by its name. */
 function compile (files: ReadonlyMap<string, string>): Map<string, string[]> {
+  const entries = [...files]
+  return new Map([
+    ...compileFor(new Map(entries.filter(([, code]) => !isOfBrowser(code))), {}),
+    ...compileFor(new Map(entries.filter(([, code]) => isOfBrowser(code))), { lib: ['es2023', 'dom', 'dom.iterable'], types: [] })
+  ])
+}
+
+function compileFor (files: ReadonlyMap<string, string>, environment: object): Map<string, string[]> {
   const config = ts.parseConfigFileTextToJson('tsconfig.json', readFileSync(join(root, 'tsconfig.json'), 'utf8')).config as { compilerOptions: object }
-  const { options } = ts.convertCompilerOptionsFromJson(config.compilerOptions, root)
+  const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, ...environment }, root)
   const host = ts.createCompilerHost(options)
   const { fileExists, readFile, getSourceFile } = host
   host.fileExists = (file) => files.has(file) || fileExists.call(host, file)
