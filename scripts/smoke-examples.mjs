@@ -15,19 +15,39 @@ run(npm, ['run', '--silent', 'build:examples'])
 run(process.execPath, ['dist/examples/own-user-store/contract.js'])
 console.log('own-user-store: the contract suite passed')
 
-const port = await freePort()
-const directory = mkdtempSync(join(tmpdir(), 'fastify-authority-example-'))
-const server = spawn(process.execPath, [join(root, 'dist/examples/server/main.js')], { cwd: directory, env: { ...process.env, PORT: String(port), HOST: '127.0.0.1', ISSUER: `http://127.0.0.1:${port}` }, stdio: ['ignore', 'ignore', 'inherit'] })
-try {
-  const page = await answer(`http://127.0.0.1:${port}/`)
-  if (page.status !== 200) throw new Error(`GET / answered ${page.status}`)
-  const registered = await fetch(`http://127.0.0.1:${port}/auth/register`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ username: 'ann', password: 'seven green boats at dawn' }) })
+await serve('server', async (origin) => {
+  await get(`${origin}/`)
+  const registered = await fetch(`${origin}/auth/register`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ username: 'ann', password: 'seven green boats at dawn' }) })
   if (registered.status !== 201) throw new Error(`register answered ${registered.status}`)
-  console.log('server: GET / 200, register 201')
-} finally {
-  server.kill('SIGTERM')
-  await new Promise((resolve) => { server.once('exit', resolve) })
-  rmSync(directory, { recursive: true, force: true })
+  return 'GET / 200, register 201'
+})
+
+await serve('spa-react', async (origin) => {
+  await get(`${origin}/`)
+  const bundle = await get(`${origin}/app.js`)
+  return `GET / 200, GET /app.js 200 with ${bundle.length} characters`
+})
+
+/** Starts an example on a free port, in a directory of its own, and ends it after `check`. */
+async function serve (name, check) {
+  const port = await freePort()
+  const directory = mkdtempSync(join(tmpdir(), 'fastify-authority-example-'))
+  const server = spawn(process.execPath, [join(root, `dist/examples/${name}/main.js`)], { cwd: directory, env: { ...process.env, PORT: String(port), HOST: '127.0.0.1', ISSUER: `http://127.0.0.1:${port}` }, stdio: ['ignore', 'ignore', 'inherit'] })
+  try {
+    const origin = `http://localhost:${port}`
+    await answer(server, `${origin}/`)
+    console.log(`${name}: ${await check(origin)}`)
+  } finally {
+    server.kill('SIGTERM')
+    await new Promise((resolve) => { server.once('exit', resolve) })
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+async function get (url) {
+  const response = await fetch(url)
+  if (response.status !== 200) throw new Error(`GET ${url} answered ${response.status}`)
+  return await response.text()
 }
 
 function run (command, args) {
@@ -44,7 +64,7 @@ async function freePort () {
 }
 
 /** The first answer of a server that is starting. */
-async function answer (url) {
+async function answer (server, url) {
   for (const end = Date.now() + DEADLINE_MS; ;) {
     try {
       return await fetch(url)
