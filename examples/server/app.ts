@@ -21,7 +21,7 @@ export async function buildApp (config: Config): Promise<FastifyInstance> {
     users,
     state: sqliteState(db),
     secret: config.secret,
-    clients: Object.values(config.clients),
+    clients: [config.clients.spa, config.clients.thirdParty, ...config.moreClients],
     pages: { title: 'fastify-authority example', home: '/' },
     sendMessage: logMessages(() => app.log),
     rateLimit: { bypass: config.bypass }

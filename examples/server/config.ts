@@ -1,6 +1,7 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import type { Client } from 'fastify-authority'
 import { type DemoClients, demoClients } from './clients.ts'
 
 export interface Config {
@@ -14,6 +15,8 @@ export interface Config {
   /** Addresses of the proxies in front, whose forwarding headers count. */
   trustProxy: string[]
   clients: DemoClients
+  /** Registered beside the demo's own: those of the file in `CLIENTS_FILE`. */
+  moreClients: Client[]
 }
 
 /** Something in the environment that has to be mended before the server can start. The message says how. */
@@ -43,8 +46,22 @@ export function readConfig (env: NodeJS.ProcessEnv): Config {
     secret: secretOf(env, dataDirectory),
     bypass: listOf(env['RATE_LIMIT_BYPASS']),
     trustProxy: listOf(env['TRUST_PROXY']),
-    clients: demoClients(new URL(issuer).origin)
+    clients: demoClients(new URL(issuer).origin),
+    moreClients: clientsIn(set(env['CLIENTS_FILE']))
   }
+}
+
+/** A JSON array of clients, as the option `clients` takes them: the plugin checks each. */
+function clientsIn (file: string | undefined): Client[] {
+  if (file === undefined) return []
+  let clients: unknown
+  try {
+    clients = JSON.parse(readFileSync(file, 'utf8'))
+  } catch (error) {
+    throw new ConfigError(`CLIENTS_FILE is ${JSON.stringify(file)}, which can not be read as JSON: ${error instanceof Error ? error.message : 'unknown'}`)
+  }
+  if (!Array.isArray(clients)) throw new ConfigError('CLIENTS_FILE must hold a JSON array of clients.')
+  return clients as Client[]
 }
 
 function set (value: string | undefined): string | undefined {

@@ -1,6 +1,6 @@
 /** The example server, by its API and by its pages, killed and started again. */
 import { once } from 'node:events'
-import { mkdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
@@ -178,6 +178,17 @@ t.test('a browser without JavaScript: every page, both clients, over kill -9', a
   t.equal(await second.kill('SIGTERM'), 0)
 })
 
+t.test('CLIENTS_FILE registers more clients', async (t) => {
+  const file = join(cwd, 'clients.json')
+  const redirectUri = 'https://suite.example/callback'
+  writeFileSync(file, JSON.stringify([{ clientId: 'suite', clientSecret: 'a secret of the suite with 32 bytes or more', requirePkce: false, redirectUris: [redirectUri] }]))
+  const { origin, kill } = await start(await freePort(), { CLIENTS_FILE: file })
+  const reply = await fetch(`${origin}/auth/authorize?${new URLSearchParams({ client_id: 'suite', redirect_uri: redirectUri, response_type: 'code', scope: 'openid' }).toString()}`, { redirect: 'manual' })
+  t.equal(reply.status, 303)
+  t.match(reply.headers.get('location'), '/auth/login?client_id=suite')
+  await kill('SIGTERM')
+})
+
 t.test('what can not be served is said at the start', async (t) => {
   const cases: ReadonlyArray<readonly [name: string, env: Record<string, string>, says: RegExp]> = [
     ['production without a secret', { NODE_ENV: 'production' }, /AUTH_SECRET is not set/],
@@ -187,6 +198,7 @@ t.test('what can not be served is said at the start', async (t) => {
     ['REDIS_URL', { REDIS_URL: 'redis://localhost' }, /REDIS_URL is set, but/],
     ['a port that is none', { PORT: 'http' }, /PORT is "http"/],
     ['a bypass with host bits', { RATE_LIMIT_BYPASS: '10.0.0.1/8' }, /rateLimit\.bypass\[0\]/],
+    ['a clients file that is not there', { CLIENTS_FILE: 'no-such-file.json' }, /CLIENTS_FILE is "no-such-file\.json", which can not be read/],
     ['an issuer that is none', { ISSUER: 'http://example.com' }, /Invalid option "issuer"/],
     ['an issuer that is no URL', { ISSUER: 'auth.example.com' }, /ISSUER is "auth\.example\.com"/]
   ]
