@@ -26,20 +26,21 @@ export function stateOf<Profile extends UserProfile> (client: AuthClient<Profile
   let state: AuthState<Profile> = INITIAL
   let listening = false
   const subscribers = new Set<() => void>()
-  const read = async (error = state.error): Promise<void> => {
-    const user = await client.getUser()
+  const show = (user: Profile | null, error: AuthClientError | null): void => {
     if (!state.isLoading && user === state.user && error === state.error) return
     state = { user, isLoading: false, error }
     for (const changed of subscribers) changed()
   }
+  const read = async (error = state.error): Promise<void> => { show(await client.getUser(), error) }
   const store: AuthStateStore<Profile> = stores.get(client) as AuthStateStore<Profile> | undefined ?? {
     get: () => state,
     initial: () => INITIAL,
     subscribe (changed) {
       if (!listening) {
         listening = true
-        client.on('authenticated', () => { void read(null) })
-        client.on('unauthenticated', () => { void read() })
+        // What the event says, for the storage may show another tab's write a moment later than the event.
+        client.on('authenticated', (user) => { show(user, null) })
+        client.on('unauthenticated', () => { show(null, state.error) })
         client.on('token_refreshed', () => { void read() })
         client.on('error', (error) => { void read(error) })
         void read()
