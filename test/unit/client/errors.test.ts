@@ -68,7 +68,6 @@ t.test('calls that can not be', async (t) => {
 })
 
 t.test('fetch: whatever it rejects with', async (t) => {
-  // eslint-disable-next-line typescript/prefer-promise-reject-errors -- the reason of an AbortSignal may be anything
   for (const reason of [null, 'stop', new DOMException('stop', 'AbortError')]) {
     const auth = await clientWith(t, async () => await Promise.reject(reason as Error))
     await typed(t, async () => await auth.fetch?.('https://app.example/api'), { error: 'request_error', retryable: true, cause: reason }, String(reason))

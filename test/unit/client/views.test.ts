@@ -49,6 +49,7 @@ async function story (t: Test, client: FakeClient, state: () => unknown): Promis
   client.emit('unauthenticated')
   await settled()
   t.strictSame(state(), { user: null, isLoading: false, error: null })
+  client.user = null
 }
 
 t.test('Svelte: a store by its contract', async (t) => {
