@@ -90,7 +90,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     ring,
     authenticate,
     readAuth,
-    cors: createCors(options.clients ?? [], readAuth),
+    cors: createCors(options.clients ?? []),
     openid: places.redirectLogin ? { uiLocales: LOCALES, algs: () => ring.algs() } : null,
     pages: options.pages === false ? null : pageDeps(host, options, { ...shared, authorize, browser, cookie })
   }, {

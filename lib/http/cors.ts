@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import { clientCredentials } from '../protocol/client-authentication.ts'
-import type { ReadAuth } from './guard.ts'
 
 /** Holds for every route that is registered in `child` after it; adds a hidden OPTIONS route to each path of them. */
 export type CorsPolicy = (child: FastifyInstance) => void
@@ -37,7 +36,7 @@ const NOT_IN_DOCS: FastifySchema & { hide: boolean } = { hide: true }
 /** The clients of requests, or their ids, as the routes found them. */
 const clientsOfRequests = new WeakMap<FastifyRequest, Client | string>()
 
-/** Spares the second look into a client store, or tells of an access token that `authenticate` didn't see. Only after it was verified. */
+/** Says which client a request is of, once that is proven: spares a second look into a client store, and is all that an access token's endpoint goes by. */
 export function rememberClient (request: FastifyRequest, client: Client | string): void {
   clientsOfRequests.set(request, client)
 }
@@ -52,11 +51,11 @@ export async function noCorsHook (_request: FastifyRequest, reply: FastifyReply)
  * the request itself, so every preflight of a web origin is answered (that lets nobody read anything), and the answer proper can
  * be read by the origins of its client only.
  */
-export function createCors (clients: readonly Client[] | ClientStore, readAuth: ReadAuth): Cors {
+export function createCors (clients: readonly Client[] | ClientStore): Cors {
   if ('findById' in clients) {
     return {
       ofClients: registeredOrigins(byClient(clients, claimedClientId)),
-      ofAccessTokens: registeredOrigins(byClient(clients, (request) => readAuth(request)?.client_id)),
+      ofAccessTokens: registeredOrigins(byClient(clients, () => undefined)),
       anyOrigin,
       noOrigin
     }

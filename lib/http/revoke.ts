@@ -4,6 +4,7 @@ import { authenticateClient } from '../grants/authenticate-client.ts'
 import { parseTokenQuery } from '../protocol/token-query.ts'
 import { revokeToken } from '../tokens/revoke-token.ts'
 import { registerBodyParsers } from './body.ts'
+import { rememberClient } from './cors.ts'
 import { type HttpDeps, originOf } from './deps.ts'
 import { guarded, noStoreHook } from './error-reply.ts'
 import { describeRoute, ErrorResponse, Nothing, TokenQuery } from './schemas.ts'
@@ -29,6 +30,7 @@ export function revokeRoute (child: FastifyInstance, { grants, limiter, path }: 
     try {
       await limiter.run(request, reply, { rule: 'refresh' }, async () => {
         const client = await authenticateClient(request.headers.authorization, query, grants.clients)
+        if (client !== null) rememberClient(request, client)
         await revokeToken(query.token, client, originOf(request), grants)
       })
     } catch (error) {

@@ -3,6 +3,7 @@ import { authenticateClient } from '../grants/authenticate-client.ts'
 import { checkGrantAllowed, findGrant } from '../grants/registry.ts'
 import { parseTokenRequest } from '../protocol/token-request.ts'
 import { registerBodyParsers } from './body.ts'
+import { rememberClient } from './cors.ts'
 import { type HttpDeps, originOf } from './deps.ts'
 import { guarded, noStoreHook } from './error-reply.ts'
 import { describeRoute, ErrorResponse, TokenRequest, TokenResponse } from './schemas.ts'
@@ -28,6 +29,7 @@ export function tokenRoute (child: FastifyInstance, { grants: deps, limiter, pat
     const grant = findGrant(params.grant_type, deps)
     return await limiter.run(request, reply, grant.attempt(params), async () => {
       const client = await authenticateClient(request.headers.authorization, params, deps.clients)
+      if (client !== null) rememberClient(request, client)
       checkGrantAllowed(grant, client)
       return await grant.handle(params, { client, origin: originOf(request) }, deps)
     })

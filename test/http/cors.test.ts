@@ -5,7 +5,6 @@ import { registerBodyParsers, useStrictValidation } from '../../lib/http/body.ts
 import { createCors, rememberClient } from '../../lib/http/cors.ts'
 import { guarded, useErrorReply } from '../../lib/http/error-reply.ts'
 import type { Client, ClientStore } from '../../lib/ports/client-store.ts'
-import type { AccessTokenClaims } from '../../lib/protocol/access-token.ts'
 
 const SPA = 'https://spa.example'
 const OTHER = 'https://other.example'
@@ -20,8 +19,7 @@ const CLIENTS: Client[] = [
 async function corsApp (t: Test, clients: Client[] | ClientStore): Promise<FastifyInstance> {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => { await app.close() })
-  const auths = new WeakMap<object, AccessTokenClaims>()
-  const cors = createCors(clients, (request) => auths.get(request) ?? null)
+  const cors = createCors(clients)
   const answer = async (body: unknown): Promise<unknown> => await guarded(async () => {
     const { fail } = (body ?? {}) as { fail?: string }
     if (fail === 'bug') throw new Error('a bug')
@@ -48,7 +46,7 @@ async function corsApp (t: Test, clients: Client[] | ClientStore): Promise<Fasti
     const onRequest = async (request: Parameters<typeof rememberClient>[0]): Promise<void> => {
       const [, token] = request.headers.authorization?.split(' ') ?? []
       if (token === undefined || token === 'forged') throw new OAuthError('invalid_token', 'No.', { headers: { 'www-authenticate': 'Bearer' } })
-      auths.set(request, { client_id: token } as AccessTokenClaims)
+      rememberClient(request, token)
     }
     child.get('/userinfo', { onRequest }, async () => ({}))
     child.post('/userinfo', { onRequest }, async (request) => await answer(request.body))

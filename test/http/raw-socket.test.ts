@@ -2,16 +2,15 @@
  * The shape of HTTP requests as they come over the wire. `inject` tidies up URLs and headers, so none of this can be seen
  * through it.
  */
-import { connect, type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import type { FastifyInstance, FastifyServerOptions } from 'fastify'
 import t, { type Test } from 'tap'
 import type { AuthorityOptions } from '../../lib/index.ts'
 import { PASSWORD, signUp, testApp } from '../support/app.ts'
+import { type RawAnswer, sendRaw } from '../support/raw-socket.ts'
 
 const SIGN_IN = JSON.stringify({ grant_type: 'password', username: 'ann', password: PASSWORD })
 const FORM = new URLSearchParams({ grant_type: 'password', username: 'ann', password: PASSWORD }).toString()
-
-interface Answer { status: number, head: string, body: string }
 
 /** A listening app with one user; its log is kept to see what went wrong inside. */
 async function listening (t: Test, options: Partial<AuthorityOptions> = {}, server: FastifyServerOptions = {}): Promise<{ port: number, app: FastifyInstance, faults(): string[] }> {
@@ -24,34 +23,16 @@ async function listening (t: Test, options: Partial<AuthorityOptions> = {}, serv
   return { port, app, faults: () => lines }
 }
 
-/**
- * Sends bytes as they are and reads all answers until the server ends the connection. Where the request does not ask it to, our
- * side is ended at once; else not, for Node drops a request whose client has gone half away before its body was read.
- */
-async function send (port: number, bytes: string | Buffer): Promise<Answer[]> {
-  const text = await new Promise<string>((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    let received = ''
-    socket.setEncoding('latin1')
-      .on('data', (chunk: string) => { received += chunk })
-      .on('close', () => { resolve(received) })
-      .on('end', () => { socket.end() })
-      // A server that closes while a body is still being sent resets the connection: what it answered before counts.
-      .on('error', (error) => { if (received === '') reject(error) })
-    if (String(bytes).includes('Connection: close')) socket.write(bytes)
-    else socket.end(bytes)
-  })
-  return text.split(/(?=HTTP\/1\.1 \d{3} )/).filter((part) => part !== '').map((part) => {
-    const [head = '', ...body] = part.split('\r\n\r\n')
-    return { status: Number(head.split(' ')[1]), head: head.toLowerCase(), body: body.join('\r\n\r\n') }
-  })
+/** Header names are told in lower case. */
+async function send (port: number, bytes: string | Buffer): Promise<RawAnswer[]> {
+  return (await sendRaw(port, bytes)).map((answer) => ({ ...answer, head: answer.head.toLowerCase() }))
 }
 
 const request = (line: string, headers: string[], body = ''): string => `${line} HTTP/1.1\r\n${headers.map((header) => `${header}\r\n`).join('')}\r\n${body}`
 const length = (body: string): string => `Content-Length: ${Buffer.byteLength(body)}`
 const signIn = (target: string, headers = ['Host: localhost', 'Content-Type: application/json'], body = SIGN_IN): string => request(`POST ${target}`, [...headers, length(body), 'Connection: close'], body)
 
-async function one (port: number, bytes: string | Buffer): Promise<Answer> {
+async function one (port: number, bytes: string | Buffer): Promise<RawAnswer> {
   const [answer = { status: 0, head: '', body: '' }] = await send(port, bytes)
   return answer
 }
@@ -116,7 +97,7 @@ t.test('the Host header decides nothing', async (t) => {
 t.test('R6750-2 of two Authorization headers the first alone counts', async (t) => {
   const { port, faults } = await listening(t)
   const { access_token: token, refresh_token: refreshToken } = JSON.parse((await one(port, signIn('/auth/token'))).body) as { access_token: string, refresh_token: string }
-  const ask = async (line: string, ...credentials: string[]): Promise<Answer> => await one(port, request(line, ['Host: x', 'Connection: close', 'Content-Length: 0', ...credentials.map((one) => `Authorization: ${one}`)]))
+  const ask = async (line: string, ...credentials: string[]): Promise<RawAnswer> => await one(port, request(line, ['Host: x', 'Connection: close', 'Content-Length: 0', ...credentials.map((one) => `Authorization: ${one}`)]))
   t.equal((await ask('GET /me', `Bearer ${token}`)).status, 200)
   t.equal((await ask('GET /me', `Bearer ${token}`, 'Bearer bad')).status, 200)
   for (const first of ['Bearer bad', 'Basic YTpi', 'Bearer', 'x']) t.equal((await ask('GET /me', first, `Bearer ${token}`)).status, 401, first)

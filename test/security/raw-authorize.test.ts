@@ -1,11 +1,11 @@
 /** The shape of HTTP requests to the browser's endpoints, as they come over the wire: `inject` tidies up URLs and headers. */
-import { connect, type AddressInfo } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { bearer } from '../support/app.ts'
+import { type RawAnswer, sendRaw } from '../support/raw-socket.ts'
 import { authorizeAs, authorizePath, openidApp, type OpenidApp, tokensOf } from '../support/openid.ts'
 import { recordedState } from './support/recorded-state.ts'
 
-interface Answer { status: number, head: string, body: string }
 interface Listening extends OpenidApp { port: number, writes: string[], faults: string[], cookie: string }
 
 async function listening (t: Test): Promise<Listening> {
@@ -21,31 +21,14 @@ async function listening (t: Test): Promise<Listening> {
   return { ...subject, port, writes, faults, cookie }
 }
 
-async function send (port: number, bytes: string): Promise<Answer[]> {
-  const text = await new Promise<string>((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    let received = ''
-    socket.setEncoding('latin1')
-      .on('data', (chunk: string) => { received += chunk })
-      .on('close', () => { resolve(received) })
-      .on('end', () => { socket.end() })
-      .on('error', (error) => { if (received === '') reject(error) })
-    socket.write(bytes)
-  })
-  return text.split(/(?=HTTP\/1\.1 \d{3} )/).filter((part) => part !== '').map((part) => {
-    const [head = '', ...body] = part.split('\r\n\r\n')
-    return { status: Number(head.split(' ')[1]), head, body: body.join('\r\n\r\n') }
-  })
-}
-
 /** One request on a connection of its own. */
-async function one ({ port }: Pick<Listening, 'port'>, line: string, headers: string[] = ['Host: localhost:3000'], body?: string): Promise<Answer> {
+async function one ({ port }: Pick<Listening, 'port'>, line: string, headers: string[] = ['Host: localhost:3000'], body?: string): Promise<RawAnswer> {
   const length = body === undefined ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]
-  const [answer = { status: 0, head: '', body: '' }] = await send(port, `${line} HTTP/1.1\r\n${[...headers, ...length, 'Connection: close'].map((header) => `${header}\r\n`).join('')}\r\n${body ?? ''}`)
+  const [answer = { status: 0, head: '', body: '' }] = await sendRaw(port, `${line} HTTP/1.1\r\n${[...headers, ...length, 'Connection: close'].map((header) => `${header}\r\n`).join('')}\r\n${body ?? ''}`)
   return answer
 }
 
-const locationOf = ({ head }: Answer): string | undefined => /^location: (.*)$/im.exec(head)?.[1]?.trim()
+const locationOf = ({ head }: RawAnswer): string | undefined => /^location: (.*)$/im.exec(head)?.[1]?.trim()
 const QUERY = authorizePath().split('?')[1] ?? ''
 
 t.test('R6749-3.1 ADV-CVE-2026-6414 ADV-GHSA-x732-6j76-qmhm each shape of a path is the endpoint or is nothing', async (t) => {
