@@ -1,8 +1,8 @@
 // What tests need on the machine besides Node: found, installed where that takes nobody's permission (Debian, as root), or asked for
 // in one line. A test that can't run is a failure, never a skip.
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
-import { relative, resolve } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { delimiter, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -16,6 +16,20 @@ const SERVERS = [
     // What somebody named and is not there, no package brings.
     debianPackages: process.env.CHROMIUM_PATH ? [] : ['chromium'],
     otherwise: 'install Chromium or Chrome, or name its executable in CHROMIUM_PATH'
+  },
+  {
+    name: 'Redis or Valkey',
+    neededBy: ['test/contract', 'test/concurrency', 'test/faults', 'test/http'],
+    isPresent: () => process.env.REDIS_SERVER_BIN ? existsSync(process.env.REDIS_SERVER_BIN) : ['redis-server', 'valkey-server'].some(isOnPath),
+    debianPackages: process.env.REDIS_SERVER_BIN ? [] : ['redis-server'],
+    otherwise: 'install redis-server or valkey-server, or name its executable in REDIS_SERVER_BIN'
+  },
+  {
+    name: 'PostgreSQL',
+    neededBy: ['test/contract', 'test/concurrency', 'test/docs', 'test/faults'],
+    isPresent: () => process.env.POSTGRES_BIN ? isPostgres(process.env.POSTGRES_BIN) : [...pathDirectories(), ...debianPostgres()].some(isPostgres),
+    debianPackages: process.env.POSTGRES_BIN ? [] : ['postgresql'],
+    otherwise: 'install PostgreSQL, or name the directory of initdb and postgres in POSTGRES_BIN'
   }
 ]
 
@@ -31,6 +45,24 @@ export function ensureServers (args) {
   const absent = missing.filter(({ isPresent }) => !isPresent())
   for (const { name, neededBy, otherwise } of absent) console.error(`${neededBy.join(', ')}: no ${name} on this machine: ${otherwise}`)
   return absent.length === 0
+}
+
+function pathDirectories () {
+  return (process.env.PATH ?? '').split(delimiter).filter((directory) => directory !== '')
+}
+
+function isOnPath (name) {
+  return pathDirectories().some((directory) => existsSync(join(directory, name)))
+}
+
+/** Where Debian keeps the programs of each version, off the PATH. */
+function debianPostgres () {
+  const versions = '/usr/lib/postgresql'
+  return existsSync(versions) ? readdirSync(versions).map((version) => join(versions, version, 'bin')) : []
+}
+
+function isPostgres (directory) {
+  return ['initdb', 'postgres'].every((name) => existsSync(join(directory, name)))
 }
 
 /** Without a file or directory among the arguments all tests run. */
