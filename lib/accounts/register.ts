@@ -4,7 +4,7 @@ import type { Origin } from '../tokens/sessions.ts'
 import { inBackground } from './background.ts'
 import type { AccountsDeps } from './deps.ts'
 import { requireGoodPassword } from './password-policy.ts'
-import { mintToken, sendAlreadyRegistered } from './reset-password.ts'
+import { sendAlreadyRegistered } from './reset-password.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
 import { requestEmailVerification } from './verify-email.ts'
 
@@ -29,12 +29,12 @@ const OWN_FIELDS = new Set(['id', 'sub', 'username', 'password', 'passwordHash',
 export async function register ({ username, password, fields, origin }: Registration, deps: AccountsDeps): Promise<{ user: User } | 'pending'> {
   if (deps.users.create === undefined) throw new OAuthError('server_error', 'There is no registration here.', { detail: 'the user store has no create' })
   const name = newUsername(username)
+  refuseUnstorable(fields)
   const email = addressOf(name, fields.email, deps.verifyEmail)
   await requireGoodPassword(deps.policy, password, { username: name, email })
 
   // A taken name costs a hash too, and uniqueness is the store's to decide, last: nothing before it depends on who exists.
   const passwordHash = await deps.hashing.hash(password)
-  const minted = mintToken(deps)
   const given = Object.fromEntries(Object.entries(fields).filter(([field]) => !OWN_FIELDS.has(field)))
   const created: NewUser = { ...given, username: name, passwordHash, ...(email === undefined ? {} : { email, emailVerified: false }) }
   let user: User
@@ -43,7 +43,7 @@ export async function register ({ username, password, fields, origin }: Registra
   } catch (error) {
     if (!isUsernameTaken(error)) throw error
     if (!deps.verifyEmail) throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
-    sendAlreadyRegistered(name, minted, deps)
+    sendAlreadyRegistered(name, deps)
     return 'pending'
   }
   deps.events.emit('registered', { ...origin, userId: user.id, username: user.username })
@@ -74,6 +74,21 @@ function addressOf (name: string, field: unknown, required: boolean): string | u
   // Who could name a mailbox of theirs here would hold another's address as a username, with every message about it going to them.
   if (own !== null && own !== email) throw new OAuthError('invalid_request', 'email: it must be the username where that is an e-mail address.', { field: 'email', reason: 'email_differs' })
   return email
+}
+
+/** NUL, and halves of surrogate pairs. */
+const UNSTORABLE = /[\0\p{Cs}]/u
+
+/** Most databases can't hold these characters: what a caller could mend must not look like an outage of the store. */
+function refuseUnstorable (fields: Record<string, unknown>): void {
+  const unstorable = Object.entries(fields).find(([, value]) => holdsUnstorable(value))
+  if (unstorable !== undefined) throw new OAuthError('invalid_request', `${unstorable[0]}: it holds characters that are not allowed.`, { field: unstorable[0], reason: 'characters' })
+}
+
+function holdsUnstorable (value: unknown): boolean {
+  if (typeof value === 'string') return UNSTORABLE.test(value)
+  if (typeof value !== 'object' || value === null) return false
+  return Object.entries(value).some(([name, member]) => UNSTORABLE.test(name) || holdsUnstorable(member))
 }
 
 /** By its code: a host's store may have the class from another copy of this package. */

@@ -1,6 +1,6 @@
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
-import { digest } from '../protocol/digest.ts'
+import { digestOfOneTimeToken, oneTimeToken } from '../protocol/one-time-token.ts'
 import type { Origin } from '../tokens/sessions.ts'
 import { inBackground } from './background.ts'
 import { concludePasswordChange } from './change-password.ts'
@@ -8,33 +8,21 @@ import type { AccountsDeps } from './deps.ts'
 import { addressed } from './messages.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { normalizeUsername } from './username.ts'
-import { digestOfToken, invalidLink, putBack } from './verify-email.ts'
+import { invalidLink, putBack } from './verify-email.ts'
 
 const LIFETIME_MS = 30 * 60 * 1000
-
-/** A token before anybody knows whom it is for: made for every request alike, so that its cost tells nothing. */
-interface Minted {
-  token: string
-  digest: string
-}
-
-export function mintToken ({ random }: Pick<AccountsDeps, 'random'>): Minted {
-  const token = random.secret()
-  return { token, digest: digest(token) }
-}
 
 /**
  * Always resolves, in a time that tells nothing: whether there is such a user is looked up after the reply, and no failure of
  * a store or of the mail changes it. The link goes to the stored address, is good for 30 minutes, and ends the one before.
  */
 export async function requestPasswordReset ({ username, origin }: { username: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
-  const minted = mintToken(deps)
   const name = normalizeUsername(username)
   if (name === null) return
   resetInBackground(name, deps, async () => {
     const user = await deps.users.findByUsername(name)
     if (user === null || user.disabled) return
-    await sendReset(user, 'password_reset', minted, deps)
+    await sendReset(user, 'password_reset', deps)
     deps.events.emit('password_reset_requested', { ...origin, userId: user.id })
   })
 }
@@ -49,19 +37,19 @@ export async function startPasswordReset (userId: string, deps: AccountsDeps): P
   const user = await deps.users.findById(userId)
   if (user === null) throw new OAuthError('not_found', 'There is no such user.')
   if (user.disabled) throw new OAuthError('invalid_request', 'The user is disabled.')
-  await sendReset(user, 'password_reset', mintToken(deps), deps)
+  await sendReset(user, 'password_reset', deps)
   deps.events.emit('password_reset_requested', { userId: user.id })
 }
 
 /** To the owner of a name that somebody wanted to register: the link gives the account to whoever reads that mailbox. */
-export function sendAlreadyRegistered (username: string, minted: Minted, deps: AccountsDeps): void {
+export function sendAlreadyRegistered (username: string, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {
     const user = await deps.users.findByUsername(username)
     if (user === null || user.disabled) return
     // A stranger may have registered first, with a password of their own. Were the owner of the mailbox to follow the link
     // from that time, the stranger's password would open a verified account. The reset link is the only one that takes it from them.
     if (user.emailVerified !== true) await deps.oneTimeTokens.discard('verify_email', user.id)
-    await sendReset(user, 'already_registered', minted, deps)
+    await sendReset(user, 'already_registered', deps)
   })
 }
 
@@ -74,7 +62,7 @@ export function sendAlreadyRegistered (username: string, minted: Minted, deps: A
 export async function confirmPasswordReset ({ token, password, origin }: { token: string, password: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
   const { users, oneTimeTokens, clock } = deps
   if (users.setPasswordHash === undefined) throw new OAuthError('server_error', 'Passwords can not be reset here.', { detail: 'the user store has no setPasswordHash' })
-  const tokenDigest = digestOfToken(token)
+  const tokenDigest = digestOfOneTimeToken(token)
   const user = tokenDigest === null ? null : await ownerOf(tokenDigest, deps)
 
   // Asked for everybody and answered first: a bad password is refused alike with a good token and with none. Only what is bad
@@ -106,7 +94,7 @@ export async function confirmPasswordReset ({ token, password, origin }: { token
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkResetToken (token: string, deps: AccountsDeps): Promise<void> {
-  const tokenDigest = digestOfToken(token)
+  const tokenDigest = digestOfOneTimeToken(token)
   if (tokenDigest === null || await ownerOf(tokenDigest, deps) === null) throw invalidLink()
 }
 
@@ -116,8 +104,9 @@ async function ownerOf (tokenDigest: string, { users, oneTimeTokens, clock }: Ac
   return user === null || user.disabled ? null : user
 }
 
-async function sendReset (user: User, kind: 'password_reset' | 'already_registered', { token, digest }: Minted, deps: AccountsDeps): Promise<void> {
+async function sendReset (user: User, kind: 'password_reset' | 'already_registered', deps: AccountsDeps): Promise<void> {
   if (deps.outbox === null) return
+  const { token, digest } = oneTimeToken(user.id, deps.random.secret())
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'password_reset', digest, userId: user.id, expiresAt })
   deps.outbox.post({ kind, user: addressed(user), url: deps.messageUrl('password_reset', token), token, expiresAt: new Date(expiresAt) })

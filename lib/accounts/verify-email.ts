@@ -1,19 +1,12 @@
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
-import { digest } from '../protocol/digest.ts'
+import { digestOfOneTimeToken, oneTimeToken } from '../protocol/one-time-token.ts'
 import type { Origin } from '../tokens/sessions.ts'
 import { isActive } from '../tokens/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressed } from './messages.ts'
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000
-/** What `Random.secret` makes: 32 bytes in base64url. Anything else never gets to a store. */
-const TOKEN = /^[A-Za-z0-9_-]{43}$/
-
-/** The digest under which a token of a message is kept, or `null` for what can't be one. */
-export function digestOfToken (token: string): string | null {
-  return TOKEN.test(token) ? digest(token) : null
-}
 
 /** Unknown, used, expired, made for something else, of a user who is gone or disabled: one answer. */
 export function invalidLink (): OAuthError {
@@ -24,9 +17,9 @@ export function invalidLink (): OAuthError {
 export async function requestEmailVerification (user: User, deps: AccountsDeps): Promise<void> {
   const recipient = addressed(user)
   if (recipient.email === undefined || recipient.email === '' || deps.outbox === null) return
-  const token = deps.random.secret()
+  const { token, digest } = oneTimeToken(user.id, deps.random.secret())
   const expiresAt = deps.clock.now() + LIFETIME_MS
-  await deps.oneTimeTokens.put({ purpose: 'verify_email', digest: digest(token), userId: user.id, expiresAt })
+  await deps.oneTimeTokens.put({ purpose: 'verify_email', digest, userId: user.id, expiresAt })
   deps.outbox.post({ kind: 'verify_email', user: recipient, url: deps.messageUrl('verify_email', token), token, expiresAt: new Date(expiresAt) })
 }
 
@@ -37,7 +30,7 @@ export async function requestEmailVerification (user: User, deps: AccountsDeps):
  */
 export async function verifyEmail ({ token, origin }: { token: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
   if (deps.users.setEmailVerified === undefined) throw new OAuthError('server_error', 'E-mail addresses can not be verified here.', { detail: 'the user store has no setEmailVerified' })
-  const tokenDigest = digestOfToken(token)
+  const tokenDigest = digestOfOneTimeToken(token)
   const consumed = tokenDigest === null ? null : await deps.oneTimeTokens.consume('verify_email', tokenDigest, deps.clock.now())
   if (consumed === null) throw invalidLink()
   let user: User | null
@@ -58,7 +51,7 @@ export async function verifyEmail ({ token, origin }: { token: string, origin: O
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkVerificationToken (token: string, { oneTimeTokens, users, clock }: AccountsDeps): Promise<void> {
-  const tokenDigest = digestOfToken(token)
+  const tokenDigest = digestOfOneTimeToken(token)
   const found = tokenDigest === null ? null : await oneTimeTokens.find('verify_email', tokenDigest, clock.now())
   if (found === null || !isActive(await users.findById(found.userId))) throw invalidLink()
 }

@@ -10,7 +10,7 @@ import { wordsOf } from '../protocol/authorization-params.ts'
 import { type AuthorizationResponse, authorizationResponse } from '../protocol/authorization-response.ts'
 import { digest } from '../protocol/digest.ts'
 import { matchesRedirectUri } from '../protocol/redirect-uri.ts'
-import { formatRefreshToken, sidOf } from '../protocol/refresh-token.ts'
+import { formatRefreshToken, newTokenId, sidOf } from '../protocol/refresh-token.ts'
 import { type Facts, firstObstacle } from './checks.ts'
 import type { AuthorizeDeps, BrowserContext } from './deps.ts'
 
@@ -123,7 +123,7 @@ async function issueCode (facts: Facts, { origin }: BrowserContext, deps: Author
   const { request, client, redirectUri, scopes, session, user, now } = facts
   const { tokens, sessions, accounts: { random } } = deps.grants
   const { userId, sid: sessionSid, authenticatedAt } = session as BrowserSession
-  const familyId = random.id()
+  const familyId = newTokenId(userId, random.id())
   const secret = random.secret()
   const sid = sidOf(familyId)
   await tokens.createCode({

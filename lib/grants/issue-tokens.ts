@@ -1,7 +1,7 @@
 import type { User } from '../ports/user-store.ts'
 import type { Client } from '../ports/client-store.ts'
 import { digest } from '../protocol/digest.ts'
-import { formatRefreshToken, sidOf } from '../protocol/refresh-token.ts'
+import { formatRefreshToken, newTokenId, sidOf } from '../protocol/refresh-token.ts'
 import type { GrantDeps, Origin, TokenResponse } from './deps.ts'
 
 export interface Issue {
@@ -25,7 +25,7 @@ export interface IssuedTokens {
 export async function issueTokens ({ user, client, scopes, origin, grantType }: Issue, deps: GrantDeps): Promise<IssuedTokens> {
   const { clock, random, events } = deps.accounts
   const now = clock.now()
-  const familyId = random.id()
+  const familyId = newTokenId(user.id, random.id())
   const secret = random.secret()
   const sid = sidOf(familyId)
   const scope = scopes.join(' ')

@@ -1,6 +1,6 @@
 import { isActive } from '../tokens/active-user.ts'
 import type { Client } from '../ports/client-store.ts'
-import type { RefreshTokenFamily } from '../ports/token-store.ts'
+import type { RefreshTokenFamily, TokenUse } from '../ports/token-store.ts'
 import type { User } from '../ports/user-store.ts'
 import { digest } from '../protocol/digest.ts'
 import { formatRefreshToken, openSuccessor, type PresentedRefreshToken, sealSuccessor } from '../protocol/refresh-token.ts'
@@ -18,13 +18,6 @@ export interface RefreshAttempt {
   refused: (detail: string) => Error
 }
 
-/** The family of the presented token. Says nothing of the token's own secret: the commit does. */
-export async function findFamily ({ presented, refused }: RefreshAttempt, deps: GrantDeps): Promise<RefreshTokenFamily> {
-  const family = await deps.tokens.findFamily(presented.sid, deps.accounts.clock.now())
-  if (family === null) throw refused('unknown, expired or revoked')
-  return family
-}
-
 /** The granted scope of the family, less what may no longer be granted. */
 export function stillGrantable (family: RefreshTokenFamily, client: Client | null, deps: GrantDeps): string[] {
   const allowed = client?.scopes ?? deps.scopes
@@ -37,28 +30,39 @@ export async function signForFamily ({ family, client, scopes }: { family: Refre
   return { user, accessToken: await signAccessToken({ user, client, scopes, sid: family.sid, authenticatedAt: family.authenticatedAt }, deps) }
 }
 
-/** Uses the token without replacing it. */
-export async function commitUse (attempt: RefreshAttempt, deps: GrantDeps): Promise<RefreshTokenFamily> {
-  const result = await deps.tokens.useToken(tokenUse(attempt, deps))
+/**
+ * Uses the token without replacing it. `clientId`: whose family it must be; left out, anyone's.
+ * The commit is the first step, so one trip to the store does it; what fails after it has used nothing up.
+ */
+export async function commitUse (attempt: RefreshAttempt, clientId: string | null | undefined, deps: GrantDeps): Promise<RefreshTokenFamily> {
+  const result = await deps.tokens.useToken(tokenUse(attempt, clientId, deps))
   if (result.outcome === 'unknown') throw attempt.refused('unknown, expired or revoked')
   if (result.outcome === 'replayed') throw replayed(result.family, attempt, deps)
   return result.family
 }
 
 /**
- * Replaces the token by its successor, which it resolves to. Everything that can fail comes before this compare-and-swap: a user
- * store that is down or a key that can't sign uses no token up. Whoever loses the race, or comes back within the grace time,
- * gets the winner's successor.
+ * Replaces the token by its successor, does `work` with the family, and resolves to both results. The compare-and-swap is the first
+ * step, so one trip to the store does it. Whoever loses the race, or comes back within the grace time, gets the winner's successor.
+ * Where `work` fails (a user store that is down, a claim that can't be made) the successor is given back, and when all who got it
+ * have done so the swap is taken back: a failure uses no token up.
  */
-export async function commitRotation (attempt: RefreshAttempt, deps: GrantDeps): Promise<string> {
+export async function withRotation<Result> (attempt: RefreshAttempt, clientId: string | null | undefined, work: (family: RefreshTokenFamily) => Promise<Result>, deps: GrantDeps): Promise<{ result: Result, refreshToken: string }> {
   const { presented } = attempt
   const nextSecret = deps.accounts.random.secret()
-  const result = await deps.tokens.rotateToken(tokenUse(attempt, deps), { digest: digest(nextSecret), sealed: sealSuccessor(presented.secret, nextSecret) })
-  if (result.outcome === 'unknown') throw attempt.refused('unknown, expired or revoked')
-  if (result.outcome === 'replayed') throw replayed(result.family, attempt, deps)
-  reportRefresh(result.family, true, attempt, deps)
-  const secret = result.outcome === 'rotated' ? nextSecret : openSuccessor(presented.secret, result.sealed)
-  return formatRefreshToken(presented.familyId, secret)
+  const rotation = await deps.tokens.rotateToken(tokenUse(attempt, clientId, deps), { digest: digest(nextSecret), sealed: sealSuccessor(presented.secret, nextSecret) })
+  if (rotation.outcome === 'unknown') throw attempt.refused('unknown, expired or revoked')
+  if (rotation.outcome === 'replayed') throw replayed(rotation.family, attempt, deps)
+  let result: Result
+  try {
+    result = await work(rotation.family)
+  } catch (error) {
+    await deps.tokens.undoRotation(rotation.undo).catch((failure: unknown) => { deps.accounts.onError(failure, 'a rotation whose answer could not be made was not taken back') })
+    throw error
+  }
+  reportRefresh(rotation.family, true, attempt, deps)
+  const secret = rotation.outcome === 'rotated' ? nextSecret : openSuccessor(presented.secret, rotation.sealed)
+  return { result, refreshToken: formatRefreshToken(presented.familyId, secret) }
 }
 
 export function reportRefresh (family: RefreshTokenFamily, rotated: boolean, { origin }: RefreshAttempt, deps: GrantDeps): void {
@@ -73,9 +77,16 @@ async function activeUser (family: RefreshTokenFamily, { origin, refused }: Refr
   throw refused('user gone or disabled')
 }
 
-function tokenUse ({ presented }: RefreshAttempt, deps: GrantDeps): Parameters<GrantDeps['tokens']['useToken']>[0] {
+function tokenUse ({ presented }: RefreshAttempt, clientId: string | null | undefined, deps: GrantDeps): TokenUse {
   const now = deps.accounts.clock.now()
-  return { sid: presented.sid, digest: presented.digest, now, graceMs: deps.refreshToken.graceMs, idleExpiresAt: now + deps.refreshToken.idleTimeoutMs }
+  return {
+    sid: presented.sid,
+    digest: presented.digest,
+    now,
+    graceMs: deps.refreshToken.graceMs,
+    idleExpiresAt: now + deps.refreshToken.idleTimeoutMs,
+    ...(clientId === undefined ? {} : { clientId })
+  }
 }
 
 /** The store has revoked the family by now; this instance's access tokens of it follow. */

@@ -1,10 +1,12 @@
 import { OAuthError } from '../errors.ts'
+import type { Client } from '../ports/client-store.ts'
+import type { RefreshTokenFamily } from '../ports/token-store.ts'
 import { parseRefreshToken } from '../protocol/refresh-token.ts'
 import { parseScope } from '../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../protocol/token-request.ts'
 import { signIdToken } from './issue-id-token.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from './deps.ts'
-import { commitRotation, commitUse, findFamily, type RefreshAttempt, reportRefresh, signForFamily, stillGrantable } from './refresh-family.ts'
+import { commitUse, type RefreshAttempt, reportRefresh, signForFamily, stillGrantable, withRotation } from './refresh-family.ts'
 
 /**
  * The refresh token grant. The token is replaced, unless `refreshToken.rotate` is `never`: then it is used, and the answer
@@ -19,9 +21,22 @@ export async function refreshTokenGrant (params: TokenRequestParams, { client, o
   if (presented === null) throw refused('malformed')
   const attempt: RefreshAttempt = { presented, origin, refused }
 
-  const family = await findFamily(attempt, deps)
-  // Before anything that can revoke: who holds another client's token, be it an old one, must not log its user out.
-  if (family.clientId !== (client?.clientId ?? null)) throw refused('another client')
+  // Before the token is touched: a key that is not there yet must not cost a rotation.
+  await deps.accessTokens.ready()
+  if (client !== null) await deps.idTokens?.ready(client)
+  // Who holds another client's token, be it an old one, must not log its user out: to the store, this client has no such family.
+  const clientId = client?.clientId ?? null
+  if (deps.refreshToken.rotate === 'never') {
+    const family = await commitUse(attempt, clientId, deps)
+    const response = await answer(family, attempt, { client, requested }, deps)
+    reportRefresh(family, false, attempt, deps)
+    return response
+  }
+  const { result, refreshToken } = await withRotation(attempt, clientId, async (family) => await answer(family, attempt, { client, requested }, deps), deps)
+  return { ...result, refresh_token: refreshToken }
+}
+
+async function answer (family: RefreshTokenFamily, attempt: RefreshAttempt, { client, requested }: { client: Client | null, requested: string[] | undefined }, deps: GrantDeps): Promise<TokenResponse> {
   const granted = family.scope.split(' ')
   const beyond = requested?.filter((scope) => !granted.includes(scope)) ?? []
   if (beyond.length > 0) throw new OAuthError('invalid_scope', `These scopes were not granted: ${beyond.join(' ')}.`)
@@ -29,10 +44,7 @@ export async function refreshTokenGrant (params: TokenRequestParams, { client, o
   const scopes = stillGrantable(family, client, deps).filter((scope) => requested === undefined || requested.includes(scope))
   const { user, accessToken } = await signForFamily({ family, client, scopes }, attempt, deps)
   const idToken = client === null ? {} : await signIdToken({ user, client, scopes, family, accessToken }, deps)
-  const answer = { access_token: accessToken, token_type: 'Bearer', expires_in: deps.accessTokens.expiresInSeconds, ...idToken, scope: scopes.join(' ') } as const
-  if (deps.refreshToken.rotate !== 'never') return { ...answer, refresh_token: await commitRotation(attempt, deps) }
-  reportRefresh(await commitUse(attempt, deps), false, attempt, deps)
-  return answer
+  return { access_token: accessToken, token_type: 'Bearer', expires_in: deps.accessTokens.expiresInSeconds, ...idToken, scope: scopes.join(' ') }
 }
 
 function refused (detail: string): Error {

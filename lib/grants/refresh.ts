@@ -3,7 +3,7 @@ import type { RefreshTokenFamily } from '../ports/token-store.ts'
 import { invalidToken } from '../protocol/bearer.ts'
 import { parseRefreshToken } from '../protocol/refresh-token.ts'
 import type { GrantDeps, Origin } from './deps.ts'
-import { commitRotation, commitUse, findFamily, type RefreshAttempt, reportRefresh, signForFamily, stillGrantable } from './refresh-family.ts'
+import { commitUse, type RefreshAttempt, reportRefresh, signForFamily, stillGrantable, withRotation } from './refresh-family.ts'
 
 export interface RefreshResponse {
   access_token: string
@@ -22,21 +22,23 @@ export async function refreshAccessToken (token: string, origin: Origin, deps: G
   const presented = parseRefreshToken(token)
   if (presented === null) throw refused('malformed')
   const attempt = { presented, origin, refused }
+  // Before the token is touched: a key that is not there yet must not cost a rotation.
+  await deps.accessTokens.ready()
   return deps.refreshToken.rotate === 'always'
     ? await rotate(attempt, deps)
     : await use(attempt, deps)
 }
 
 async function use (attempt: RefreshAttempt, deps: GrantDeps): Promise<RefreshResponse> {
-  const family = await commitUse(attempt, deps)
+  const family = await commitUse(attempt, undefined, deps)
   const access = await accessTokenFor(family, attempt, deps)
   reportRefresh(family, false, attempt, deps)
   return access
 }
 
 async function rotate (attempt: RefreshAttempt, deps: GrantDeps): Promise<RefreshResponse> {
-  const access = await accessTokenFor(await findFamily(attempt, deps), attempt, deps)
-  return { ...access, refresh_token: await commitRotation(attempt, deps) }
+  const { result, refreshToken } = await withRotation(attempt, undefined, async (family) => await accessTokenFor(family, attempt, deps), deps)
+  return { ...result, refresh_token: refreshToken }
 }
 
 async function accessTokenFor (family: RefreshTokenFamily, attempt: RefreshAttempt, deps: GrantDeps): Promise<RefreshResponse> {

@@ -17,7 +17,10 @@ export interface KeyRing {
   algs(): string[]
   /** A key that is published, by its `kid`. */
   find(kid: string): LoadedKey | undefined
-  /** Looks in the store for a key made elsewhere since; at most once in 5 s, whatever `kid`s strangers invent. */
+  /**
+   * Looks in the store for a key made elsewhere since; at most once in 5 s, whatever `kid`s strangers invent.
+   * @throws OAuthError `temporarily_unavailable` where the store can't be reached: then an unknown `kid` says nothing of a token
+   */
   refresh(): Promise<void>
   /** The public halves, for the JWKS. */
   publicJwks(): JsonWebKeyObject[]

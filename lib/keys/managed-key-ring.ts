@@ -29,6 +29,10 @@ export interface ManagedKeyDeps {
 interface RingEntry { stored: StoredKey, key: LoadedKey }
 
 const REFRESH_COOLDOWN_MS = 5000
+/** After a look that failed: until then nobody knows what the store has. */
+const RETRY_MS = 1000
+/** What the clocks of two instances may differ by: the slower one signs with a key for as long after the faster one has stopped. */
+const CLOCKS_APART_MS = 10 * 60_000
 /** After the start: by then the first requests are through, and a process that lives shorter never needed them. */
 const OTHER_ALGORITHMS_AFTER_MS = 1000
 
@@ -43,6 +47,8 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
   const { clock, engine, store, sealer } = deps
   let ring: RingEntry[] = []
   let lastLook = -Infinity
+  /** Why the last look failed, if it did. */
+  let failure: { cause: unknown } | null = null
   let undo = (): void => {}
   let closed = false
 
@@ -53,6 +59,19 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
   /** Resolves to what the store has, readable or not. */
   async function look (): Promise<StoredKey[]> {
     lastLook = clock.monotonic()
+    try {
+      const listed = await read()
+      failure = null
+      return listed
+    } catch (cause) {
+      failure = { cause }
+      throw cause
+    } finally {
+      underWay = undefined
+    }
+  }
+
+  async function read (): Promise<StoredKey[]> {
     const listed = (await store.list()).filter(({ alg }) => algs.includes(alg))
     const next: RingEntry[] = []
     for (const stored of listed) {
@@ -69,11 +88,12 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
   // One look at a time, or a slow one would put its older list over a newer one's. Whoever asks while one waits shares it.
   let looking: Promise<unknown> = Promise.resolve()
   let waiting: Promise<StoredKey[]> | undefined
+  let underWay: Promise<StoredKey[]> | undefined
   function reload (): Promise<StoredKey[]> {
     const begin = async (): Promise<StoredKey[]> => {
       waiting = undefined
       const begun = look()
-      looking = begun
+      looking = underWay = begun
       return await begun
     }
     waiting ??= looking.then(begin, begin)
@@ -112,7 +132,7 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
     const entries = entriesOf(alg)
     const dead = entries.filter((_entry, index) => {
       const successor = entries[index + 1]
-      return successor !== undefined && now > successor.stored.signsFrom + options.tokenLifetimeMs
+      return successor !== undefined && now > successor.stored.signsFrom + options.tokenLifetimeMs + CLOCKS_APART_MS
     })
     for (const { stored } of dead) await store.remove(stored.kid)
     if (dead.length > 0) await reload()
@@ -137,7 +157,20 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
   maintainOnce(algs[0]).catch(report)
   scheduleAll(OTHER_ALGORITHMS_AFTER_MS)
 
-  let refreshing: Promise<unknown> | undefined
+  /** A look for a key made elsewhere, where the last one is not from a moment ago. */
+  async function lookForMore (): Promise<void> {
+    // Right at the start another instance may be signing with the key that this one is about to find.
+    if (entriesOf(algs[0]).length === 0) {
+      await maintainOnce(algs[0])
+      return
+    }
+    // Whoever comes while one is on the way waits for it, or a good token would be refused for coming second.
+    const pending = waiting ?? underWay
+    const agoMs = clock.monotonic() - lastLook
+    if (pending !== undefined || agoMs >= (failure === null ? REFRESH_COOLDOWN_MS : RETRY_MS)) await (pending ?? reload())
+    else if (failure !== null) throw failure.cause
+  }
+
   return {
     async ready (alg = algs[0]) {
       if (!algs.includes(alg)) throw noSuchAlgorithm(alg)
@@ -155,10 +188,11 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
     algs: () => [...algs],
     find: (kid) => ring.find((entry) => entry.key.kid === kid)?.key,
     async refresh () {
-      if (refreshing === undefined && clock.monotonic() - lastLook < REFRESH_COOLDOWN_MS) return
-      // Whoever comes while one is on the way waits for it, or a good token would be refused for coming second.
-      refreshing ??= reload().finally(() => { refreshing = undefined })
-      await refreshing
+      try {
+        await lookForMore()
+      } catch (cause) {
+        throw unavailable(cause)
+      }
     },
     publicJwks: () => publicHalves(ring.map(({ key }) => key)),
     close () {
@@ -168,6 +202,6 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
   }
 }
 
-function unavailable (): OAuthError {
-  return new OAuthError('temporarily_unavailable', 'No signing key is available yet. Try again.', { headers: { 'retry-after': '1' } })
+function unavailable (cause?: unknown): OAuthError {
+  return new OAuthError('temporarily_unavailable', 'The signing keys are not available at the moment. Try again.', { headers: { 'retry-after': '1' }, ...(cause === undefined ? {} : { cause }) })
 }

@@ -1,6 +1,6 @@
 export type OneTimeTokenPurpose = 'password_reset' | 'verify_email'
 
-/** A token that a message carries. Only its digest is kept. Times are milliseconds since the epoch. */
+/** A token that a message carries. Only its digest is kept, after the user's partition (see protocol/partition). Times are milliseconds since the epoch. */
 export interface OneTimeToken {
   purpose: OneTimeTokenPurpose
   digest: string

@@ -3,7 +3,7 @@
  * digest of the first part, and only a digest of the second is kept. Times are milliseconds since the epoch.
  */
 export interface BrowserSession {
-  /** Public name of the session and the `sid` claim of ID tokens. Not a credential. */
+  /** Public name of the session and the `sid` claim of ID tokens; begins with the user's partition. Not a credential. */
   sid: string
   userId: string
   /** When the user last proved who they are. */

@@ -15,6 +15,13 @@ export interface State {
   browserSessions: SessionStore
   consents: ConsentStore
   keys: KeyStore
+  /**
+   * Makes what has to be there (tables, a connection) and looks whether it can be worked with. Called once at start, before any
+   * other. Rejects with a `StartError` where only a person can mend it; an outage rejects with anything else.
+   */
+  prepare?(): Promise<void>
+  /** The clock of the server that holds the state, milliseconds since the epoch: one for all instances. Absent where that is this machine's. */
+  time?(): Promise<number>
   /** Removes what has expired, in small slices. Called about once a minute. */
   sweep(now: number): void | Promise<void>
 }

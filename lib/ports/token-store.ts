@@ -85,6 +85,8 @@ export interface TokenUse {
   graceMs: number
   /** The new `idleExpiresAt`, never beyond `expiresAt`. */
   idleExpiresAt: number
+  /** The client whose family it is (`null`: no client's). Another's is `unknown`, and nothing happens to it. Left out: anyone's. */
+  clientId?: string | null
 }
 
 export type UseOutcome =
@@ -94,15 +96,36 @@ export type UseOutcome =
   /** No such family, revoked, or expired. */
   | { outcome: 'unknown' }
 
+/** The token that another replaced: it still counts within the grace time. */
+export interface ReplacedToken {
+  digest: string
+  rotatedAt: number
+  /** Its successor. */
+  sealed: string
+}
+
+/** What one call gives back of a rotation: the successor that it got and that nobody will hear of. */
+export interface RotationUndo {
+  sid: string
+  /** The successor: nothing happens where it is not the family's current token any more. */
+  digest: string
+  /** The token that becomes the current one again. */
+  replacedDigest: string
+  /** The token that had been replaced before that one. */
+  former: ReplacedToken | null
+}
+
 export type RotateOutcome =
-  | { outcome: 'rotated', family: RefreshTokenFamily }
+  | { outcome: 'rotated', family: RefreshTokenFamily, undo: RotationUndo }
   /** Replaced within the grace time, or by a parallel call that won: `sealed` is the winner's successor. */
-  | { outcome: 'repeated', family: RefreshTokenFamily, sealed: string }
+  | { outcome: 'repeated', family: RefreshTokenFamily, sealed: string, undo: RotationUndo }
   | { outcome: 'replayed', family: RefreshTokenFamily }
   | { outcome: 'unknown' }
 
 /**
  * Refresh token families. Every operation is atomic across all instances. Outages reject; protocol outcomes resolve.
+ *
+ * Every `sid` begins with the partition of its user (see protocol/partition).
  *
  * A digest that is neither the family's current one nor, within the grace time, the one before is a replay: only a holder of
  * one of the family's tokens knows the preimage of its `sid`, so a stranger can't bring one about.
@@ -124,6 +147,11 @@ export interface TokenStore {
   useToken(use: TokenUse): Promise<UseOutcome>
   /** Compare-and-swap from `use.digest` to `next`. Of any number of parallel calls with one token, one is `rotated`. */
   rotateToken(use: TokenUse, next: Successor): Promise<RotateOutcome>
+  /**
+   * One of those who got a successor (`rotated`, `repeated`) gives it back, once. When all of them have, the rotation is taken back:
+   * the token it replaced is the current one again. Does nothing where the family has changed or ended since.
+   */
+  undoRotation(undo: RotationUndo): Promise<void>
   /** `true` if the family was alive (and, where `userId` is given, that user's). Idempotent. */
   revokeFamily(sid: string, userId?: string): Promise<boolean>
   /** Revokes all families of the user but `exceptSid`; resolves to the `sid`s of those it ended. */

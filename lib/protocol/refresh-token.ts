@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { formatTwoPartToken, parseTwoPartToken } from './two-part-token.ts'
 
-export { sidOf } from './two-part-token.ts'
+export { newTokenId, sidOf } from './two-part-token.ts'
 
 /**
  * Refresh tokens: `<familyId>.<secret>`.
  *
- * `familyId` (128 bits) stands in every token of one family and nowhere else; the server keeps its digest, the `sid`. So whoever
+ * `familyId` (the user's partition and 128 bits) stands in every token of one family and nowhere else; the server keeps its digest, the `sid`. So whoever
  * presents a known `familyId` with a secret that is not the current one holds, or held, a real token of the family: a replay
  * is told from a stranger's guess without keeping any old digest.
  *

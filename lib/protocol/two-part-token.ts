@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { digest } from './digest.ts'
+import { partitionIn, partitionOf } from './partition.ts'
 
 /**
- * `<id>.<secret>`: the form of refresh tokens, codes and session cookies. The id (128 bits) finds the record, the secret (256 bits)
- * proves it. The server keeps the digest of either and neither of them.
+ * `<id>.<secret>`: the form of refresh tokens, codes and session cookies. The id (128 bits after the user's partition) finds the
+ * record, the secret (256 bits) proves it. The server keeps the digest of either and neither of them.
  */
 export interface TwoPartToken {
   id: string
@@ -14,7 +15,7 @@ export interface TwoPartToken {
   digest: string
 }
 
-const FORMAT = /^([A-Za-z0-9_-]{21}[AQgw])\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/
+const FORMAT = /^([A-Za-z0-9_-]{24}[AQgw])\.([A-Za-z0-9_-]{42}[AEIMQUYcgkosw048])$/
 
 /** `null` where it can't be one of ours: wrong length, wrong characters, or a second spelling of the same bytes. */
 export function parseTwoPartToken (value: string): TwoPartToken | null {
@@ -29,7 +30,12 @@ export function formatTwoPartToken (id: string, secret: string): string {
   return `${id}.${secret}`
 }
 
-/** 128 bits of the digest of an id. */
+/** A new id for something of this user's. `unguessable` has 128 bits, as `Random.id()` gives them. */
+export function newTokenId (userId: string, unguessable: string): string {
+  return partitionOf(userId) + unguessable
+}
+
+/** The partition of an id, and 128 bits of its digest. */
 export function sidOf (id: string): string {
-  return hash('sha256', `sid:${id}`, 'base64url').slice(0, 22)
+  return partitionIn(id) + hash('sha256', `sid:${id}`, 'base64url').slice(0, 22)
 }

@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { TokenStore } from '../ports/token-store.ts'
+import { partitionOf } from '../protocol/partition.ts'
 import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
 import type { ContractCase } from './contract.ts'
 import { MINUTE, T0, code, family, next, redeemed, redemption, use } from './token-fixtures.ts'
@@ -24,7 +25,7 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
       equal((await tokens.useToken(use({ sid }))).outcome, 'used')
       equal((await tokens.rotateToken(use({ sid }), next(1))).outcome, 'rotated')
     }
-    deepEqual((await tokens.listFamiliesOfUser('user-1', NOW)).map(({ sid }) => sid).toSorted(), ['sid-1', 'sid-2'])
+    deepEqual((await tokens.listFamiliesOfUser('user-19367', NOW)).map(({ sid }) => sid).toSorted(), ['sid-1', 'sid-2'])
   })
 
   for (const [offline, ends] of [[true, T0 + 2 * MINUTE], [false, T0 + 4 * MINUTE]] as const) {
@@ -45,7 +46,7 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
       equal(await tokens.peekToken(use({ digest, now: NOW })), null)
     }
     equal(await tokens.findFamily('sid-1', NOW), null)
-    deepEqual(await tokens.listFamiliesOfUser('user-1', NOW), [])
+    deepEqual(await tokens.listFamiliesOfUser('user-19367', NOW), [])
     equal((await tokens.redeemCode(redemption())).outcome, 'redeemed')
   })
 
@@ -69,7 +70,7 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
     deepEqual(replayed.family, { ...redeemed(code(), redemption()), lastUsedAt: T0 + MINUTE, idleExpiresAt: T0 + 31 * MINUTE })
     equal((await tokens.useToken(use({ digest: 'digest-2', now }))).outcome, 'unknown')
     equal((await tokens.redeemCode(redemption({ now }))).outcome, 'unknown', 'a third use finds nothing')
-    deepEqual((await tokens.listFamiliesOfUser('user-1', T0)).map(({ sid }) => sid), ['sid-2'])
+    deepEqual((await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid), ['sid-2'])
   })
 
   define('a wrong secret ends a code, and a family that came of one', async (tokens) => {
@@ -78,7 +79,7 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
     for (const sid of ['sid-1', 'sid-2']) {
       const replayed = await tokens.redeemCode(redemption({ sid, digest: 'another' }))
       ok(replayed.outcome === 'replayed')
-      deepEqual([replayed.family.sid, replayed.family.userId, replayed.family.clientId, replayed.family.sessionSid], [sid, 'user-1', 'client-1', 'session-1'])
+      deepEqual([replayed.family.sid, replayed.family.userId, replayed.family.clientId, replayed.family.sessionSid], [sid, 'user-19367', 'client-1', 'session-1'])
       deepEqual(await tokens.redeemCode(redemption({ sid })), { outcome: 'unknown' })
       equal(await tokens.findFamily(sid, NOW), null)
     }
@@ -101,7 +102,7 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
 
   define('a code\'s sid is taken, and what it was created with stays', async (tokens) => {
     await tokens.createCode(code())
-    for (const create of [() => tokens.createCode(code({ userId: 'user-2' })), () => tokens.createFamily(family({ userId: 'user-2' }))]) {
+    for (const create of [() => tokens.createCode(code({ userId: 'user-104981' })), () => tokens.createFamily(family({ userId: 'user-104981' }))]) {
       equal(await create().then(() => 'created', () => 'refused'), 'refused')
     }
     const given = code({ sid: 'sid-2' })
@@ -110,7 +111,7 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
     for (const sid of ['sid-1', 'sid-2']) {
       const result = await tokens.redeemCode(redemption({ sid }))
       ok(result.outcome === 'redeemed')
-      deepEqual([result.family.scope, result.family.userId], ['openid read', 'user-1'])
+      deepEqual([result.family.scope, result.family.userId], ['openid read', 'user-19367'])
       result.family.scope = 'changed'
       equal((await tokens.findFamily(sid, NOW))?.scope, 'openid read')
     }
@@ -118,14 +119,15 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
 
   for (const [label, value] of HOSTILE_STRINGS) {
     define(`strings are kept as they are: ${label}`, async (tokens) => {
-      deepEqual(await tokens.redeemCode(redemption({ sid: value, clientId: value })), { outcome: 'unknown' })
+      const sid = partitionOf(value) + value
+      deepEqual(await tokens.redeemCode(redemption({ sid, clientId: value })), { outcome: 'unknown' })
       deepEqual(await tokens.revokeFamiliesOfSession(value, value), [])
-      const created = code({ sid: value, userId: value, clientId: value, scope: value, sessionSid: value, authorization: value, codeDigest: value })
+      const created = code({ sid, userId: value, clientId: value, scope: value, sessionSid: value, authorization: value, codeDigest: value })
       await tokens.createCode(created)
-      const asked = redemption({ sid: value, clientId: value, digest: value, tokenDigest: value, userAgent: value })
+      const asked = redemption({ sid, clientId: value, digest: value, tokenDigest: value, userAgent: value })
       deepEqual(await tokens.redeemCode(asked), { outcome: 'redeemed', family: redeemed(created, asked) })
-      equal((await tokens.useToken(use({ sid: value, digest: value }))).outcome, 'used')
-      deepEqual(await tokens.revokeFamiliesOfSession(value, value, value), [value])
+      equal((await tokens.useToken(use({ sid, digest: value }))).outcome, 'used')
+      deepEqual(await tokens.revokeFamiliesOfSession(value, value, value), [sid])
     })
   }
 

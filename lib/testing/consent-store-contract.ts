@@ -1,74 +1,73 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { Consent, ConsentStore } from '../ports/consent-store.ts'
-import type { State } from '../ports/state.ts'
 import { HOSTILE_STRINGS, caseOf, parallel } from './contract.ts'
 import type { ContractCase } from './contract.ts'
 import { MINUTE, T0 } from './token-fixtures.ts'
 import type { StateSubject } from './token-fixtures.ts'
 
 const consent = (fields: Partial<Consent> = {}): Consent => ({
-  userId: 'user-1', clientId: 'client-1', scopes: ['openid', 'email'], grantedAt: T0, expiresAt: T0 + MINUTE, ...fields
+  userId: 'user-19367', clientId: 'client-1', scopes: ['openid', 'email'], grantedAt: T0, expiresAt: T0 + MINUTE, ...fields
 })
 
 /** Consents. Part of `stateContract`. */
 export function consentStoreCases (make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
-  const define = (name: string, check: (consents: ConsentStore, state: State) => Promise<void>): void => {
-    cases.push(caseOf(make, `consents: ${name}`, ({ state }) => check(state.consents, state)))
+  const define = (name: string, check: (consents: ConsentStore, subject: StateSubject) => Promise<void>): void => {
+    cases.push(caseOf(make, `consents: ${name}`, (subject) => check(subject.state.consents, subject)))
   }
 
   define('a consent is found as it was granted, of that user and client only', async (consents) => {
     await consents.grantConsent(consent())
-    deepEqual(await consents.findConsent('user-1', 'client-1', T0), consent())
-    for (const [userId, clientId] of [['user-1', 'client-2'], ['user-2', 'client-1'], ['client-1', 'user-1']] as const) {
+    deepEqual(await consents.findConsent('user-19367', 'client-1', T0), consent())
+    for (const [userId, clientId] of [['user-19367', 'client-2'], ['user-104981', 'client-1'], ['client-1', 'user-19367']] as const) {
       equal(await consents.findConsent(userId, clientId, T0), null)
     }
     await consents.grantConsent(consent({ clientId: 'client-2', scopes: [] }))
-    deepEqual(await consents.findConsent('user-1', 'client-2', T0), consent({ clientId: 'client-2', scopes: [] }))
+    deepEqual(await consents.findConsent('user-19367', 'client-2', T0), consent({ clientId: 'client-2', scopes: [] }))
   })
 
   define('another grant adds its scopes, each once, and its times are the new ones', async (consents) => {
     await consents.grantConsent(consent())
     await consents.grantConsent(consent({ scopes: ['email', 'profile'], grantedAt: T0 + 1, expiresAt: T0 + 10 }))
-    const found = await consents.findConsent('user-1', 'client-1', T0 + 1)
+    const found = await consents.findConsent('user-19367', 'client-1', T0 + 1)
     ok(found)
     deepEqual({ ...found, scopes: found.scopes.toSorted() }, consent({ scopes: ['email', 'openid', 'profile'], grantedAt: T0 + 1, expiresAt: T0 + 10 }))
-    equal((await consents.listConsents('user-1', T0 + 1)).length, 1)
+    equal((await consents.listConsents('user-19367', T0 + 1)).length, 1)
   })
 
   define('of 50 parallel grants none is lost', async (consents) => {
     const scopes = Array.from({ length: 50 }, (_, index) => `scope-${index}`)
     await parallel(50, (index) => consents.grantConsent(consent({ scopes: [scopes[index] ?? ''] })))
-    deepEqual((await consents.findConsent('user-1', 'client-1', T0))?.scopes.toSorted(), scopes.toSorted())
+    deepEqual((await consents.findConsent('user-19367', 'client-1', T0))?.scopes.toSorted(), scopes.toSorted())
   })
 
   for (const offset of [-1, 0, 1]) {
     define(`${offset} ms from expiresAt a consent is ${offset < 0 ? 'valid' : 'as one that never was'}`, async (consents) => {
       const now = T0 + MINUTE + offset
       for (const clientId of ['client-1', 'client-2']) await consents.grantConsent(consent({ clientId }))
-      equal((await consents.listConsents('user-1', now)).length, offset < 0 ? 2 : 0)
-      equal(await consents.findConsent('user-1', 'client-1', now) !== null, offset < 0)
+      equal((await consents.listConsents('user-19367', now)).length, offset < 0 ? 2 : 0)
+      equal(await consents.findConsent('user-19367', 'client-1', now) !== null, offset < 0)
       await consents.grantConsent(consent({ clientId: 'client-2', scopes: ['profile'], grantedAt: now, expiresAt: now + MINUTE }))
-      const scopes = (await consents.findConsent('user-1', 'client-2', now))?.scopes.toSorted()
+      const scopes = (await consents.findConsent('user-19367', 'client-2', now))?.scopes.toSorted()
       deepEqual(scopes, offset < 0 ? ['email', 'openid', 'profile'] : ['profile'], 'what has expired adds nothing to the next')
     })
   }
 
   define('revokeConsent says whether there was one, and ends no other', async (consents) => {
-    for (const fields of [{}, { clientId: 'client-2' }, { userId: 'user-2' }]) await consents.grantConsent(consent(fields))
-    equal(await consents.revokeConsent('user-1', 'client-3'), false)
-    equal(await consents.revokeConsent('user-1', 'client-1'), true)
-    equal(await consents.revokeConsent('user-1', 'client-1'), false)
-    equal(await consents.findConsent('user-1', 'client-1', T0), null)
-    ok(await consents.findConsent('user-1', 'client-2', T0))
-    ok(await consents.findConsent('user-2', 'client-1', T0))
+    for (const fields of [{}, { clientId: 'client-2' }, { userId: 'user-104981' }]) await consents.grantConsent(consent(fields))
+    equal(await consents.revokeConsent('user-19367', 'client-3'), false)
+    equal(await consents.revokeConsent('user-19367', 'client-1'), true)
+    equal(await consents.revokeConsent('user-19367', 'client-1'), false)
+    equal(await consents.findConsent('user-19367', 'client-1', T0), null)
+    ok(await consents.findConsent('user-19367', 'client-2', T0))
+    ok(await consents.findConsent('user-104981', 'client-1', T0))
     await consents.grantConsent(consent({ scopes: ['profile'] }))
-    deepEqual((await consents.findConsent('user-1', 'client-1', T0))?.scopes, ['profile'], 'the next begins with nothing')
+    deepEqual((await consents.findConsent('user-19367', 'client-1', T0))?.scopes, ['profile'], 'the next begins with nothing')
   })
 
   define('of 50 parallel revocations one is true', async (consents) => {
     await consents.grantConsent(consent())
-    equal((await parallel(50, () => consents.revokeConsent('user-1', 'client-1'))).filter(Boolean).length, 1)
+    equal((await parallel(50, () => consents.revokeConsent('user-19367', 'client-1'))).filter(Boolean).length, 1)
   })
 
   define('consents are listed newest first, of that user only', async (consents) => {
@@ -76,21 +75,21 @@ export function consentStoreCases (make: () => Promise<StateSubject>): ContractC
       await consents.grantConsent(consent({ clientId, grantedAt: T0 - age }))
     }
     await consents.grantConsent(consent({ clientId: 'client-3', grantedAt: T0 + 1 }))
-    await consents.grantConsent(consent({ userId: 'user-2' }))
-    deepEqual((await consents.listConsents('user-1', T0)).map(({ clientId }) => clientId), ['client-3', 'client-2', 'client-4', 'client-1'])
-    deepEqual(await consents.listConsents('user-3', T0), [])
+    await consents.grantConsent(consent({ userId: 'user-104981' }))
+    deepEqual((await consents.listConsents('user-19367', T0)).map(({ clientId }) => clientId), ['client-3', 'client-2', 'client-4', 'client-1'])
+    deepEqual(await consents.listConsents('user-646148', T0), [])
   })
 
   define('consents handed out are copies', async (consents) => {
     const given = consent()
     await consents.grantConsent(given)
     given.scopes.push('changed')
-    for (const copy of [await consents.findConsent('user-1', 'client-1', T0), ...await consents.listConsents('user-1', T0)]) {
+    for (const copy of [await consents.findConsent('user-19367', 'client-1', T0), ...await consents.listConsents('user-19367', T0)]) {
       ok(copy)
       copy.scopes.push('changed')
       copy.expiresAt = 0
     }
-    deepEqual(await consents.findConsent('user-1', 'client-1', T0), consent())
+    deepEqual(await consents.findConsent('user-19367', 'client-1', T0), consent())
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {
@@ -111,11 +110,11 @@ export function consentStoreCases (make: () => Promise<StateSubject>): ContractC
     for (const [userId, clientId] of pairs) deepEqual((await consents.findConsent(userId, clientId, T0))?.scopes, [userId, clientId])
   })
 
-  define('a sweep leaves what is valid', async (consents, state) => {
+  define('a sweep leaves what is valid', async (consents, { state, expiresByItself }) => {
     await consents.grantConsent(consent())
     await consents.grantConsent(consent({ clientId: 'client-2', expiresAt: T0 + 1 }))
     await state.sweep(T0 + 1)
-    deepEqual((await consents.listConsents('user-1', T0)).map(({ clientId }) => clientId), ['client-1'])
+    deepEqual((await consents.listConsents('user-19367', expiresByItself ? T0 + 1 : T0)).map(({ clientId }) => clientId), ['client-1'])
   })
 
   return cases

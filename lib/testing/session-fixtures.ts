@@ -5,7 +5,7 @@ export const NOW = T0 + MINUTE
 
 export const session = (fields: Partial<BrowserSession> = {}): BrowserSession => ({
   sid: 'sid-1',
-  userId: 'user-1',
+  userId: 'user-19367',
   authenticatedAt: T0 - 5,
   createdAt: T0,
   lastUsedAt: T0,
@@ -18,7 +18,7 @@ export const session = (fields: Partial<BrowserSession> = {}): BrowserSession =>
 export const use = (fields: Partial<SessionUse> = {}): SessionUse => ({ sid: 'sid-1', now: NOW, idleExpiresAt: T0 + 31 * MINUTE, ...fields })
 export const renewal = (fields: Partial<SessionRenewal> = {}): SessionRenewal => ({
   sid: 'sid-1',
-  userId: 'user-1',
+  userId: 'user-19367',
   formerDigest: 'digest-0',
   digest: 'digest-1',
   now: NOW,

@@ -1,6 +1,5 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { SessionStore } from '../ports/session-store.ts'
-import type { State } from '../ports/state.ts'
 import { caseOf, parallel } from './contract.ts'
 import type { ContractCase } from './contract.ts'
 import { NOW, live, renewal, session, sids, use } from './session-fixtures.ts'
@@ -10,8 +9,8 @@ import type { StateSubject } from './token-fixtures.ts'
 /** How browser sessions end: expired, revoked, swept. Part of `stateContract`. */
 export function sessionLifetimeCases (make: () => Promise<StateSubject>): ContractCase[] {
   const cases: ContractCase[] = []
-  const define = (name: string, check: (sessions: SessionStore, state: State) => Promise<void>): void => {
-    cases.push(caseOf(make, `browserSessions: ${name}`, ({ state }) => check(state.browserSessions, state)))
+  const define = (name: string, check: (sessions: SessionStore, subject: StateSubject) => Promise<void>): void => {
+    cases.push(caseOf(make, `browserSessions: ${name}`, (subject) => check(subject.state.browserSessions, subject)))
   }
 
   for (const [what, ends] of [['idleExpiresAt', 30 * MINUTE], ['expiresAt', 20 * MINUTE]] as const) {
@@ -21,11 +20,11 @@ export function sessionLifetimeCases (make: () => Promise<StateSubject>): Contra
         const isAlive = offset < 0
         const fields = what === 'expiresAt' ? { expiresAt: T0 + ends } : {}
         for (const sid of ['sid-1', 'sid-2', 'sid-3']) await sessions.createSession(session({ sid, ...fields }), 'digest-0')
-        equal((await sessions.listSessionsOfUser('user-1', now)).length, isAlive ? 3 : 0)
+        equal((await sessions.listSessionsOfUser('user-19367', now)).length, isAlive ? 3 : 0)
         equal(await sessions.findSession('sid-1', 'digest-0', now) !== null, isAlive)
         equal(await sessions.useSession(use({ sid: 'sid-2', now, idleExpiresAt: now + MINUTE })), isAlive)
         equal(await sessions.renewSession(renewal({ sid: 'sid-3', now, expiresAt: now + MINUTE, idleExpiresAt: now + MINUTE })), isAlive)
-        equal((await sessions.listSessionsOfUser('user-1', now)).length, isAlive ? 3 : 0, 'nothing revives it')
+        equal((await sessions.listSessionsOfUser('user-19367', now)).length, isAlive ? 3 : 0, 'nothing revives it')
       })
     }
   }
@@ -34,14 +33,14 @@ export function sessionLifetimeCases (make: () => Promise<StateSubject>): Contra
     await sessions.createSession(session(), 'digest-0')
     await sessions.useSession(use({ clientId: 'client-2' }))
     equal(await sessions.revokeSession('sid-x'), null)
-    equal(await sessions.revokeSession('sid-1', 'user-2'), null)
-    deepEqual(await sessions.revokeSession('sid-1', 'user-1'), session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE, clientIds: ['client-1', 'client-2'] }))
-    equal(await sessions.revokeSession('sid-1', 'user-1'), null)
+    equal(await sessions.revokeSession('sid-1', 'user-104981'), null)
+    deepEqual(await sessions.revokeSession('sid-1', 'user-19367'), session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE, clientIds: ['client-1', 'client-2'] }))
+    equal(await sessions.revokeSession('sid-1', 'user-19367'), null)
     equal(await sessions.revokeSession('sid-1'), null)
     equal(await sessions.findSession('sid-1', 'digest-0', NOW), null)
     equal(await sessions.useSession(use()), false)
     equal(await sessions.renewSession(renewal()), false)
-    deepEqual(await sessions.listSessionsOfUser('user-1', NOW), [])
+    deepEqual(await sessions.listSessionsOfUser('user-19367', NOW), [])
   })
 
   define('of 50 parallel revocations one gets it', async (sessions) => {
@@ -54,24 +53,24 @@ export function sessionLifetimeCases (make: () => Promise<StateSubject>): Contra
       await sessions.createSession(session(), 'digest-0')
       const calls: Array<() => Promise<unknown>> = [
         () => sessions.renewSession(renewal()),
-        () => turn % 2 === 0 ? sessions.revokeSession('sid-1') : sessions.revokeSessionsOfUser('user-1'),
+        () => turn % 2 === 0 ? sessions.revokeSession('sid-1') : sessions.revokeSessionsOfUser('user-19367'),
         () => sessions.useSession(use())
       ]
       await Promise.all([...calls.slice(turn % 3), ...calls.slice(0, turn % 3)].map(async (call) => await call()))
       deepEqual(await live(sessions, ['digest-0', 'digest-1']), [])
-      deepEqual(await sessions.listSessionsOfUser('user-1', NOW), [])
+      deepEqual(await sessions.listSessionsOfUser('user-19367', NOW), [])
     }
   })
 
   define('revokeSessionsOfUser ends all of the user but one, and says which', async (sessions) => {
     for (const sid of ['sid-1', 'sid-2', 'sid-3']) await sessions.createSession(session({ sid }), 'digest-0')
-    await sessions.createSession(session({ sid: 'sid-4', userId: 'user-2' }), 'digest-0')
-    const ended = await sessions.revokeSessionsOfUser('user-1', 'sid-2')
+    await sessions.createSession(session({ sid: 'sid-4', userId: 'user-104981' }), 'digest-0')
+    const ended = await sessions.revokeSessionsOfUser('user-19367', 'sid-2')
     deepEqual(ended.toSorted((a, b) => a.sid < b.sid ? -1 : 1), [session(), session({ sid: 'sid-3' })])
-    deepEqual(sids(await sessions.listSessionsOfUser('user-1', NOW)), ['sid-2'])
+    deepEqual(sids(await sessions.listSessionsOfUser('user-19367', NOW)), ['sid-2'])
     equal(await sessions.findSession('sid-1', 'digest-0', NOW), null)
-    deepEqual(sids(await sessions.revokeSessionsOfUser('user-1', 'sid-4')), ['sid-2'], 'the exception of another user keeps nothing of this one')
-    deepEqual(await sessions.revokeSessionsOfUser('user-1'), [])
+    deepEqual(sids(await sessions.revokeSessionsOfUser('user-19367', 'sid-4')), ['sid-2'], 'the exception of another user keeps nothing of this one')
+    deepEqual(await sessions.revokeSessionsOfUser('user-19367'), [])
     ok(await sessions.findSession('sid-4', 'digest-0', NOW))
   })
 
@@ -79,19 +78,19 @@ export function sessionLifetimeCases (make: () => Promise<StateSubject>): Contra
     for (const [sid, age] of [['sid-1', 2], ['sid-2', 0], ['sid-3', 3], ['sid-4', 1]] as const) {
       await sessions.createSession(session({ sid, createdAt: T0 - age }), 'digest-0')
     }
-    await sessions.createSession(session({ sid: 'sid-5', userId: 'user-2' }), 'digest-0')
+    await sessions.createSession(session({ sid: 'sid-5', userId: 'user-104981' }), 'digest-0')
     await sessions.useSession(use({ sid: 'sid-3' }))
     await sessions.renewSession(renewal())
-    deepEqual(sids(await sessions.listSessionsOfUser('user-1', NOW)), ['sid-2', 'sid-4', 'sid-1', 'sid-3'])
-    deepEqual(await sessions.listSessionsOfUser('user-3', NOW), [])
+    deepEqual(sids(await sessions.listSessionsOfUser('user-19367', NOW)), ['sid-2', 'sid-4', 'sid-1', 'sid-3'])
+    deepEqual(await sessions.listSessionsOfUser('user-646148', NOW), [])
   })
 
-  define('a sweep leaves what is alive', async (sessions, state) => {
+  define('a sweep leaves what is alive', async (sessions, { state, expiresByItself }) => {
     await sessions.createSession(session(), 'digest-0')
     await sessions.createSession(session({ sid: 'sid-2', idleExpiresAt: NOW }), 'digest-0')
     await sessions.createSession(session({ sid: 'sid-3', expiresAt: NOW }), 'digest-0')
     await state.sweep(NOW)
-    deepEqual(sids(await sessions.listSessionsOfUser('user-1', T0)), ['sid-1'])
+    deepEqual(sids(await sessions.listSessionsOfUser('user-19367', expiresByItself ? NOW : T0)), ['sid-1'])
   })
 
   return cases

@@ -1,5 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import type { SessionStore } from '../ports/session-store.ts'
+import { partitionOf } from '../protocol/partition.ts'
 import { HOSTILE_STRINGS, caseOf, parallel } from './contract.ts'
 import type { ContractCase } from './contract.ts'
 import { NOW, live, renewal, renewed, session, sids, use } from './session-fixtures.ts'
@@ -29,7 +30,7 @@ export function sessionStoreCases (make: () => Promise<StateSubject>): ContractC
 
   define('a sid is taken', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
-    equal(await sessions.createSession(session({ userId: 'user-2' }), 'digest-1').then(() => 'created', () => 'refused'), 'refused')
+    equal(await sessions.createSession(session({ userId: 'user-104981' }), 'digest-1').then(() => 'created', () => 'refused'), 'refused')
     deepEqual(await sessions.findSession('sid-1', 'digest-0', T0), session())
     equal(await sessions.findSession('sid-1', 'digest-1', T0), null)
   })
@@ -90,7 +91,7 @@ export function sessionStoreCases (make: () => Promise<StateSubject>): ContractC
 
   define('another user\'s session is not renewed', async (sessions) => {
     await sessions.createSession(session(), 'digest-0')
-    equal(await sessions.renewSession(renewal({ userId: 'user-2' })), false)
+    equal(await sessions.renewSession(renewal({ userId: 'user-104981' })), false)
     equal(await sessions.renewSession(renewal({ sid: 'sid-x' })), false)
     deepEqual(await sessions.findSession('sid-1', 'digest-0', NOW), session())
     equal(await sessions.findSession('sid-1', 'digest-1', NOW), null)
@@ -101,7 +102,7 @@ export function sessionStoreCases (make: () => Promise<StateSubject>): ContractC
     await sessions.createSession(given, 'digest-0')
     given.clientIds.push('changed')
     given.userId = 'changed'
-    for (const copy of [await sessions.findSession('sid-1', 'digest-0', T0), ...await sessions.listSessionsOfUser('user-1', T0)]) {
+    for (const copy of [await sessions.findSession('sid-1', 'digest-0', T0), ...await sessions.listSessionsOfUser('user-19367', T0)]) {
       ok(copy)
       copy.expiresAt = 0
       copy.clientIds.push('changed')
@@ -111,17 +112,18 @@ export function sessionStoreCases (make: () => Promise<StateSubject>): ContractC
 
   for (const [label, value] of HOSTILE_STRINGS) {
     define(`strings are kept as they are: ${label}`, async (sessions) => {
-      equal(await sessions.findSession(value, value, NOW), null)
-      equal(await sessions.revokeSession(value, value), null)
-      const created = session({ sid: value, userId: value, userAgent: value, clientIds: [value] })
+      const sid = partitionOf(value) + value
+      equal(await sessions.findSession(sid, value, NOW), null)
+      equal(await sessions.revokeSession(sid, value), null)
+      const created = session({ sid, userId: value, userAgent: value, clientIds: [value] })
       await sessions.createSession(created, value)
-      deepEqual(await sessions.findSession(value, value, NOW), created)
-      equal(await sessions.renewSession(renewal({ sid: value, userId: value, formerDigest: value, digest: `${value} 2` })), true)
-      equal(await sessions.findSession(value, value, NOW), null)
-      equal(await sessions.useSession(use({ sid: value, clientId: `${value} 2` })), true)
-      deepEqual((await sessions.listSessionsOfUser(value, NOW)).map(({ sid, clientIds }) => [sid, clientIds]), [[value, [value, `${value} 2`]]])
-      ok(await sessions.findSession(value, `${value} 2`, NOW))
-      deepEqual(sids(await sessions.revokeSessionsOfUser(value, 'another')), [value])
+      deepEqual(await sessions.findSession(sid, value, NOW), created)
+      equal(await sessions.renewSession(renewal({ sid, userId: value, formerDigest: value, digest: `${value} 2` })), true)
+      equal(await sessions.findSession(sid, value, NOW), null)
+      equal(await sessions.useSession(use({ sid, clientId: `${value} 2` })), true)
+      deepEqual((await sessions.listSessionsOfUser(value, NOW)).map((listed) => [listed.sid, listed.clientIds]), [[sid, [value, `${value} 2`]]])
+      ok(await sessions.findSession(sid, `${value} 2`, NOW))
+      deepEqual(sids(await sessions.revokeSessionsOfUser(value, 'another')), [sid])
     })
   }
 

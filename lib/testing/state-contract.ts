@@ -4,6 +4,7 @@ import { consentStoreCases } from './consent-store-contract.ts'
 import type { ContractCase } from './contract.ts'
 import { keyCases } from './key-store-contract.ts'
 import { oneTimeTokenCases } from './one-time-token-contract.ts'
+import { rotationUndoCases } from './rotation-undo-contract.ts'
 import { sessionLifetimeCases } from './session-lifetime-contract.ts'
 import { sessionStoreCases } from './session-store-contract.ts'
 import type { StateSubject } from './token-fixtures.ts'
@@ -13,7 +14,7 @@ import { tokenStoreCases } from './token-store-contract.ts'
 /** What every `State` must keep: families and codes, one-time tokens, browser sessions, consents, keys. `make` gives each case an empty one. */
 export function stateContract (make: () => Promise<StateSubject>): ContractCase[] {
   return [
-    tokenStoreCases, tokenLifetimeCases, authorizationCodeCases, codeLifetimeCases, oneTimeTokenCases,
+    tokenStoreCases, tokenLifetimeCases, rotationUndoCases, authorizationCodeCases, codeLifetimeCases, oneTimeTokenCases,
     sessionStoreCases, sessionLifetimeCases, consentStoreCases, keyCases
   ].flatMap((casesOf) => casesOf(make))
 }

@@ -6,15 +6,21 @@ import type { Closable } from './contract.ts'
 /** What the state suites check. */
 export interface StateSubject extends Closable {
   state: State
+  /** Its engine removes what has expired, by a clock of its own, so that `sweep` has nothing to remove. Default false. */
+  expiresByItself?: boolean
 }
 
+/**
+ * The users of all state suites are `user-19367`, `user-104981` and `user-646148`: their partition is `sid`, so that the readable
+ * names which these fixtures give their families, sessions and tokens are ones that a store may rely on.
+ */
 export const T0 = Date.UTC(2026, 0, 1)
 export const MINUTE = 60_000
 export const GRACE = 10_000
 
 export const family = (fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
   sid: 'sid-1',
-  userId: 'user-1',
+  userId: 'user-19367',
   clientId: 'client-1',
   scope: 'read write',
   authenticatedAt: T0 - 5,
@@ -42,7 +48,7 @@ export function publicPart (created: NewRefreshTokenFamily): RefreshTokenFamily 
 
 export const code = (fields: Partial<NewAuthorizationCode> = {}): NewAuthorizationCode => ({
   sid: 'sid-1',
-  userId: 'user-1',
+  userId: 'user-19367',
   clientId: 'client-1',
   scope: 'openid read',
   authenticatedAt: T0 - 5,

@@ -26,7 +26,7 @@ export interface AccessTokens {
   mint(subject: AccessTokenSubject): string
   /**
    * The claims of a good token, frozen; at once where it was seen before or its key is at hand, else by a promise.
-   * @throws OAuthError `invalid_token`
+   * @throws OAuthError `invalid_token`; `temporarily_unavailable` where its key is unknown and the store that may have it is out of reach
    */
   verify(token: string): AccessTokenClaims | Promise<AccessTokenClaims>
 }
@@ -82,11 +82,13 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
       }
       if (token.length > MAX_TOKEN_LENGTH) throw invalidToken('The token is malformed.')
       const { alg, kid } = parseTokenHeader(token, 'at+jwt')
-      const key = kid === undefined ? undefined : ring.find(kid)
+      // None of ours is without.
+      if (kid === undefined) throw invalidToken('The token is signed with an unknown key.', 'kid')
+      const key = ring.find(kid)
       if (key !== undefined) return check(token, signedPayload(key, alg, token))
       // Perhaps another instance made a key a moment ago.
       return ring.refresh().then(() => {
-        const found = kid === undefined ? undefined : ring.find(kid)
+        const found = ring.find(kid)
         if (found === undefined) throw invalidToken('The token is signed with an unknown key.', 'kid')
         return check(token, signedPayload(found, alg, token))
       })

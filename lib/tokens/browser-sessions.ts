@@ -3,7 +3,7 @@ import type { Random } from '../ports/random.ts'
 import type { BrowserSession, SessionStore } from '../ports/session-store.ts'
 import { digest } from '../protocol/digest.ts'
 import { formatSessionCookie, parseSessionCookie } from '../protocol/session-cookie-value.ts'
-import { sidOf } from '../protocol/two-part-token.ts'
+import { newTokenId, sidOf } from '../protocol/two-part-token.ts'
 import type { Origin, Sessions } from './sessions.ts'
 
 /** The browser sessions of the hosted pages, by the value of their cookie. */
@@ -60,7 +60,7 @@ export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionP
       // Before the new one begins: where this fails nobody has changed places.
       if (former !== null) await sessions.revokeBrowserSession(former.userId, former.sid, 'user', { origin })
       // The id is made here and never taken from a cookie, so one that was planted names no session. @see ASVS 7.2.4
-      const sessionId = random.id()
+      const sessionId = newTokenId(userId, random.id())
       const secret = random.secret()
       const now = clock.now()
       const session: BrowserSession = {

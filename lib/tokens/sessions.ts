@@ -35,6 +35,9 @@ export interface Sessions {
   revokeAll(userId: string, by: EndedBy, options?: { exceptSid?: string | undefined, origin?: Origin }): Promise<void>
 }
 
+/** Whoever is signed in may ask for any. A store that can't hold a NUL rejects, and would be taken for one that is out of reach. */
+const SID = /^[A-Za-z0-9_-]{1,128}$/
+
 export interface SessionsDeps {
   tokens: TokenStore
   browserSessions: SessionStore
@@ -82,6 +85,7 @@ export function sessions ({ tokens, browserSessions, revocations, events, clock,
     revokeBrowserSession,
 
     async revoke (userId, sid, by, origin = {}) {
+      if (!SID.test(sid)) return false
       if (!await tokens.revokeFamily(sid, userId)) return await revokeBrowserSession(userId, sid, by, { origin })
       conclude(userId, by, origin, { families: [sid] })
       return true

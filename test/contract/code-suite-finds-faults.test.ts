@@ -92,7 +92,7 @@ const FAULTS: Fault[] = [
     of: ({ tokens }) => ({
       tokens: {
         revokeFamiliesOfSession: async (userId, sessionSid, clientId) =>
-          [...await tokens.revokeFamiliesOfSession('user-2', sessionSid, clientId), ...await tokens.revokeFamiliesOfSession(userId, sessionSid, clientId)]
+          [...await tokens.revokeFamiliesOfSession('user-104981', sessionSid, clientId), ...await tokens.revokeFamiliesOfSession(userId, sessionSid, clientId)]
       }
     }),
     found: ['codes: the end of a browser session'],

@@ -26,7 +26,7 @@ const FAULTS: Fault[] = [
   },
   {
     name: 'a renewal of whoever\'s session',
-    of: ({ browserSessions }) => ({ browserSessions: { renewSession: async (renewal) => await browserSessions.renewSession({ ...renewal, userId: renewal.userId === 'user-2' ? 'user-1' : renewal.userId }) } }),
+    of: ({ browserSessions }) => ({ browserSessions: { renewSession: async (renewal) => await browserSessions.renewSession({ ...renewal, userId: renewal.userId === 'user-104981' ? 'user-19367' : renewal.userId }) } }),
     found: ['browserSessions: another user\'s session is not renewed'],
     only: true
   },

@@ -26,15 +26,15 @@ t.test('sqlite: a file of the first release goes on with its families, in their 
   t.teardown(() => db.close())
   migrate(connect(db), 'state', STATE_MIGRATIONS.slice(0, 1))
   const put = db.prepare(`INSERT INTO authority_families (sid, user_id, client_id, scope, authenticated_at, created_at, last_used_at, expires_at,
-    idle_expires_at, user_agent, current_digest, previous_digest, sealed, rotated_at) VALUES (?, 'user-1', 'c', 's', 1, 2, 3, 1000, 900, 'ua', 'd', 'p', 'sealed', 3)`)
+    idle_expires_at, user_agent, current_digest, previous_digest, sealed, rotated_at) VALUES (?, 'user-19367', 'c', 's', 1, 2, 3, 1000, 900, 'ua', 'd', 'p', 'sealed', 3)`)
   for (const sid of ['sid-2', 'sid-1']) put.run(sid)
   db.exec('INSERT INTO authority_one_time_tokens VALUES (\'verify_email\', \'user-1\', \'x\', 1000)')
 
   const { tokens, oneTimeTokens } = sqliteState(db)
   t.same(await tokens.findFamily('sid-1', 5), {
-    sid: 'sid-1', userId: 'user-1', clientId: 'c', scope: 's', authenticatedAt: 1, createdAt: 2, lastUsedAt: 3, expiresAt: 1000, idleExpiresAt: 900, userAgent: 'ua', sessionSid: null, offline: true, authorization: null
+    sid: 'sid-1', userId: 'user-19367', clientId: 'c', scope: 's', authenticatedAt: 1, createdAt: 2, lastUsedAt: 3, expiresAt: 1000, idleExpiresAt: 900, userAgent: 'ua', sessionSid: null, offline: true, authorization: null
   })
-  t.same((await tokens.listFamiliesOfUser('user-1', 5)).map(({ sid }) => sid), ['sid-1', 'sid-2'])
+  t.same((await tokens.listFamiliesOfUser('user-19367', 5)).map(({ sid }) => sid), ['sid-1', 'sid-2'])
   const use = { sid: 'sid-1', now: 5, graceMs: 10, idleExpiresAt: 950 }
   t.match(await tokens.rotateToken({ ...use, digest: 'p' }, { digest: 'e', sealed: 'no' }), { outcome: 'repeated', sealed: 'sealed' })
   t.match(await tokens.rotateToken({ ...use, digest: 'd' }, { digest: 'e', sealed: 'sealed-2' }), { outcome: 'rotated' })

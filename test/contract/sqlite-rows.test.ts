@@ -48,7 +48,7 @@ t.test('sqlite: rows of sessions, consents and codes are not trusted', async (t)
       await t.rejects(browserSessions.findSession('sid-1', 'd', 1), `${column} ${json} is an outage, not "no session"`)
     }
     db.prepare('UPDATE authority_consents SET scopes = ?').run(json)
-    await t.rejects(consents.findConsent('user-1', 'c', 1), `scopes ${json}`)
+    await t.rejects(consents.findConsent('user-19367', 'c', 1), `scopes ${json}`)
   }
   await tokens.createCode(code('sid-2'))
   t.throws(() => db.exec('UPDATE authority_families SET offline = 2'), /CHECK/)

@@ -53,7 +53,7 @@ t.test('sqlite: what was written is there when the file is opened again', async 
   t.ok(await again.oneTimeTokens.consume('verify_email', 'x', 9))
   t.match(await again.tokens.redeemCode(redemption), { outcome: 'redeemed' })
   t.same(await again.browserSessions.findSession('sid-1', 'd', 1), session('sid-1', { clientIds: ['c1', 'c2'] }))
-  t.same(await again.consents.findConsent('user-1', 'c', 1), consent)
+  t.same(await again.consents.findConsent('user-19367', 'c', 1), consent)
   t.equal(await sqliteUserStore(second).findByUsername('alice'), null, 'another table is another store')
 })
 
@@ -72,17 +72,17 @@ t.test('sqlite: a locked file rejects with SQLITE_BUSY, breaks nothing, and work
     () => state.tokens.rotateToken(use, { digest: 'e', sealed: 's' }),
     () => state.tokens.useToken(use),
     () => state.tokens.createFamily(family('sid-2')),
-    () => state.tokens.revokeFamiliesOfUser('user-1'),
+    () => state.tokens.revokeFamiliesOfUser('user-19367'),
     () => state.tokens.createCode(code('sid-2')),
     () => state.tokens.redeemCode(redemption),
-    () => state.tokens.revokeFamiliesOfSession('user-1', 's'),
-    () => state.tokens.revokeFamiliesOfClient('user-1', 'c'),
+    () => state.tokens.revokeFamiliesOfSession('user-19367', 's'),
+    () => state.tokens.revokeFamiliesOfClient('user-19367', 'c'),
     () => state.browserSessions.createSession(session('sid-1'), 'd'),
     () => state.browserSessions.useSession({ sid: 'sid-1', now: 1, idleExpiresAt: 900 }),
     () => state.browserSessions.renewSession(renewal),
     () => state.browserSessions.revokeSession('sid-1'),
     () => state.consents.grantConsent(consent),
-    () => state.consents.revokeConsent('user-1', 'c'),
+    () => state.consents.revokeConsent('user-19367', 'c'),
     () => state.oneTimeTokens.put({ purpose: 'verify_email', digest: 'x', userId: 'u', expiresAt: 10 }),
     () => users.create({ username: 'alice', passwordHash: 'h' }),
     () => users.setEmailVerified('x'),

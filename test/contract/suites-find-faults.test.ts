@@ -62,10 +62,10 @@ t.test('stateContract finds a rotation that looks first and writes later', async
   const names = await failing(stateContract(stateWith(({ tokens }) => ({
     tokens: {
       ...tokens,
-      async rotateToken (use) {
+      async rotateToken (use, next) {
         const used = await tokens.useToken(use)
         await setImmediate()
-        return used.outcome === 'used' ? { outcome: 'rotated', family: used.family } : used
+        return used.outcome === 'used' ? { outcome: 'rotated', family: used.family, undo: { sid: use.sid, digest: next.digest, replacedDigest: use.digest, former: null } } : used
       }
     }
   }))))

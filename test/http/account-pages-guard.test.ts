@@ -93,8 +93,8 @@ t.test('pages and JSON endpoints share their limits', async (t) => {
   await tokens.w.addUser()
   const token = await tokens.resetToken()
   for (let i = 0; i < 6; i++) t.equal((await tokens.get(`/auth/reset-password?token=${token}`)).statusCode, 200, 'a good link is not counted')
-  t.equal((await tokens.post('/auth/reset-password', { token: 'A'.repeat(43), password: NEXT_PASSWORD })).statusCode, 400)
-  t.equal((await tokens.get(`/auth/reset-password?token=${'A'.repeat(43)}`)).statusCode, 400)
+  t.equal((await tokens.post('/auth/reset-password', { token: 'A'.repeat(46), password: NEXT_PASSWORD })).statusCode, 400)
+  t.equal((await tokens.get(`/auth/reset-password?token=${'A'.repeat(46)}`)).statusCode, 400)
   t.equal((await tokens.get('/auth/verify-email?token=x')).statusCode, 400)
   t.equal(await json(tokens, '/auth/email/verify', { token: 'x' }), 400)
   for (const name of ['reset-password', 'verify-email']) {

@@ -222,7 +222,7 @@ t.test('ENUM-confirm ENUM-verify ASVS-6.5.1 a link that is no good is one error 
       return user === null || id !== off?.id ? user : { ...user, disabled: true }
     }
     const seen: unknown[] = []
-    const links = { missing: '', expired, used, replaced, disabled, other, unknown: 'A'.repeat(43), short: 'x', long: 'A'.repeat(5000), hostile: '\u0000<script>€%' }
+    const links = { missing: '', expired, used, replaced, disabled, other, unknown: 'A'.repeat(46), short: 'x', long: 'A'.repeat(5000), hostile: '\u0000<script>€%' }
     for (const [what, token] of Object.entries(links)) {
       const replies = [await test.get(`${path}?token=${encodeURIComponent(token)}`), await test.post(path, { token, password: NEXT_PASSWORD })]
       for (const reply of replies) {

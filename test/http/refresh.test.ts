@@ -31,7 +31,7 @@ t.test('POL-refresh what is no refresh token is 401 invalid_token', async (t) =>
   const cases: Record<string, string> = {
     'an access token': access,
     garbage: 'x',
-    'a stranger\'s family': `${'A'.repeat(22)}.${secret}`,
+    'a stranger\'s family': `${'A'.repeat(25)}.${secret}`,
     'another spelling of the same bytes': `${family}.${secret.slice(0, -1)}${String.fromCharCode(secret.charCodeAt(42) + 1)}`,
     'the public sid as the family': `${String(decodeJwt(access).claims.sid)}.${secret}`,
     truncated: token.slice(0, -1),

@@ -36,7 +36,7 @@ t.test('ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-4.1.1 ASVS-13.4.6 ASVS-14.3.2 POL-
     [200, { method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) }],
     [401, { method: 'POST', url: '/auth/refresh' }],
     [202, { method: 'POST', url: '/auth/password-reset', payload: { username: 'bob' } }],
-    [503, { method: 'POST', url: '/auth/password-reset/confirm', payload: { token: 'A'.repeat(43), password: 'a wholly new password' } }],
+    [503, { method: 'POST', url: '/auth/password-reset/confirm', payload: { token: 'A'.repeat(46), password: 'a wholly new password' } }],
     [200, { method: 'GET', url: '/auth/sessions', headers: bearer(tokens.access_token) }],
     [401, { method: 'GET', url: '/auth/sessions' }],
     [404, { method: 'DELETE', url: '/auth/sessions/none', headers: bearer(tokens.access_token) }],

@@ -23,7 +23,7 @@ t.test('OIDC-3.1.2.1 OIDF-oidcc-prompt-none-not-logged-in prompt=none shows noth
     return answerOf(String(reply.headers.location))
   }
   t.match(await silent(), { error: 'login_required', state: 's'.repeat(128) })
-  t.match(await silent({}, { cookie: `authority_session=${'A'.repeat(22)}.${'A'.repeat(43)}` }), { error: 'login_required' }, 'ASVS-7.2.4 a planted cookie is nobody\'s')
+  t.match(await silent({}, { cookie: `authority_session=${'A'.repeat(25)}.${'A'.repeat(43)}` }), { error: 'login_required' }, 'ASVS-7.2.4 a planted cookie is nobody\'s')
   t.same(writes, [])
   await authorizeAs(browser, authorizePath())
   t.match(await silent(), { code: /./, state: 's'.repeat(128) })

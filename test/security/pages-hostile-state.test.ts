@@ -51,7 +51,7 @@ t.test('ASVS-2.3.1 steps out of order: nothing happens', async (t) => {
     t.match([reply.statusCode, reply.headers.location, reply.headers['set-cookie']], [400, undefined, undefined], query)
   }
   for (const path of ['reset-password', 'verify-email']) t.equal((await browser.submit(`/auth/${path}`, { password: PASSWORD })).statusCode, 400, path)
-  t.match((await redeem(app, `${'A'.repeat(22)}.${CHALLENGE}`)).json(), { error: 'invalid_grant' })
+  t.match((await redeem(app, `${'A'.repeat(25)}.${CHALLENGE}`)).json(), { error: 'invalid_grant' })
   t.strictSame(Object.keys(writes()).filter((name) => !(name in before)), ['tokens.redeemCode'])
   await authorizeAs(browser, authorizePath())
   const foreign = await browser.submit(`${third.replace('authorize', 'consent')}&session=of-another`, { decision: 'allow' })

@@ -1,4 +1,4 @@
-import type { NewAuthorizationCode, RefreshTokenFamily, TokenStore, TokenUse } from '../../ports/token-store.ts'
+import type { NewAuthorizationCode, RefreshTokenFamily, ReplacedToken, TokenStore, TokenUse } from '../../ports/token-store.ts'
 import { createRecords } from './records.ts'
 
 interface Entry {
@@ -8,7 +8,9 @@ interface Entry {
   /** `null` as long as it is a code. */
   currentDigest: string | null
   /** The token that the current one replaced, when, and the current one sealed under it. */
-  previous: { digest: string, rotatedAt: number, sealed: string } | null
+  previous: ReplacedToken | null
+  /** How many calls got the current token and have not given it back; 0: it is somebody's for good. */
+  holders: number
 }
 
 export interface MemoryTokenStore extends TokenStore {
@@ -53,6 +55,10 @@ export function memoryTokenStore (maxFamiliesPerUser: number): MemoryTokenStore 
     const entry = entries.alive(sid, now)
     return entry === undefined || isCode(entry) ? undefined : entry
   }
+  const usable = ({ sid, clientId, now }: TokenUse): Entry | undefined => {
+    const entry = aliveFamily(sid, now)
+    return clientId === undefined || entry?.family.clientId === clientId ? entry : undefined
+  }
   const touch = ({ family }: Entry, use: TokenUse): void => {
     family.lastUsedAt = use.now
     family.idleExpiresAt = Math.min(use.idleExpiresAt, family.expiresAt)
@@ -67,13 +73,13 @@ export function memoryTokenStore (maxFamiliesPerUser: number): MemoryTokenStore 
 
   return {
     async createFamily (created) {
-      const entry: Entry = { family: familyOf(created), codeDigest: null, currentDigest: created.tokenDigest, previous: null }
+      const entry: Entry = { family: familyOf(created), codeDigest: null, currentDigest: created.tokenDigest, previous: null, holders: 0 }
       entries.add(entry)
       bound(entry, created.createdAt)
     },
 
     async createCode (code) {
-      const entry: Entry = { family: waiting(code), codeDigest: code.codeDigest, currentDigest: null, previous: null }
+      const entry: Entry = { family: waiting(code), codeDigest: code.codeDigest, currentDigest: null, previous: null, holders: 0 }
       entries.add(entry)
       bound(entry, code.createdAt)
     },
@@ -104,7 +110,7 @@ export function memoryTokenStore (maxFamiliesPerUser: number): MemoryTokenStore 
     },
 
     async useToken (use) {
-      const entry = aliveFamily(use.sid, use.now)
+      const entry = usable(use)
       if (entry === undefined) return { outcome: 'unknown' }
       if (entry.currentDigest === use.digest || isWithinGrace(entry, use)) {
         touch(entry, use)
@@ -115,19 +121,31 @@ export function memoryTokenStore (maxFamiliesPerUser: number): MemoryTokenStore 
     },
 
     async rotateToken (use, next) {
-      const entry = aliveFamily(use.sid, use.now)
+      const entry = usable(use)
       if (entry === undefined) return { outcome: 'unknown' }
       if (entry.currentDigest === use.digest) {
+        const undo = { sid: use.sid, digest: next.digest, replacedDigest: use.digest, former: entry.previous }
         entry.previous = { digest: use.digest, rotatedAt: use.now, sealed: next.sealed }
         entry.currentDigest = next.digest
+        entry.holders = 1
         touch(entry, use)
-        return { outcome: 'rotated', family: { ...entry.family } }
+        return { outcome: 'rotated', family: { ...entry.family }, undo }
       }
       if (entry.previous !== null && isWithinGrace(entry, use)) {
-        return { outcome: 'repeated', family: { ...entry.family }, sealed: entry.previous.sealed }
+        if (entry.holders > 0) entry.holders++
+        const undo = { sid: use.sid, digest: entry.currentDigest ?? '', replacedDigest: use.digest, former: null }
+        return { outcome: 'repeated', family: { ...entry.family }, sealed: entry.previous.sealed, undo }
       }
       entries.remove(entry)
       return { outcome: 'replayed', family: { ...entry.family } }
+    },
+
+    async undoRotation ({ sid, digest, replacedDigest, former }) {
+      const entry = entries.get(sid)
+      if (entry === undefined || entry.currentDigest !== digest || entry.holders === 0 || --entry.holders > 0) return
+      // Nobody holds it any more. The one before is somebody's for good, so an undo of the rotation that made it comes too late.
+      entry.currentDigest = replacedDigest
+      entry.previous = former === null ? null : { ...former }
     },
 
     async revokeFamily (sid, userId) {

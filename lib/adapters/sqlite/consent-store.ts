@@ -1,16 +1,6 @@
 import type { Consent, ConsentStore } from '../../ports/consent-store.ts'
-import { integer, text, texts } from './database.ts'
-import type { Connection, Row } from './database.ts'
-
-function consentOf (row: Row): Consent {
-  return {
-    userId: text(row, 'user_id'),
-    clientId: text(row, 'client_id'),
-    scopes: texts(row, 'scopes'),
-    grantedAt: integer(row, 'granted_at'),
-    expiresAt: integer(row, 'expires_at')
-  }
-}
+import { consentOf } from '../sql/consent-rows.ts'
+import type { Connection } from './database.ts'
 
 /** Consents in SQLite: a row a user and client. Scopes are added under the write lock of one transaction. */
 export function sqliteConsentStore ({ query, change, execute, transaction }: Connection): ConsentStore {

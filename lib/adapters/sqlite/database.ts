@@ -1,3 +1,6 @@
+import { isRow, isStorable } from '../sql/rows.ts'
+import type { Row } from '../sql/rows.ts'
+
 export type SqliteValue = string | number | null
 
 export interface SqliteStatement {
@@ -11,9 +14,6 @@ export interface SqliteDatabase {
   exec(sql: string): unknown
   prepare(sql: string): SqliteStatement
 }
-
-/** A row as the driver gave it: of unknown shape, maybe without a prototype, maybe with fields of the driver's own. */
-export type Row = Readonly<Record<string, unknown>>
 
 export interface Connection {
   /** Reads. */
@@ -31,19 +31,12 @@ export interface Connection {
 /** How long a writer waits for another process's transaction before SQLITE_BUSY, where the host has set nothing. */
 const BUSY_TIMEOUT_MS = 5000
 
-/** NUL, where some drivers cut a string off, and lone surrogates, which UTF-8 can't hold: either makes two names one. */
-const UNSTORABLE = /[\0\p{Cs}]/u
-
-export const isStorable = (text: string): boolean => !UNSTORABLE.test(text)
-
 function checked (parameters: readonly SqliteValue[]): readonly SqliteValue[] {
   for (const parameter of parameters) {
     if (typeof parameter === 'string' && !isStorable(parameter)) throw new TypeError('SQLite can\'t store a string with a NUL or a lone surrogate.')
   }
   return parameters
 }
-
-const isRow = (value: unknown): value is Row => typeof value === 'object' && value !== null
 
 /**
  * The one way to the database. Everything is synchronous, so that a transaction begins and ends within a tick and no other call
@@ -90,43 +83,4 @@ export function connect (db: SqliteDatabase): Connection {
     script (sql) { db.exec(sql) },
     transaction
   }
-}
-
-const unreadable = (column: string): TypeError => new TypeError(`The database holds a ${column} of the wrong type.`)
-
-export function text (row: Row, column: string): string {
-  const value = row[column]
-  if (typeof value !== 'string') throw unreadable(column)
-  return value
-}
-
-export function textOrNull (row: Row, column: string): string | null {
-  return row[column] === null ? null : text(row, column)
-}
-
-/** A whole number. Drivers set to big integers give those. */
-export function integer (row: Row, column: string): number {
-  const value = typeof row[column] === 'bigint' ? Number(row[column]) : row[column]
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw unreadable(column)
-  return value
-}
-
-export function flag (row: Row, column: string): boolean {
-  const value = integer(row, column)
-  if (value !== 0 && value !== 1) throw unreadable(column)
-  return value === 1
-}
-
-/** A JSON object, without `__proto__`: copied on by plain assignment, that would become a prototype. */
-export function jsonObject (row: Row, column: string): Record<string, unknown> {
-  const value: unknown = JSON.parse(text(row, column))
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw unreadable(column)
-  return Object.fromEntries(Object.entries(value).filter(([name]) => name !== '__proto__'))
-}
-
-/** A JSON array of strings. */
-export function texts (row: Row, column: string): string[] {
-  const value: unknown = JSON.parse(text(row, column))
-  if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string')) throw unreadable(column)
-  return value
 }

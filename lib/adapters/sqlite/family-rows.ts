@@ -1,31 +1,5 @@
-import type { NewAuthorizationCode, NewRefreshTokenFamily, RefreshTokenFamily, TokenUse } from '../../ports/token-store.ts'
-import { flag, integer, text, textOrNull } from './database.ts'
-import type { Connection, Row } from './database.ts'
-
-export function familyOf (row: Row): RefreshTokenFamily {
-  return {
-    sid: text(row, 'sid'),
-    userId: text(row, 'user_id'),
-    clientId: textOrNull(row, 'client_id'),
-    scope: text(row, 'scope'),
-    authenticatedAt: integer(row, 'authenticated_at'),
-    createdAt: integer(row, 'created_at'),
-    lastUsedAt: integer(row, 'last_used_at'),
-    expiresAt: integer(row, 'expires_at'),
-    idleExpiresAt: integer(row, 'idle_expires_at'),
-    userAgent: textOrNull(row, 'user_agent'),
-    sessionSid: textOrNull(row, 'session_sid'),
-    offline: flag(row, 'offline'),
-    authorization: textOrNull(row, 'authorization')
-  }
-}
-
-/** Which of the family's tokens is presented. `replaced` holds within the grace time only; anything else is a replay. */
-export function presented (row: Row, use: Pick<TokenUse, 'digest' | 'now' | 'graceMs'>): 'current' | 'replaced' | 'replay' {
-  if (text(row, 'current_digest') === use.digest) return 'current'
-  if (row['previous_digest'] !== use.digest || use.graceMs <= 0) return 'replay'
-  return use.now - integer(row, 'rotated_at') <= use.graceMs ? 'replaced' : 'replay'
-}
+import type { NewAuthorizationCode, NewRefreshTokenFamily } from '../../ports/token-store.ts'
+import type { Connection } from './database.ts'
 
 /** A code is a row without a token, which ends when the code does. */
 export function insertFamily ({ execute }: Connection, created: NewRefreshTokenFamily | NewAuthorizationCode): void {

@@ -1,20 +1,12 @@
 import type { KeyStore } from '../../ports/key-store.ts'
-import { integer, jsonObject, text } from './database.ts'
+import { keyOf } from '../sql/key-rows.ts'
 import type { Connection } from './database.ts'
 
 /** Signing keys in SQLite. That two processes can't both add "the next key" is the table's `UNIQUE (alg, sequence)`. */
 export function sqliteKeyStore ({ query, change, execute }: Connection): KeyStore {
   return {
     async list () {
-      return query('SELECT * FROM authority_keys ORDER BY alg, sequence').map((row) => ({
-        kid: text(row, 'kid'),
-        alg: text(row, 'alg'),
-        sequence: integer(row, 'sequence'),
-        signsFrom: integer(row, 'signs_from'),
-        createdAt: integer(row, 'created_at'),
-        publicJwk: jsonObject(row, 'public_jwk'),
-        sealed: text(row, 'sealed')
-      }))
+      return query('SELECT * FROM authority_keys ORDER BY alg, sequence').map(keyOf)
     },
     async addIfAbsent ({ kid, alg, sequence, signsFrom, createdAt, publicJwk, sealed }) {
       return change(

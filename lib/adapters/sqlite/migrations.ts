@@ -1,4 +1,4 @@
-import { integer } from './database.ts'
+import { integer } from '../sql/rows.ts'
 import type { Connection } from './database.ts'
 
 const CREATE_LOG = `CREATE TABLE IF NOT EXISTS authority_migrations (

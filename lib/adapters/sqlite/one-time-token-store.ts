@@ -1,6 +1,7 @@
 import type { OneTimeToken, OneTimeTokenPurpose, OneTimeTokenStore } from '../../ports/one-time-token-store.ts'
-import { integer, text } from './database.ts'
-import type { Connection, Row } from './database.ts'
+import { integer, text } from '../sql/rows.ts'
+import type { Row } from '../sql/rows.ts'
+import type { Connection } from './database.ts'
 
 /** One-time tokens in SQLite: a row a user and purpose, and one statement a method. */
 export function sqliteOneTimeTokenStore ({ query, change, execute }: Connection): OneTimeTokenStore {

@@ -1,26 +1,14 @@
-import type { BrowserSession, SessionStore } from '../../ports/session-store.ts'
-import { integer, text, textOrNull, texts } from './database.ts'
-import type { Connection, Row } from './database.ts'
+import type { SessionStore } from '../../ports/session-store.ts'
+import { sessionOf } from '../sql/session-rows.ts'
+import { text, texts } from '../sql/rows.ts'
+import type { Row } from '../sql/rows.ts'
+import type { Connection } from './database.ts'
 import { ALIVE, bound } from './lifetime.ts'
 
 /** Parallel sign-ins in one browser leave one secret each; the cookie holds the last, so few are ever of use. */
 const MAX_DIGESTS = 4
 
 const SESSIONS = { table: 'authority_browser_sessions', counts: 'TRUE' }
-
-function sessionOf (row: Row): BrowserSession {
-  return {
-    sid: text(row, 'sid'),
-    userId: text(row, 'user_id'),
-    authenticatedAt: integer(row, 'authenticated_at'),
-    createdAt: integer(row, 'created_at'),
-    lastUsedAt: integer(row, 'last_used_at'),
-    expiresAt: integer(row, 'expires_at'),
-    idleExpiresAt: integer(row, 'idle_expires_at'),
-    userAgent: textOrNull(row, 'user_agent'),
-    clientIds: texts(row, 'client_ids')
-  }
-}
 
 /**
  * Browser sessions in SQLite. A user has at most `maxSessionsPerUser`: one more ends the one created first. What reads before it

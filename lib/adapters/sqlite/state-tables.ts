@@ -98,5 +98,8 @@ export const STATE_MIGRATIONS: readonly string[] = [
     expires_at INTEGER NOT NULL,
     PRIMARY KEY (user_id, client_id)
   ) STRICT;
-  CREATE INDEX authority_consents_expires ON authority_consents (expires_at);`
+  CREATE INDEX authority_consents_expires ON authority_consents (expires_at);`,
+
+  // How many calls got the current token and have not given it back; 0: it is somebody's for good.
+  'ALTER TABLE authority_families ADD COLUMN holders INTEGER NOT NULL DEFAULT 0'
 ]

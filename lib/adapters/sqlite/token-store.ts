@@ -1,7 +1,9 @@
 import type { RefreshTokenFamily, TokenStore, TokenUse } from '../../ports/token-store.ts'
-import { text } from './database.ts'
-import type { Connection, Row } from './database.ts'
-import { familyOf, insertFamily, presented } from './family-rows.ts'
+import { familyOf, presented, replacedIn } from '../sql/family-rows.ts'
+import { text } from '../sql/rows.ts'
+import type { Row } from '../sql/rows.ts'
+import type { Connection } from './database.ts'
+import { insertFamily } from './family-rows.ts'
 import { ALIVE, bound } from './lifetime.ts'
 
 const IS_FAMILY = 'current_digest IS NOT NULL'
@@ -22,6 +24,10 @@ export function sqliteTokenStore (connection: Connection, maxFamiliesPerUser: nu
 
   const alive = (sid: string, now: number): Row | undefined =>
     query(`SELECT * FROM authority_families WHERE sid = ? AND ${IS_FAMILY} AND ${ALIVE}`, sid, now, now)[0]
+  const usable = ({ sid, clientId, now }: TokenUse): Row | undefined => {
+    const row = alive(sid, now)
+    return clientId === undefined || row?.['client_id'] === clientId ? row : undefined
+  }
   const remove = (sid: string): void => { execute('DELETE FROM authority_families WHERE sid = ?', sid) }
   const boundFamilies = ({ userId, sid, offline }: RefreshTokenFamily, now: number): void => {
     bound(connection, offline ? OFFLINE : ONLINE, { userId, sid, max: maxFamiliesPerUser, now })
@@ -84,7 +90,7 @@ export function sqliteTokenStore (connection: Connection, maxFamiliesPerUser: nu
 
     async useToken (use) {
       return transaction(() => {
-        const row = alive(use.sid, use.now)
+        const row = usable(use)
         if (row === undefined) return { outcome: 'unknown' }
         if (presented(row, use) !== 'replay') return { outcome: 'used', family: touch(row, use) }
         remove(use.sid)
@@ -94,20 +100,38 @@ export function sqliteTokenStore (connection: Connection, maxFamiliesPerUser: nu
 
     async rotateToken (use, next) {
       return transaction(() => {
-        const row = alive(use.sid, use.now)
+        const row = usable(use)
         if (row === undefined) return { outcome: 'unknown' }
         const which = presented(row, use)
-        if (which === 'replaced') return { outcome: 'repeated', family: familyOf(row), sealed: text(row, 'sealed') }
+        if (which === 'replaced') {
+          execute('UPDATE authority_families SET holders = holders + 1 WHERE sid = ? AND holders > 0', use.sid)
+          const undo = { sid: use.sid, digest: text(row, 'current_digest'), replacedDigest: use.digest, former: null }
+          return { outcome: 'repeated', family: familyOf(row), sealed: text(row, 'sealed'), undo }
+        }
         if (which === 'replay') {
           remove(use.sid)
           return { outcome: 'replayed', family: familyOf(row) }
         }
         execute(
-          'UPDATE authority_families SET current_digest = ?, previous_digest = ?, sealed = ?, rotated_at = ? WHERE sid = ?',
+          'UPDATE authority_families SET current_digest = ?, previous_digest = ?, sealed = ?, rotated_at = ?, holders = 1 WHERE sid = ?',
           next.digest, use.digest, next.sealed, use.now, use.sid
         )
-        return { outcome: 'rotated', family: touch(row, use) }
+        const undo = { sid: use.sid, digest: next.digest, replacedDigest: use.digest, former: replacedIn(row) }
+        return { outcome: 'rotated', family: touch(row, use), undo }
       })
+    },
+
+    async undoRotation ({ sid, digest, replacedDigest, former }) {
+      // What is current again is somebody's for good: `holders` stays 0.
+      execute(
+        `UPDATE authority_families SET holders = holders - 1,
+          current_digest = CASE holders WHEN 1 THEN ? ELSE current_digest END,
+          previous_digest = CASE holders WHEN 1 THEN ? ELSE previous_digest END,
+          sealed = CASE holders WHEN 1 THEN ? ELSE sealed END,
+          rotated_at = CASE holders WHEN 1 THEN ? ELSE rotated_at END
+        WHERE sid = ? AND current_digest = ? AND holders > 0`,
+        replacedDigest, former?.digest ?? null, former?.sealed ?? null, former?.rotatedAt ?? null, sid, digest
+      )
     },
 
     async revokeFamily (sid, userId) {

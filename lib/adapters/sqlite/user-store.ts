@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { UsernameTakenError } from '../../errors.ts'
 import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
-import { connect, integer, isStorable, jsonObject, text, textOrNull } from './database.ts'
-import type { Row, SqliteDatabase } from './database.ts'
+import { isStorable } from '../sql/rows.ts'
+import { booleanOf, profileOf, userOf } from '../sql/user-rows.ts'
+import { connect } from './database.ts'
+import type { SqliteDatabase } from './database.ts'
 import { migrate } from './migrations.ts'
 
 export interface SqliteUserStoreOptions {
@@ -22,27 +24,10 @@ const migrations = (table: string): readonly string[] => [
   ) STRICT`
 ]
 
-/** Fields that have a column: the profile has no say in them. */
-const COLUMNS = new Set(['id', 'username', 'passwordHash', 'email', 'emailVerified', 'disabled'])
-
-function userOf (row: Row): User {
-  const profile = Object.entries(jsonObject(row, 'profile')).filter(([name]) => !COLUMNS.has(name))
-  return {
-    ...Object.fromEntries(profile),
-    id: text(row, 'id'),
-    username: text(row, 'username'),
-    passwordHash: textOrNull(row, 'password_hash'),
-    ...row['email'] === null ? {} : { email: text(row, 'email') },
-    ...row['email_verified'] === null ? {} : { emailVerified: integer(row, 'email_verified') === 1 },
-    ...row['disabled'] === null ? {} : { disabled: integer(row, 'disabled') === 1 }
-  }
-}
-
-function flag (value: unknown, name: string): number | null {
-  if (value === undefined) return null
-  // Taken for `false`, a `disabled` of another type would let the user in.
-  if (typeof value !== 'boolean') throw new TypeError(`${name} must be a boolean.`)
-  return value ? 1 : 0
+/** As the column has it. */
+function flagOf (value: unknown, name: string): number | null {
+  const flag = booleanOf(value, name)
+  return flag === null ? null : Number(flag)
 }
 
 /**
@@ -67,12 +52,11 @@ export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users'
     async findById (id) { return findBy('id', id) },
     async findByUsername (username) { return findBy('username', username) },
     async create (user: NewUser) {
-      const profile = Object.fromEntries(Object.entries(user).filter(([name]) => !COLUMNS.has(name)))
       const [row] = connection.change(
         `INSERT INTO "${table}" (id, username, password_hash, email, email_verified, disabled, profile) VALUES (?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (username) DO NOTHING RETURNING *`,
         randomBytes(16).toString('base64url'), user.username, user.passwordHash, user.email ?? null,
-        flag(user.emailVerified, 'emailVerified'), flag(user['disabled'], 'disabled'), JSON.stringify(profile)
+        flagOf(user.emailVerified, 'emailVerified'), flagOf(user['disabled'], 'disabled'), JSON.stringify(profileOf(user))
       )
       if (row === undefined) throw new UsernameTakenError()
       return userOf(row)

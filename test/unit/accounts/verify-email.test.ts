@@ -1,8 +1,11 @@
 import t from 'tap'
 import { requestEmailVerification, verifyEmail } from '../../../lib/accounts/verify-email.ts'
-import { digest } from '../../../lib/protocol/digest.ts'
+import { digestOfOneTimeToken } from '../../../lib/protocol/one-time-token.ts'
 import { INVALID_LINK, origin, outcomeOf, turns, world } from './world.ts'
 import type { World } from './world.ts'
+
+/** The digest that a store keeps. */
+const kept = (token: string): string => digestOfOneTimeToken(token) ?? ''
 
 async function requested (w: World, fields: Parameters<World['addUser']>[0] = {}) {
   const user = await w.addUser({ emailVerified: false, ...fields })
@@ -25,13 +28,13 @@ t.test('ASVS-6.5.1 a link verifies the address, once in 50', async (t) => {
 t.test('ASVS-6.5.2 only the digest of a token is kept', async (t) => {
   const w = await world()
   const { token } = await requested(w)
-  t.ok(await w.state.oneTimeTokens.find('verify_email', digest(token), w.clock.now()))
+  t.ok(await w.state.oneTimeTokens.find('verify_email', kept(token), w.clock.now()))
   t.equal(await w.state.oneTimeTokens.find('verify_email', token, w.clock.now()), null)
 })
 
 t.test('ASVS-6.5.5 a link that is not good', async (t) => {
   const table: Array<[string, (w: World) => Promise<string>]> = [
-    ['unknown', async () => 'x'.repeat(43)],
+    ['unknown', async () => 'x'.repeat(46)],
     ['malformed', async () => 'x'],
     ['24 hours old', async (w) => {
       const { token } = await requested(w)
@@ -45,13 +48,13 @@ t.test('ASVS-6.5.5 a link that is not good', async (t) => {
     }],
     ['made for another purpose', async (w) => {
       const user = await w.addUser()
-      await w.state.oneTimeTokens.put({ purpose: 'password_reset', digest: digest('p'.repeat(43)), userId: user.id, expiresAt: w.clock.now() + 1000 })
-      return 'p'.repeat(43)
+      await w.state.oneTimeTokens.put({ purpose: 'password_reset', digest: kept('p'.repeat(46)), userId: user.id, expiresAt: w.clock.now() + 1000 })
+      return 'p'.repeat(46)
     }],
     ['of a disabled user', async (w) => (await requested(w, { disabled: true })).token],
     ['of a user who is gone', async (w) => {
-      await w.state.oneTimeTokens.put({ purpose: 'verify_email', digest: digest('g'.repeat(43)), userId: 'gone', expiresAt: w.clock.now() + 1000 })
-      return 'g'.repeat(43)
+      await w.state.oneTimeTokens.put({ purpose: 'verify_email', digest: kept('g'.repeat(46)), userId: 'gone', expiresAt: w.clock.now() + 1000 })
+      return 'g'.repeat(46)
     }]
   ]
   for (const [name, tokenOf] of table) {

@@ -55,6 +55,8 @@ t.test('ASVS-11.1.1 a key is announced before it signs and kept until its last t
   t.not(second.kid, first.kid)
   await step(clock, 15 * MINUTE - 1)
   t.same(one.find(first.kid)?.verify(lastToken) !== undefined, true, 'its last token still verifies')
+  await step(clock, 10 * MINUTE)
+  t.same(kids(one), [first.kid, second.kid], 'an instance whose clock is 10 minutes behind may have signed with it until now')
   await step(clock, 2 * MINUTE)
   t.same(kids(one), [second.kid], 'then it is gone')
 })
@@ -106,6 +108,45 @@ t.test('a store that is down: no key is 503, and it recovers by itself', async (
   await step(clock, MINUTE)
   await one.ready()
   t.ok(one.signingKey())
+})
+
+t.test('a store that is down says nothing of an unknown kid: 503, asked again after a second, and a good one is found then', async (t) => {
+  const clock = steppedClock()
+  const store = memoryKeyStore()
+  const server = { isDown: false, lists: 0 }
+  const one = ring(clock, { ...store, list: async () => { server.lists++; if (server.isDown) throw new Error('down'); return await store.list() } })
+  t.teardown(() => { one.close() })
+  await one.ready()
+  // The first of them is the look at the other algorithms.
+  await step(clock, 6000)
+  await step(clock, 6000)
+  server.isDown = true
+  const before = server.lists
+  for (let round = 0; round < 20; round++) await t.rejects(one.refresh(), { error: 'temporarily_unavailable', statusCode: 503, headers: { 'retry-after': '1' } } as unknown as Error)
+  t.equal(server.lists - before, 1, 'a flood does not become one at the store')
+  t.ok(one.signingKey(), 'what is known goes on signing')
+  server.isDown = false
+  await t.rejects(one.refresh(), { statusCode: 503 } as unknown as Error)
+  await step(clock, 1000)
+  await one.refresh()
+  t.equal(server.lists - before, 2)
+})
+
+t.test('whoever asks while an instance starts waits for its first look', async (t) => {
+  const clock = steppedClock()
+  const store = memoryKeyStore()
+  const other = ring(clock, store)
+  await other.ready()
+  other.close()
+  const held: Array<() => void> = []
+  const one = ring(clock, { ...store, list: async () => { await new Promise<void>((resolve) => { held.push(resolve) }); return await store.list() } })
+  t.teardown(() => { one.close() })
+  await until(() => held.length === 1)
+  const refreshed = one.refresh()
+  await step(clock, 0)
+  for (const release of held) release()
+  await refreshed
+  t.ok(one.find(other.signingKey().kid))
 })
 
 t.test('ADV-CVE-2026-48524 DOS-jwks a flood of unknown kids asks the store once in five seconds', async (t) => {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { digest } from '../../../lib/protocol/digest.ts'
-import { formatRefreshToken, openSuccessor, parseRefreshToken, sealSuccessor, sidOf } from '../../../lib/protocol/refresh-token.ts'
+import { formatRefreshToken, newTokenId, openSuccessor, parseRefreshToken, sealSuccessor, sidOf } from '../../../lib/protocol/refresh-token.ts'
 
-const id = (): string => randomBytes(16).toString('base64url')
+const id = (): string => newTokenId('user', randomBytes(16).toString('base64url'))
 const secret = (): string => randomBytes(32).toString('base64url')
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
 
@@ -18,15 +18,15 @@ t.test('what the server makes, it reads', async (t) => {
 
 t.test('the public name of a family tells nothing of its id', async (t) => {
   const familyId = id()
-  t.match(sidOf(familyId), /^[\w-]{22}$/)
+  t.match(sidOf(familyId), /^[\w-]{25}$/)
   t.not(sidOf(familyId), familyId)
   t.equal(sidOf(familyId), sidOf(familyId))
   t.not(sidOf(familyId), sidOf(id()))
-  t.not(sidOf(familyId), digest(familyId).slice(0, 22), 'nor is it the plain digest')
+  t.not(sidOf(familyId).slice(3), digest(familyId).slice(0, 22), 'nor is it the plain digest')
 })
 
 t.test('what can be none of ours is refused', async (t) => {
-  const familyId = 'A'.repeat(22)
+  const familyId = 'A'.repeat(25)
   const key = 'A'.repeat(43)
   t.ok(parseRefreshToken(`${familyId}.${key}`))
   const cases: Array<[string, string]> = [
@@ -56,8 +56,8 @@ t.test('what can be none of ours is refused', async (t) => {
 t.test('ADV-CVE-2026-27840 only the canonical spelling of the bytes counts', async (t) => {
   const accepted = (make: (last: string) => string): string => ALPHABET.split('').filter((last) => parseRefreshToken(make(last)) !== null).join('')
   // 128 bits leave 4 spare bits in the last character, 256 bits leave 2: with a spare bit set it is a second spelling.
-  t.equal(accepted((last) => `${'A'.repeat(21)}${last}.${'A'.repeat(43)}`), 'AQgw')
-  t.equal(accepted((last) => `${'A'.repeat(22)}.${'A'.repeat(42)}${last}`), 'AEIMQUYcgkosw048')
+  t.equal(accepted((last) => `${'A'.repeat(24)}${last}.${'A'.repeat(43)}`), 'AQgw')
+  t.equal(accepted((last) => `${'A'.repeat(25)}.${'A'.repeat(42)}${last}`), 'AEIMQUYcgkosw048')
 })
 
 t.test('a sealed successor opens under the token it replaces and under nothing else', async (t) => {

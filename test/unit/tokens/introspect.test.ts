@@ -88,7 +88,7 @@ t.test('R7662-2.2 whatever is wrong looks the same', async (t) => {
     'an ID token': await one.idTokens.mint({ user: { id: 'u1', username: 'ann', passwordHash: null }, client: { clientId: 'own' }, scopes: [], authenticatedAt: 0, sid: good.sid, accessToken: good.accessToken }),
     'a logout token': await one.idTokens.mintLogoutToken({ client: { clientId: 'own' }, userId: 'u1', sid: good.sid }),
     'another secret': `${familyId}.${'A'.repeat(43)}`,
-    'an unknown family': `${'A'.repeat(22)}.${'A'.repeat(43)}`,
+    'an unknown family': `${'A'.repeat(25)}.${'A'.repeat(43)}`,
     'a code': `${codeId}.${codeSecret}`,
     'a session of another store': (await foreign.signIn({ clientId: 'own' })).accessToken,
     'another signature': `${good.accessToken.slice(0, -8)}AAAAAAAA`

@@ -133,3 +133,15 @@ t.test('a code that is made while its session ends is dead, wherever between the
     t.equal(await world.redeems('code'), false, moment)
   }
 })
+
+t.test('what can be no id of a session is no question to the stores: one that can\'t hold it would seem to be out of reach', async (t) => {
+  const { deps } = sessionWorld()
+  const asked: string[] = []
+  const sessions = createSessions({
+    ...deps,
+    tokens: { ...deps.tokens, revokeFamily: async (sid) => { asked.push(sid); return false } },
+    browserSessions: { ...deps.browserSessions, revokeSession: async (sid) => { asked.push(sid); return null } }
+  })
+  for (const id of ['', '\0', 'a\0', 'a\n', '\ud800', '../x', 'ä', 'x'.repeat(129)]) t.equal(await sessions.revoke('ann', id, 'user', origin), false)
+  t.strictSame(asked, [])
+})

@@ -9,7 +9,7 @@ import type { LoadedKey } from '../../../lib/ports/jwt.ts'
 import type { RefreshTokenFamily } from '../../../lib/ports/token-store.ts'
 import type { User } from '../../../lib/ports/user-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
-import { formatRefreshToken, sidOf } from '../../../lib/protocol/refresh-token.ts'
+import { formatRefreshToken, newTokenId, sidOf } from '../../../lib/protocol/refresh-token.ts'
 import { delayed, steppedClock } from '../../../lib/testing/index.ts'
 import { accessTokens } from '../../../lib/tokens/access-tokens.ts'
 import { idTokens } from '../../../lib/tokens/id-tokens.ts'
@@ -69,7 +69,7 @@ export async function world ({ algs = ['ES256', 'RS256'], audience = ISSUER, cla
     idTokens: idTokens({ issuer: ISSUER, expiresInSeconds: 900 }, { ring, clock, random, claims: claims ?? null }),
     /** A sign-in: its family, refresh token and access token. */
     async signIn ({ userId = 'u1', clientId = null, scope = 'openid', ...rest }: Partial<RefreshTokenFamily> = {}): Promise<{ sid: string, refreshToken: string, accessToken: string }> {
-      const familyId = random.id()
+      const familyId = newTokenId(userId, random.id())
       const secret = random.secret()
       const sid = sidOf(familyId)
       const now = clock.now()

@@ -1,0 +1,17 @@
+import type { BrowserSession } from '../../ports/session-store.ts'
+import { integer, text, textOrNull, texts } from './rows.ts'
+import type { Row } from './rows.ts'
+
+export function sessionOf (row: Row): BrowserSession {
+  return {
+    sid: text(row, 'sid'),
+    userId: text(row, 'user_id'),
+    authenticatedAt: integer(row, 'authenticated_at'),
+    createdAt: integer(row, 'created_at'),
+    lastUsedAt: integer(row, 'last_used_at'),
+    expiresAt: integer(row, 'expires_at'),
+    idleExpiresAt: integer(row, 'idle_expires_at'),
+    userAgent: textOrNull(row, 'user_agent'),
+    clientIds: texts(row, 'client_ids')
+  }
+}
