@@ -1,0 +1,41 @@
+import { hash } from 'node:crypto'
+import { partitionIn, partitionOf } from '../../protocol/partition.ts'
+
+const PARTITION = /^[A-Za-z0-9_-]{3}$/
+
+/** Where the keys of a `redisState` begin. All of one root lie in one hash slot, so a script may touch any of them. */
+export interface Names {
+  /** The root of all that has this public name (a `sid`, the digest of a one-time token), and of all that its user has. */
+  rootOf(name: string): string
+  rootOfUser(userId: string): string
+  /** The key of the signing keys. */
+  keys: string
+}
+
+/** `prefix` has no braces: the hash tag is ours. */
+export function namesUnder (prefix: string): Names {
+  if (/[{}]/.test(prefix)) throw new TypeError('The prefix of redisState must have no braces: they mark the hash slot of a key.')
+  const root = (tag: string): string => `${prefix}{${tag}}`
+  return {
+    rootOf (name) {
+      const partition = partitionIn(name)
+      // Nothing of ours has another form; whatever it is, it is looked for where it can't be, and not found.
+      return root(PARTITION.test(partition) ? partition : partitionOf(name))
+    },
+    rootOfUser: (userId) => root(partitionOf(userId)),
+    keys: root('keys')
+  }
+}
+
+/**
+ * Stands for a user in keys, which hold no user's bytes, and in records: 96 bits, for the few that share a partition. Of the JSON,
+ * where no two strings look alike.
+ */
+export function ownerOf (userId: string): string {
+  return hash('sha256', `owner:${JSON.stringify(userId)}`, 'base64url').slice(0, 16)
+}
+
+/** Throws where a name was made for another user: it would be found by some operations and not by others. */
+export function requirePartition (name: string, userId: string): void {
+  if (partitionIn(name) !== partitionOf(userId)) throw new TypeError('A name must begin with the partition of its user.')
+}

@@ -1,0 +1,65 @@
+import type { BrowserSession, SessionStore } from '../../ports/session-store.ts'
+import type { RedisConnection } from './connection.ts'
+import { ownerOf, requirePartition } from './names.ts'
+import type { Names } from './names.ts'
+import { isOne, jsonList, jsonText, list, text, textOrNull, whole } from './replies.ts'
+import { CREATE, FIND, LIST, RENEW, REVOKE, REVOKE_OF_USER, USE } from './session-scripts.ts'
+
+/** What `public` of the scripts answers. */
+function sessionIn (reply: unknown): BrowserSession {
+  const [sid, createdAt, expiresAt, idleExpiresAt, lastUsedAt, facts, authenticatedAt, clients] = list(reply)
+  const [userId, userAgent] = jsonList(facts)
+  return {
+    sid: text(sid),
+    userId: text(userId),
+    authenticatedAt: whole(authenticatedAt),
+    createdAt: whole(createdAt),
+    lastUsedAt: whole(lastUsedAt),
+    expiresAt: whole(expiresAt),
+    idleExpiresAt: whole(idleExpiresAt),
+    userAgent: textOrNull(userAgent),
+    clientIds: list(clients).map(jsonText)
+  }
+}
+
+/** Browser sessions in Redis: a method is one script. A user has at most `maxSessionsPerUser`: one more ends the one created first. */
+export function redisSessionStore ({ run }: RedisConnection, names: Names, maxSessionsPerUser: number): SessionStore {
+  return {
+    async createSession ({ sid, userId, authenticatedAt, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, clientIds }, digest) {
+      requirePartition(sid, userId)
+      const isCreated = isOne(await run(CREATE, names.rootOf(sid), [
+        sid, maxSessionsPerUser, digest, ownerOf(userId), createdAt, expiresAt, idleExpiresAt, lastUsedAt, JSON.stringify([userId, userAgent]),
+        authenticatedAt, ...clientIds.map((clientId) => JSON.stringify(clientId))
+      ]))
+      if (!isCreated) throw new TypeError('A session with this sid exists.')
+    },
+
+    async findSession (sid, digest, now) {
+      const reply = await run(FIND, names.rootOf(sid), [sid, now, digest])
+      return reply === null ? null : sessionIn(reply)
+    },
+
+    async useSession ({ sid, now, idleExpiresAt, clientId }) {
+      return isOne(await run(USE, names.rootOf(sid), [sid, now, idleExpiresAt, clientId === undefined ? '' : JSON.stringify(clientId)]))
+    },
+
+    async renewSession ({ sid, userId, formerDigest, digest, now, expiresAt, idleExpiresAt }) {
+      return isOne(await run(RENEW, names.rootOf(sid), [sid, now, ownerOf(userId), formerDigest, digest, expiresAt, idleExpiresAt]))
+    },
+
+    async revokeSession (sid, userId) {
+      const reply = await run(REVOKE, names.rootOf(sid), [sid, userId === undefined ? '' : ownerOf(userId)])
+      return reply === null ? null : sessionIn(reply)
+    },
+
+    async revokeSessionsOfUser (userId, exceptSid) {
+      return list(await run(REVOKE_OF_USER, names.rootOfUser(userId), [ownerOf(userId), exceptSid ?? ''])).map(sessionIn)
+    },
+
+    async listSessionsOfUser (userId, now) {
+      const sessions = list(await run(LIST, names.rootOfUser(userId), [ownerOf(userId), now])).map(sessionIn)
+      // Of those created at once, the last added comes first; the sort leaves it so.
+      return sessions.reverse().sort((a, b) => b.createdAt - a.createdAt)
+    }
+  }
+}

@@ -1,0 +1,57 @@
+import type { State } from '../../ports/state.ts'
+import { redisConnection } from './connection.ts'
+import type { RedisClient } from './connection.ts'
+import { redisConsentStore } from './consent-store.ts'
+import { redisKeyStore } from './key-store.ts'
+import { namesUnder } from './names.ts'
+import { redisOneTimeTokenStore } from './one-time-token-store.ts'
+import { evictionPolicyOf, requireFitServer } from './server.ts'
+import { redisSessionStore } from './session-store.ts'
+import { redisTokenStore } from './token-store.ts'
+
+export interface RedisStateOptions {
+  /** What all its keys begin with, after the client's own `keyPrefix`. No braces. Default `authority:`. */
+  prefix?: string
+  /** How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100, minimum 1. */
+  maxFamiliesPerUser?: number
+  /** How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100, minimum 1. */
+  maxSessionsPerUser?: number
+}
+
+export interface RedisState extends State {
+  prepare(): Promise<void>
+  time(): Promise<number>
+  /**
+   * The `maxmemory-policy` by which the server may throw away what is kept here, and with it sign somebody out; `null` where it
+   * throws nothing away, or does not tell. An outage rejects.
+   */
+  evictionPolicy(): Promise<string | null>
+}
+
+/**
+ * State in Redis 6.2 or later, or Valkey: any number of instances. `client` is a `Redis` or a `Cluster` of ioredis; it stays the
+ * host's, who closes it. Every operation is one script and one round trip, and rejects within 250 ms where there is no answer. All
+ * that a user has lies in one hash slot, every key has a TTL, and no key holds anything of a user or a client but digests.
+ */
+export function redisState (client: RedisClient, { prefix = 'authority:', maxFamiliesPerUser = 100, maxSessionsPerUser = 100 }: RedisStateOptions = {}): RedisState {
+  for (const [name, max] of Object.entries({ maxFamiliesPerUser, maxSessionsPerUser })) {
+    if (!Number.isSafeInteger(max) || max < 1) throw new RangeError(`${name} must be a whole number from 1 up.`)
+  }
+  const names = namesUnder(prefix)
+  const connection = redisConnection(client)
+  return {
+    kind: 'redis',
+    shared: true,
+    tokens: redisTokenStore(connection, names, maxFamiliesPerUser),
+    oneTimeTokens: redisOneTimeTokenStore(connection, names),
+    browserSessions: redisSessionStore(connection, names, maxSessionsPerUser),
+    consents: redisConsentStore(connection, names),
+    keys: redisKeyStore(connection, names),
+    prepare: () => requireFitServer(connection, names),
+    time: connection.time,
+    evictionPolicy: () => evictionPolicyOf(connection, names),
+    sweep () {
+      // Redis removes what has expired by itself.
+    }
+  }
+}

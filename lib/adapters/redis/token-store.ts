@@ -1,0 +1,114 @@
+import type { ReplacedToken, TokenStore } from '../../ports/token-store.ts'
+import type { RedisConnection } from './connection.ts'
+import { argumentsOf, encoded, familyIn, fieldsOf } from './family-records.ts'
+import { CREATE, FIND, LIST, PEEK, REDEEM, REVOKE, REVOKE_OF_CLIENT, REVOKE_OF_SESSION, REVOKE_OF_USER, ROTATE, UNDO, USE } from './family-scripts.ts'
+import { ownerOf, requirePartition } from './names.ts'
+import type { Names } from './names.ts'
+import { isOne, list, text, texts, whole } from './replies.ts'
+
+function replacedIn (reply: unknown): ReplacedToken | null {
+  if (reply === null) return null
+  const [digest, rotatedAt, sealed] = list(reply)
+  return { digest: text(digest), rotatedAt: whole(rotatedAt), sealed: text(sealed) }
+}
+
+const unexpected = (outcome: unknown): TypeError => new TypeError(`A script on families answered ${String(outcome)}.`)
+
+/**
+ * Refresh token families and authorization codes in Redis: a method is one script. A user has at most `maxFamiliesPerUser`
+ * families that are offline, as many that are not, and as many codes that wait: one more ends the one created first.
+ */
+export function redisTokenStore ({ run }: RedisConnection, names: Names, maxFamiliesPerUser: number): TokenStore {
+  const max = String(maxFamiliesPerUser)
+
+  async function create (created: Parameters<typeof fieldsOf>[0]): Promise<void> {
+    requirePartition(created.sid, created.userId)
+    if (!isOne(await run(CREATE, names.rootOf(created.sid), [created.sid, max, ...fieldsOf(created)]))) throw new TypeError('A family with this sid exists.')
+  }
+
+  return {
+    createFamily: create,
+    createCode: create,
+
+    async redeemCode ({ sid, digest, clientId, now, tokenDigest, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent }) {
+      const [outcome, family] = list(await run(REDEEM, names.rootOf(sid), [
+        sid, max, digest, encoded(clientId), now, tokenDigest, expiresAt, idleExpiresAt, onlineExpiresAt, encoded(userAgent)
+      ]))
+      switch (outcome) {
+        case 'unknown': return { outcome }
+        case 'redeemed':
+        case 'replayed': return { outcome, family: familyIn(family) }
+        default: throw unexpected(outcome)
+      }
+    },
+
+    async findFamily (sid, now) {
+      const reply = await run(FIND, names.rootOf(sid), [sid, now])
+      return reply === null ? null : familyIn(reply)
+    },
+
+    async peekToken ({ sid, digest, now, graceMs }) {
+      const reply = await run(PEEK, names.rootOf(sid), [sid, now, digest, graceMs])
+      return reply === null ? null : familyIn(reply)
+    },
+
+    async useToken (use) {
+      const [outcome, family] = list(await run(USE, names.rootOf(use.sid), argumentsOf(use)))
+      switch (outcome) {
+        case 'unknown': return { outcome }
+        case 'used':
+        case 'replayed': return { outcome, family: familyIn(family) }
+        default: throw unexpected(outcome)
+      }
+    },
+
+    async rotateToken (use, next) {
+      const [outcome, family, rest, current] = list(await run(ROTATE, names.rootOf(use.sid), [...argumentsOf(use), next.digest, next.sealed]))
+      switch (outcome) {
+        case 'unknown': return { outcome }
+        case 'replayed': return { outcome, family: familyIn(family) }
+        case 'repeated': return {
+          outcome,
+          family: familyIn(family),
+          sealed: text(rest),
+          undo: { sid: use.sid, digest: text(current), replacedDigest: use.digest, former: null }
+        }
+        case 'rotated': return {
+          outcome,
+          family: familyIn(family),
+          undo: { sid: use.sid, digest: next.digest, replacedDigest: use.digest, former: replacedIn(rest) }
+        }
+        default: throw unexpected(outcome)
+      }
+    },
+
+    async undoRotation ({ sid, digest, replacedDigest, former }) {
+      const restored = former === null ? [] : [former.digest, former.rotatedAt, former.sealed]
+      await run(UNDO, names.rootOf(sid), [sid, digest, replacedDigest, ...restored])
+    },
+
+    async revokeFamily (sid, userId) {
+      return isOne(await run(REVOKE, names.rootOf(sid), [sid, userId === undefined ? '' : ownerOf(userId)]))
+    },
+
+    async revokeFamiliesOfUser (userId, exceptSid) {
+      return texts(await run(REVOKE_OF_USER, names.rootOfUser(userId), [ownerOf(userId), exceptSid ?? '']))
+    },
+
+    async revokeFamiliesOfSession (userId, sessionSid, clientId) {
+      return texts(await run(REVOKE_OF_SESSION, names.rootOfUser(userId), [
+        ownerOf(userId), encoded(sessionSid), clientId === undefined ? '' : encoded(clientId)
+      ]))
+    },
+
+    async revokeFamiliesOfClient (userId, clientId) {
+      return texts(await run(REVOKE_OF_CLIENT, names.rootOfUser(userId), [ownerOf(userId), encoded(clientId)]))
+    },
+
+    async listFamiliesOfUser (userId, now) {
+      const families = list(await run(LIST, names.rootOfUser(userId), [ownerOf(userId), now])).map(familyIn)
+      // Of those created at once, the last added comes first; the sort leaves it so.
+      return families.reverse().sort((a, b) => b.createdAt - a.createdAt)
+    }
+  }
+}

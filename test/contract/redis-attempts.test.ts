@@ -1,0 +1,135 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import { memoryAttemptStore } from '../../lib/adapters/memory/attempt-store.ts'
+import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
+import { type RedisClient, redisConnection } from '../../lib/adapters/redis/connection.ts'
+import type { AttemptLimit } from '../../lib/ports/attempt-store.ts'
+import { attemptStoreContract } from '../../lib/testing/attempt-store-contract.ts'
+import { steppedClock } from '../../lib/testing/clock.ts'
+import { runContract } from '../../lib/testing/contract.ts'
+import { delayed } from '../../lib/testing/delayed.ts'
+import { startRedis, startRedisCluster } from '../support/redis-server.ts'
+
+const redis = await startRedis()
+const cluster = await startRedisCluster()
+t.teardown(async () => {
+  await redis.stop()
+  await cluster.stop()
+})
+
+const client = redis.client()
+const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
+
+let stores = 0
+/** Counters of its own for each case. */
+const suite = (on: RedisClient, wrap: typeof delayed = (store) => store): ReturnType<typeof attemptStoreContract> =>
+  attemptStoreContract(async (clock) => ({ store: wrap(redisAttemptStore(redisConnection(on), { prefix: `rl:${++stores}:`, now: clock.monotonic })) }))
+
+runContract(suite(client), test('RL Redis'))
+runContract(suite(client, delayed), test('RL delayed Redis'))
+runContract(suite(cluster.client()), test('RL Redis Cluster'))
+runContract(suite(redis.client({ keyPrefix: 'app:' })), test('RL Redis with a key prefix'))
+
+const limit = (fields: Partial<AttemptLimit> = {}): AttemptLimit => ({ rule: 'ip', key: 'key-1', windowMs: 60_000, max: 3, ...fields })
+
+t.test('RA1 5000 steps of reserving, refunding and time: the same outcomes as in memory', async (t) => {
+  const clock = steppedClock()
+  const memory = memoryAttemptStore({ clock })
+  const store = redisAttemptStore(redisConnection(client), { prefix: 'same:', now: clock.monotonic })
+  const rules = [limit({ rule: 'ip', windowMs: 5000, max: 7 }), limit({ rule: 'account', windowMs: 60_000, max: 20 }), limit({ rule: 'pair', windowMs: 1000, max: 3 }), limit({ rule: 'off', max: 0 })]
+  let state = 1
+  /** A fixed sequence: the same steps in every run. */
+  const below = (end: number): number => {
+    state = Math.imul(state, 1_103_515_245) + 12_345 >>> 0
+    return Math.floor(state / 65_536) % end
+  }
+  const made: Array<{ id: string, limits: AttemptLimit[] }> = []
+  const seen = { allowed: 0, refused: 0 }
+  for (let step = 0; step < 5000; step++) {
+    const kind = below(10)
+    if (kind < 7) {
+      const limits = rules.filter(({ rule }) => below(rule === 'off' ? 50 : 2) === 0).map((rule) => ({ ...rule, key: `key-${below(3)}`, max: rule.max - below(2) }))
+      const id = `attempt-${step}`
+      const [expected, outcome] = [memory.reserve(id, limits), await store.reserve(id, limits)]
+      if (JSON.stringify(outcome) !== JSON.stringify(expected)) {
+        t.same(outcome, expected, `step ${step}`)
+        return
+      }
+      seen[outcome.allowed ? 'allowed' : 'refused']++
+      made.push({ id, limits })
+    } else if (kind < 8) {
+      const { id, limits } = made[made.length - 1 - below(Math.min(made.length, 10))] ?? { id: 'none', limits: [] }
+      memory.refund(id, limits)
+      await store.refund(id, limits)
+    } else {
+      clock.step(below(400))
+    }
+  }
+  t.ok(seen.allowed > 500 && seen.refused > 500, JSON.stringify(seen))
+})
+
+t.test('RA2 by the server\'s clock: the window passes in real time, for every instance alike', async (t) => {
+  const one = redisAttemptStore(redisConnection(client))
+  const other = redisAttemptStore(redisConnection(redis.client()))
+  const narrow = limit({ key: 'real-time', windowMs: 500, max: 1 })
+  const begin = performance.now()
+  t.equal((await one.reserve('a', [narrow])).allowed, true)
+  const refused = await other.reserve('b', [narrow])
+  t.equal(refused.allowed, false)
+  const { resetMs = 0 } = refused.standings[0] ?? {}
+  t.ok(resetMs > 0 && resetMs <= 500, `${resetMs} ms`)
+  while (!(await other.reserve('c', [narrow])).allowed) await delay(5)
+  const passedMs = performance.now() - begin
+  t.ok(passedMs >= 499 && passedMs < 1500, `${passedMs} ms`)
+})
+
+t.test('RA3 every counter has an end, and its name holds nothing of the key', async (t) => {
+  const store = redisAttemptStore(redisConnection(client), { prefix: 'ends:' })
+  const limits = [limit({ key: 'secret-1', windowMs: 700 }), limit({ rule: 'account', key: 'secret-2', windowMs: 900 })]
+  await store.reserve('a', limits)
+  await store.reserve('b', limits)
+  await store.refund('b', limits)
+  const names = await client.keys('ends:*')
+  t.equal(names.length, 2)
+  for (const name of names) {
+    t.match(name, /^ends:\{limits\}:[\w-]{22}$/)
+    const ttlMs = await client.pttl(name)
+    t.ok(ttlMs > 0 && ttlMs <= 900, `${ttlMs} ms`)
+  }
+  await store.refund('a', limits)
+  t.same(await client.keys('ends:*'), [], 'what is refunded in full is gone')
+  await store.reserve('c', limits)
+  const deadline = performance.now() + 5000
+  while ((await client.keys('ends:*')).length > 0 && performance.now() < deadline) await delay(20)
+  t.same(await client.keys('ends:*'), [], 'and so is what has expired')
+})
+
+t.test('RA4 one round trip a step', async (t) => {
+  const store = redisAttemptStore(redisConnection(client), { prefix: 'trips:' })
+  const limits = [limit(), limit({ rule: 'account' }), limit({ rule: 'pair' })]
+  const roundTrips = async (): Promise<number> => {
+    const statistics = await client.info('commandstats')
+    return Array.from(statistics.matchAll(/cmdstat_(?:eval|evalsha):calls=(\d+)/g)).reduce((sum, [, calls]) => sum + Number(calls), 0)
+  }
+  await store.reserve('a', limits)
+  await store.refund('a', limits)
+  const before = await roundTrips()
+  await store.reserve('b', limits)
+  t.equal(await roundTrips(), before + 1)
+  await store.refund('b', limits)
+  t.equal(await roundTrips(), before + 2)
+})
+
+t.test('RA5 a prefix with a hash tag of its own is refused', async (t) => {
+  t.throws(() => redisAttemptStore(redisConnection(client), { prefix: '{app}:' }), TypeError)
+})
+
+t.test('RA6 an outage rejects', async (t) => {
+  const dying = await startRedis()
+  t.teardown(() => dying.stop())
+  const store = redisAttemptStore(redisConnection(dying.client()))
+  await store.reserve('a', [limit()])
+  await dying.kill()
+  await t.rejects(Promise.resolve(store.reserve('b', [limit()])))
+  await t.rejects(Promise.resolve(store.refund('a', [limit()])))
+})

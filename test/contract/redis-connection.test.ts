@@ -1,0 +1,253 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Cluster, Redis } from 'ioredis'
+import t, { type Test } from 'tap'
+import { defineScript, type RedisClient, redisConnection } from '../../lib/adapters/redis/connection.ts'
+import { type RedisServer, startRedis, startRedisCluster } from '../support/redis-server.ts'
+
+const SECRET = 'sw0rdfish'
+const TIMEOUT_MS = 250
+/** What a busy machine adds to a bound. */
+const SLACK_MS = 250
+const SET = defineScript("redis.call('SET', KEYS[1], ARGV[1]) return redis.call('GET', KEYS[1])")
+const COUNT = defineScript("return redis.call('INCR', KEYS[1])")
+
+export const fitsWithoutCasts = (redis: Redis, cluster: Cluster): RedisClient[] => [redis, cluster]
+
+const unhandled: unknown[] = []
+process.on('unhandledRejection', (reason) => { unhandled.push(reason) })
+
+async function server (t: Test, options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {
+  const redis = await startRedis(options)
+  t.teardown(() => redis.stop())
+  return redis
+}
+
+/** The error and after how many milliseconds it came. */
+async function refusal (call: () => Promise<unknown>): Promise<{ error: Error, afterMs: number }> {
+  const begin = performance.now()
+  try {
+    await call()
+  } catch (error) {
+    if (error instanceof Error) return { error, afterMs: performance.now() - begin }
+  }
+  throw new Error('was not rejected')
+}
+
+/** Calls until it is answered; how it recovers by itself. */
+async function recovered (call: () => Promise<unknown>, withinMs = 10_000): Promise<void> {
+  const deadline = performance.now() + withinMs
+  for (;;) {
+    try {
+      await call()
+      return
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+      await delay(20)
+    }
+  }
+}
+
+async function reaches (client: Redis, status: Redis['status']): Promise<void> {
+  while (client.status !== status) await delay(5)
+}
+
+t.test('RC1 a script that the server does not know is sent in full, once', async (t) => {
+  const redis = await server(t)
+  const client = redis.client()
+  const { run } = redisConnection(client)
+  t.equal(await run(COUNT, '{a}', []), 1)
+  t.equal(await run(COUNT, '{a}', []), 2)
+  await client.script('FLUSH')
+  t.equal(await run(COUNT, '{a}', []), 3)
+  const statistics = await client.info('commandstats')
+  t.match(statistics, /cmdstat_eval:calls=2,/)
+  t.match(statistics, /cmdstat_evalsha:calls=3,/)
+})
+
+t.test('RC2 a key prefix of the client holds for the keys that a script derives', async (t) => {
+  const redis = await server(t)
+  const { run } = redisConnection(redis.client({ keyPrefix: 'app:' }))
+  await run(defineScript("redis.call('SET', KEYS[1] .. ':b', ARGV[1]) return 1"), '{a}', ['x'])
+  t.equal(await redis.client().get('app:{a}:b'), 'x')
+})
+
+for (const [name, options] of [['with', { enableAutoPipelining: true }], ['without', {}]] as const) {
+  t.test(`RC3 200 calls at once ${name} automatic pipelines`, async (t) => {
+    const redis = await server(t)
+    const { run } = redisConnection(redis.client(options))
+    const replies = await Promise.all(Array.from({ length: 200 }, () => run(COUNT, '{a}', [])))
+    t.same(replies, Array.from({ length: 200 }, (_, index) => index + 1))
+  })
+}
+
+t.test('RC4 the time is the server\'s', async (t) => {
+  const redis = await server(t)
+  const { time } = redisConnection(redis.client())
+  const before = Date.now()
+  const now = await time()
+  t.ok(now >= before && now <= Date.now(), `${now} since ${before}`)
+})
+
+t.test('RC5 a client that was not connected yet connects, and is waited for', async (t) => {
+  const redis = await server(t)
+  const lazy = redis.client({ lazyConnect: true, enableOfflineQueue: false })
+  const { run } = redisConnection(lazy)
+  t.same(await Promise.all([run(SET, '{a}', ['1']), run(SET, '{b}', ['2'])]), ['1', '2'])
+  const connecting = redis.client({ enableOfflineQueue: false })
+  t.equal(connecting.status, 'connecting')
+  const many = redisConnection(connecting)
+  const listenersBefore = connecting.listenerCount('ready')
+  const replies = Array.from({ length: 50 }, () => many.run(SET, '{a}', ['3']))
+  t.ok(connecting.listenerCount('ready') <= listenersBefore + 1, 'one listener for all that wait')
+  await Promise.all(replies)
+  t.equal(connecting.listenerCount('ready'), listenersBefore)
+})
+
+for (const enableOfflineQueue of [true, false]) {
+  const suffix = `(offline queue ${enableOfflineQueue ? 'on' : 'off'})`
+
+  t.test(`RC6 a server that hangs: an answer within the bound, then at once, and it recovers ${suffix}`, async (t) => {
+    const redis = await server(t)
+    const client = redis.client({ enableOfflineQueue })
+    const { run } = redisConnection(client)
+    await run(COUNT, '{a}', [])
+    redis.pause()
+    const first = await refusal(() => run(COUNT, '{a}', []))
+    t.ok(first.afterMs >= TIMEOUT_MS - 5 && first.afterMs < TIMEOUT_MS + SLACK_MS, `${first.afterMs} ms`)
+    for (let index = 0; index < 20; index++) {
+      const { afterMs } = await refusal(() => run(COUNT, '{a}', []))
+      t.ok(afterMs < 50, `${afterMs} ms`)
+    }
+    redis.resume()
+    await recovered(() => run(SET, '{b}', ['x']))
+    t.equal(await client.get('{a}'), '2', 'only what was sent before it was known to hang was done late')
+  })
+
+  t.test(`RC7 a server that is killed: rejected at once, and back without a new client ${suffix}`, async (t) => {
+    const redis = await server(t, { appendOnly: true })
+    const client = redis.client({ enableOfflineQueue })
+    const { run } = redisConnection(client)
+    await run(COUNT, '{a}', [])
+    redis.pause()
+    const broken = refusal(() => run(COUNT, '{a}', []))
+    await redis.kill()
+    t.ok((await broken).afterMs < TIMEOUT_MS, 'what was under way is told at once')
+    for (let index = 0; index < 20; index++) {
+      const { afterMs } = await refusal(() => run(COUNT, '{a}', []))
+      t.ok(afterMs < 50, `${afterMs} ms`)
+    }
+    await redis.restart()
+    await recovered(() => run(SET, '{b}', ['x']))
+    t.equal(await client.get('{a}'), '1', 'nothing was sent again by the client')
+  })
+}
+
+t.test('RC8 what was under way when the connection broke is done at most once', async (t) => {
+  const redis = await server(t)
+  const client = redis.client()
+  const { run } = redisConnection(client)
+  await run(COUNT, '{a}', [])
+  redis.pause()
+  const broken = refusal(() => run(COUNT, '{a}', []))
+  client.stream.destroy()
+  t.match((await broken).error.message, 'The connection to Redis broke before it answered.')
+  redis.resume()
+  await recovered(() => run(SET, '{b}', ['x']))
+  t.equal(await client.get('{a}'), '2')
+})
+
+t.test('RC9 a client that ended, or never found its server, rejects', async (t) => {
+  const redis = await server(t)
+  const ended = redis.client()
+  await reaches(ended, 'ready')
+  ended.disconnect()
+  await reaches(ended, 'end')
+  await redis.kill()
+  const { run } = redisConnection(ended)
+  t.match((await refusal(() => run(COUNT, '{a}', []))).error.message, 'Redis is not connected.')
+  const lost = redisConnection(redis.client({ lazyConnect: true }))
+  const { afterMs } = await refusal(() => lost.run(COUNT, '{a}', []))
+  t.ok(afterMs < TIMEOUT_MS + SLACK_MS, `${afterMs} ms`)
+})
+
+t.test('RC10 no error tells a key or an argument', async (t) => {
+  const redis = await server(t)
+  const client = redis.client()
+  const connection = redisConnection(client)
+  const calls = [
+    () => connection.run(defineScript('return redis.call(ARGV[1], KEYS[1])'), `{${SECRET}}`, [SECRET]),
+    () => connection.run(defineScript('error(ARGV[1])'), `{${SECRET}}`, [SECRET]),
+    () => connection.run(defineScript('return redis.error_reply("WRONG " .. ARGV[1])'), `{${SECRET}}`, [SECRET]),
+    () => connection.run(defineScript('syntax error'), `{${SECRET}}`, [SECRET])
+  ]
+  const errors = await Promise.all(calls.map(async (call) => (await refusal(call)).error))
+  redis.pause()
+  errors.push((await refusal(() => connection.run(SET, `{${SECRET}}`, [SECRET]))).error)
+  redis.resume()
+  await recovered(() => connection.run(SET, '{b}', ['x']))
+  redis.pause()
+  const broken = refusal(() => connection.run(SET, `{${SECRET}}`, [SECRET]))
+  await redis.kill()
+  errors.push((await broken).error, (await refusal(() => connection.run(SET, `{${SECRET}}`, [SECRET]))).error)
+  for (const error of errors) {
+    t.equal(Object.getPrototypeOf(error), Error.prototype)
+    t.same(Object.getOwnPropertyNames(error).toSorted(), ['message', 'stack'])
+    t.notMatch(`${error.message} ${error.stack}`, SECRET)
+  }
+  t.equal(errors[2]?.message, 'Redis refused: WRONG.')
+})
+
+t.test('RC11 many connections on one client share its listeners', async (t) => {
+  const redis = await server(t)
+  const client = redis.client()
+  const before = client.listenerCount('close')
+  for (let index = 0; index < 30; index++) redisConnection(client)
+  t.equal(client.listenerCount('close'), before + 1)
+})
+
+t.test('RC12 a cluster: every slot is reached; without one master the other slots go on', async (t) => {
+  const cluster = await startRedisCluster()
+  t.teardown(() => cluster.stop())
+  const client = cluster.client()
+  const { run, time } = redisConnection(client)
+  const keys = Array.from({ length: 30 }, (_, index) => `{key-${index}}`)
+  await recovered(() => run(SET, '{a}', ['x']))
+  t.same(await Promise.all(keys.map((key) => run(SET, key, [key]))), keys)
+  t.ok(Math.abs(await time() - Date.now()) < 1000)
+
+  await Promise.all(keys.map((key) => run(COUNT, `${key}:once`, [])))
+  const [node] = client.nodes('master')
+  for (const master of cluster.masters) master.pause()
+  const broken = keys.map((key) => refusal(() => run(COUNT, `${key}:once`, [])))
+  node?.stream.destroy()
+  await Promise.all(broken)
+  for (const master of cluster.masters) master.resume()
+  await recovered(() => Promise.all(keys.map((key) => run(SET, key, [key]))))
+  t.same(await Promise.all(keys.map((key) => client.get(`${key}:once`))), keys.map(() => '2'), 'done once, also where the connection broke')
+
+  cluster.masters[2]?.pause()
+  const results = await Promise.all(keys.map(async (key) => {
+    const begin = performance.now()
+    const answered = await run(COUNT, `${key}:count`, []).then(() => true, () => false)
+    return { answered, afterMs: performance.now() - begin }
+  }))
+  t.ok(results.every(({ afterMs }) => afterMs < TIMEOUT_MS + SLACK_MS))
+  const alive = keys.filter((_, index) => results[index]?.answered)
+  t.ok(alive.length > 5 && alive.length < keys.length, `${alive.length} of ${keys.length}`)
+  await cluster.masters[2]?.kill()
+  for (const key of keys.filter((key) => !alive.includes(key))) {
+    const { afterMs } = await refusal(() => run(COUNT, `${key}:count`, []))
+    t.ok(afterMs < TIMEOUT_MS + SLACK_MS, `${afterMs} ms`)
+  }
+  await recovered(() => Promise.all(alive.map((key) => run(SET, key, [key]))))
+
+  await cluster.masters[2]?.restart()
+  await recovered(() => Promise.all(keys.map((key) => run(SET, key, [key]))))
+  await delay(1000)
+  const counts = await Promise.all(keys.map((key) => client.get(`${key}:count`)))
+  t.same(counts, keys.map((key) => alive.includes(key) ? '1' : null), 'nothing was sent again after it had been rejected')
+})
+
+t.test('RC13 no rejection was left to itself', async (t) => {
+  t.same(unhandled, [])
+})

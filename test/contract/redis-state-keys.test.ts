@@ -1,0 +1,222 @@
+import type { Redis } from 'ioredis'
+import t from 'tap'
+import { redisState } from '../../lib/adapters/redis/state.ts'
+import type { State } from '../../lib/ports/state.ts'
+import { partitionOf } from '../../lib/protocol/partition.ts'
+import { oneTimeToken } from '../../lib/protocol/one-time-token.ts'
+import { startRedis } from '../support/redis-server.ts'
+import { END, MINUTE, NOW, code, consent, family, operations, redemption, secretOf, session, sidFor, use, userOf } from './support/redis-state-records.ts'
+
+const SLACK = 10 * MINUTE
+
+const server = await startRedis()
+/** Only to be asked for slots. */
+const clusterNode = await startRedis({ args: ['--cluster-enabled', 'yes'] })
+t.teardown(() => Promise.all([server.stop(), clusterNode.stop()]))
+const client = server.client()
+t.beforeEach(async () => { await client.flushall() })
+
+async function fill (state: State, user: string): Promise<void> {
+  await state.tokens.createFamily(family(user, 'phone'))
+  await state.tokens.createCode(code(user, 'waiting'))
+  await state.tokens.createCode(code(user, 'redeemed', { offline: false }))
+  await state.tokens.redeemCode(redemption(user, 'redeemed'))
+  await state.tokens.rotateToken(use(user, 'phone'), { digest: secretOf('next'), sealed: secretOf('sealed') })
+  await state.oneTimeTokens.put({ purpose: 'verify_email', digest: oneTimeToken(user, secretOf('mail')).digest, userId: user, expiresAt: Date.now() + 30 * MINUTE })
+  await state.browserSessions.createSession(session(user, 'browser'), secretOf('browser'))
+  await state.consents.grantConsent(consent(user))
+}
+
+t.test('redis: all keys of a user are in one slot, have a TTL, and hold no user\'s bytes', async (t) => {
+  const state = redisState(client)
+  const users = Array.from({ length: 5 }, (_, index) => userOf(String(index)))
+  for (const user of users) await fill(state, user)
+  await state.keys.addIfAbsent({ kid: 'kid', alg: 'ES256', sequence: 1, signsFrom: NOW, createdAt: NOW, publicJwk: {}, sealed: 's' })
+  const names = await client.keys('*')
+  t.equal(names.length, 5 * 9 + 1, 'three families, their index, token and entry of a mail, a session, its index, consents; signing keys')
+  for (const name of names) {
+    const ttlMs = await client.pttl(name)
+    t.ok(ttlMs > 0 && ttlMs <= (name.endsWith('{keys}') ? 400 * 24 * 60 * MINUTE : 60 * MINUTE + SLACK), `${name} lives ${ttlMs} ms`)
+    t.notMatch(name, /bytes-of|Mozilla|openid/)
+  }
+  const node = clusterNode.client()
+  for (const user of users) {
+    const own = names.filter((name) => name.startsWith(`authority:{${partitionOf(user)}}:`))
+    t.equal(own.length, 9)
+    t.equal(new Set(await Promise.all(own.map((name) => node.cluster('KEYSLOT', name)))).size, 1)
+  }
+})
+
+t.test('redis: a record outlives its logical end by ten minutes, and its index the longest of its members', async (t) => {
+  const state = redisState(client)
+  const user = userOf('1')
+  const index = (kind: string): Promise<string[]> => client.keys(`*:${kind}u:*`)
+  const ttlOf = async (name: string | undefined): Promise<number> => Math.round(await client.pttl(name ?? '') / MINUTE)
+  const recordOf = (kind: string, name: string): string => `authority:{${partitionOf(user)}}:${kind}:${sidFor(user, name)}`
+
+  await state.tokens.createFamily(family(user, 'phone', { idleExpiresAt: NOW + 20 * MINUTE }))
+  t.equal(await ttlOf(recordOf('f', 'phone')), 30)
+  t.equal(await ttlOf((await index('f'))[0]), 70)
+  await state.tokens.createCode(code(user, 'short'))
+  t.equal(await ttlOf(recordOf('f', 'short')), 11)
+  t.equal(await ttlOf((await index('f'))[0]), 70, 'a shorter life shortens nothing')
+  await state.tokens.useToken(use(user, 'phone', { now: NOW + 10 * MINUTE, idleExpiresAt: END + MINUTE }))
+  t.equal(await ttlOf(recordOf('f', 'phone')), 60, 'a use moves it, not beyond the absolute end')
+  await state.tokens.undoRotation({ sid: sidFor(user, 'phone'), digest: secretOf('phone'), replacedDigest: secretOf('former'), former: null })
+  t.equal(await ttlOf(recordOf('f', 'phone')), 60, 'an undo leaves it')
+  await state.tokens.redeemCode(redemption(user, 'short', { expiresAt: END + 100 * MINUTE }))
+  t.equal(await ttlOf((await index('f'))[0]), 170)
+
+  await state.browserSessions.createSession(session(user, 'browser', { expiresAt: NOW + 30 * MINUTE, idleExpiresAt: NOW + 20 * MINUTE }), 'd')
+  t.equal(await ttlOf(recordOf('s', 'browser')), 30)
+  t.equal(await ttlOf((await index('s'))[0]), 40)
+  await state.browserSessions.renewSession({ sid: sidFor(user, 'browser'), userId: user, formerDigest: 'd', digest: 'e', now: NOW, expiresAt: END, idleExpiresAt: END })
+  t.equal(await ttlOf(recordOf('s', 'browser')), 70)
+  t.equal(await ttlOf((await index('s'))[0]), 70)
+
+  await state.consents.grantConsent(consent(user))
+  await state.consents.grantConsent(consent(user, { clientId: 'another', expiresAt: NOW + MINUTE }))
+  t.equal(await ttlOf((await client.keys('*:c:*'))[0]), 70)
+  await state.oneTimeTokens.put({ purpose: 'password_reset', digest: oneTimeToken(user, 'x').digest, userId: user, expiresAt: Date.now() + 30 * MINUTE })
+  t.same(await Promise.all((await client.keys('*:t*:password_reset:*')).map(ttlOf)), [40, 40])
+})
+
+t.test('redis: what ends leaves nothing behind', async (t) => {
+  const state = redisState(client)
+  const user = userOf('1')
+  await fill(state, user)
+  await state.tokens.revokeFamily(sidFor(user, 'waiting'))
+  await state.tokens.redeemCode(redemption(user, 'redeemed'))
+  await state.tokens.useToken(use(user, 'phone', { now: NOW + 20_000 }))
+  await state.oneTimeTokens.consume('verify_email', oneTimeToken(user, secretOf('mail')).digest, NOW)
+  await state.browserSessions.revokeSession(sidFor(user, 'browser'))
+  await state.consents.revokeConsent(user, consent(user).clientId)
+  t.same(await client.keys('*'), [])
+  await fill(state, user)
+  await state.tokens.revokeFamiliesOfUser(user)
+  await state.browserSessions.revokeSessionsOfUser(user)
+  await state.oneTimeTokens.discard('verify_email', user)
+  t.same((await client.keys('*')).map((name) => name.split(':')[2]), ['c'])
+})
+
+t.test('redis: an index keeps few whose record has gone', async (t) => {
+  const state = redisState(client)
+  const user = userOf('1')
+  await state.tokens.createFamily(family(user, 'phone'))
+  for (let count = 0; count < 60; count++) {
+    await state.tokens.createCode(code(user, `code ${count}`))
+    await client.del(`authority:{${partitionOf(user)}}:f:${sidFor(user, `code ${count}`)}`)
+  }
+  const [index = ''] = await client.keys('*:fu:*')
+  t.ok(await client.zcard(index) <= 8, `${await client.zcard(index)} members`)
+  t.same((await state.tokens.listFamiliesOfUser(user, NOW)).map(({ sid }) => sid), [sidFor(user, 'phone')])
+  t.equal(await client.zcard(index), 1, 'and a list takes them out')
+})
+
+t.test('redis: what no revocation would find, since its index was evicted, is dead', async (t) => {
+  const state = redisState(client)
+  const user = userOf('1')
+  const mail = oneTimeToken(user, secretOf('mail')).digest
+  for (const isEvicted of [false, true]) {
+    await client.flushall()
+    await fill(state, user)
+    if (isEvicted) await client.del(...await client.keys('*:*u:*'))
+    // A later sign-in makes a new one, which the older are not in.
+    await state.tokens.createFamily(family(user, 'later'))
+    await state.browserSessions.createSession(session(user, 'later'), 'd')
+    const name = isEvicted ? 'evicted' : 'there'
+    t.equal(await state.tokens.findFamily(sidFor(user, 'phone'), NOW) === null, isEvicted, name)
+    t.match(await state.tokens.useToken(use(user, 'phone')), { outcome: isEvicted ? 'unknown' : 'used' }, name)
+    t.match(await state.tokens.redeemCode(redemption(user, 'waiting')), { outcome: isEvicted ? 'unknown' : 'redeemed' }, name)
+    t.equal(await state.browserSessions.findSession(sidFor(user, 'browser'), secretOf('browser'), NOW) === null, isEvicted, name)
+    t.equal(await state.oneTimeTokens.find('verify_email', mail, NOW) === null, isEvicted, name)
+    t.ok(await state.tokens.findFamily(sidFor(user, 'later'), NOW), name)
+  }
+})
+
+t.test('redis: every operation of every store is one EVALSHA', async (t) => {
+  const state = redisState(client)
+  const user = userOf('1')
+  const stores = ['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'] as const
+  const known = stores.flatMap((store) => Object.keys(state[store]).map((method) => `${store}.${method}`))
+  t.same(operations(state, user).map(([name]) => name).toSorted(), [...known, 'time'].toSorted(), 'none is left out')
+  for (const [, call] of operations(state, user)) await call()
+  await client.flushall()
+
+  const asked = server.client()
+  const counted = redisState(asked)
+  await counted.keys.list()
+  const seen: string[] = []
+  let marks = 0
+  const monitor: Redis = await client.monitor()
+  t.teardown(() => { monitor.disconnect() })
+  const nextMark = (): Promise<void> => new Promise((resolve) => {
+    const mark = `mark-${++marks}`
+    const listen = (_time: string, [, text]: string[]): void => {
+      if (text !== mark) return
+      monitor.off('monitor', listen)
+      resolve()
+    }
+    monitor.on('monitor', listen)
+    client.echo(mark).catch(t.threw)
+  })
+  monitor.on('monitor', (_time: string, [command = '']: string[], source: string) => {
+    if (source !== 'lua' && command.toLowerCase() !== 'echo') seen.push(command.toLowerCase())
+  })
+  for (const [name, call] of operations(counted, user)) {
+    await nextMark()
+    seen.length = 0
+    await call()
+    await nextMark()
+    t.same(seen, ['evalsha'], name)
+  }
+})
+
+t.test('redis: after SCRIPT FLUSH every operation works as before', async (t) => {
+  const state = redisState(client)
+  for (const [name, call] of operations(state, userOf('1'))) {
+    await client.script('FLUSH')
+    await t.resolves(call(), name)
+  }
+})
+
+t.test('redis: a name that was not made for its user is refused', async (t) => {
+  const state = redisState(client)
+  const user = userOf('1')
+  const wrong = `${partitionOf(user) === 'abc' ? 'abd' : 'abc'}name`
+  await t.rejects(state.tokens.createFamily(family(user, 'x', { sid: wrong })), TypeError)
+  await t.rejects(state.tokens.createCode(code(user, 'x', { sid: wrong })), TypeError)
+  await t.rejects(state.browserSessions.createSession(session(user, 'x', { sid: wrong }), 'd'), TypeError)
+  await t.rejects(state.oneTimeTokens.put({ purpose: 'verify_email', digest: wrong, userId: user, expiresAt: END }), TypeError)
+  t.same(await client.keys('*'), [])
+})
+
+t.test('redis: no two users and no two clients look alike, ill-formed names too', async (t) => {
+  const state = redisState(client)
+  const [one, other] = ['\ud800', '\ud801']
+  const ofOne = family(one, 'a', { clientId: one })
+  await state.tokens.createFamily(ofOne)
+  const { tokenDigest, ...created } = ofOne
+  t.same(await state.tokens.listFamiliesOfUser(one, NOW), [created])
+  t.same(await state.tokens.revokeFamiliesOfUser(other), [])
+  t.same(await state.tokens.useToken(use(one, 'a', { clientId: other })), { outcome: 'unknown' })
+  t.match(await state.tokens.useToken(use(one, 'a', { clientId: one, digest: tokenDigest })), { outcome: 'used' })
+})
+
+t.test('redis: records are not trusted', async (t) => {
+  const state = redisState(client)
+  const user = userOf('1')
+  await fill(state, user)
+  const root = `authority:{${partitionOf(user)}}`
+  for (const [packed, what] of [['text', 'no record'], ['\x93\xa1a\xa1b\xa1c', 'a short one'], [`\x9c${'\xa1a'.repeat(12)}`, 'one of texts']] as const) {
+    for (const name of [`${root}:f:${sidFor(user, 'phone')}`, `${root}:s:${sidFor(user, 'browser')}`, ...await client.keys('*:c:*'), ...await client.keys('*:t:*')]) {
+      await client.set(name, Buffer.from(packed, 'latin1'), 'KEEPTTL')
+    }
+    await t.rejects(state.tokens.findFamily(sidFor(user, 'phone'), NOW), what)
+    await t.rejects(state.tokens.rotateToken(use(user, 'phone'), { digest: 'x', sealed: 'y' }), what)
+    await t.rejects(state.tokens.listFamiliesOfUser(user, NOW), what)
+    await t.rejects(state.browserSessions.findSession(sidFor(user, 'browser'), secretOf('browser'), NOW), what)
+    await t.rejects(state.consents.listConsents(user, NOW), what)
+    await t.rejects(state.oneTimeTokens.consume('verify_email', oneTimeToken(user, secretOf('mail')).digest, NOW), what)
+  }
+})

@@ -1,0 +1,131 @@
+import t from 'tap'
+import type { RedisClient } from '../../lib/adapters/redis/connection.ts'
+import { redisState } from '../../lib/adapters/redis/state.ts'
+import { parallel, tally } from '../../lib/testing/contract.ts'
+import { oneTimeToken } from '../../lib/protocol/one-time-token.ts'
+import { startRedis } from '../support/redis-server.ts'
+import { END, NOW, code, family, redemption, secretOf, sidFor, use, userOf } from './support/redis-state-records.ts'
+
+const INVALID_OPTIONS = { name: 'StartError', code: 'FST_AUTHORITY_INVALID_OPTIONS' }
+
+/** A client that is connected to a server which answers every script so. */
+const answering = (answer: () => Promise<unknown>): RedisClient => ({
+  status: 'ready', isCluster: false, connect: async () => undefined, evalsha: answer, eval: answer, on: () => undefined, off: () => undefined
+})
+
+t.test('redisState: prepare takes a server that can do what is needed, in one trip', async (t) => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const state = redisState(server.client())
+  await t.resolves(state.prepare())
+  t.ok(Math.abs(await state.time() - Date.now()) < 1000)
+  t.equal(await state.evictionPolicy(), null)
+})
+
+t.test('redisState says by which policy a server may throw records away', async (t) => {
+  const server = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
+  t.teardown(() => server.stop())
+  const client = server.client()
+  const state = redisState(client)
+  t.equal(await state.evictionPolicy(), 'allkeys-lru')
+  await client.config('SET', 'maxmemory-policy', 'volatile-ttl')
+  t.equal(await state.evictionPolicy(), 'volatile-ttl')
+  await client.config('SET', 'maxmemory', '0')
+  t.equal(await state.evictionPolicy(), null, 'without a limit none applies')
+  await client.config('SET', 'maxmemory', '100mb', 'maxmemory-policy', 'noeviction')
+  t.equal(await state.evictionPolicy(), null)
+})
+
+t.test('redisState: a server that only a person can mend stops the start', async (t) => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const admin = server.client()
+  await admin.acl('SETUSER', 'noscripts', 'on', '>p', '~*', '+@all', '-@scripting')
+  await admin.acl('SETUSER', 'nokeys', 'on', '>p', '~other:*', '+@all')
+  await admin.acl('SETUSER', 'nowrites', 'on', '>p', '~*', '+@all', '-pexpire')
+  await admin.acl('SETUSER', 'noinfo', 'on', '>p', '~*', '+@all', '-info')
+  for (const username of ['noscripts', 'nokeys', 'nowrites']) {
+    const client = server.client({ username, password: 'p' })
+    await t.rejects(redisState(client).prepare(), { ...INVALID_OPTIONS, message: /EVALSHA/ }, username)
+  }
+  const quiet = redisState(server.client({ username: 'noinfo', password: 'p' }))
+  await t.resolves(quiet.prepare(), 'a server need not tell its version')
+  t.equal(await quiet.evictionPolicy(), null)
+
+  const info = (version: string): string => `# Server\r\nredis_version:${version}\r\nredis_mode:standalone\r\n`
+  for (const [version, isFit] of [['6.2.0', true], ['7.0.15', true], ['10.0.0', true], ['6.0.20', false], ['5.0.9', false]] as const) {
+    const prepared = redisState(answering(async () => [info(version), null, 'table'])).prepare()
+    if (isFit) await t.resolves(prepared, version)
+    else await t.rejects(prepared, { ...INVALID_OPTIONS, message: version })
+  }
+  await t.rejects(redisState(answering(async () => [info('7.0.0'), null, 'nil'])).prepare(), { ...INVALID_OPTIONS, message: /cmsgpack/ })
+})
+
+t.test('redisState: at an outage prepare rejects with no StartError', async (t) => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const admin = server.client()
+  await admin.replicaof('127.0.0.1', 1)
+  await t.rejects(redisState(admin).prepare(), { name: 'Error', message: /READONLY/ })
+  await admin.replicaof('NO', 'ONE')
+  await t.resolves(redisState(admin).prepare())
+  server.pause()
+  await t.rejects(redisState(admin).prepare(), { name: 'Error' })
+  server.resume()
+})
+
+t.test('redisState: of calls on two connections one wins', async (t) => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const states = [redisState(server.client()), redisState(server.client())] as const
+  const of = (index: number): typeof states[0] => states[index % 2 === 0 ? 0 : 1]
+  const user = userOf('1')
+  for (let round = 0; round < 20; round++) {
+    await of(round).tokens.createFamily(family(user, `family ${round}`))
+    const rotations = await parallel(10, (index) => of(index).tokens.rotateToken(use(user, `family ${round}`), { digest: `digest ${index}`, sealed: `sealed ${index}` }))
+    t.same(tally(rotations.map(({ outcome }) => outcome)), { rotated: 1, repeated: 9 })
+    const winner = rotations.findIndex(({ outcome }) => outcome === 'rotated')
+    t.same(new Set(rotations.flatMap((result) => result.outcome === 'repeated' ? [result.sealed] : [])), new Set([`sealed ${winner}`]))
+
+    await of(round).tokens.createCode(code(user, `code ${round}`))
+    const redemptions = await parallel(10, (index) => of(index).tokens.redeemCode(redemption(user, `code ${round}`)))
+    t.same(tally(redemptions.map(({ outcome }) => outcome)), { redeemed: 1, replayed: 1, unknown: 8 })
+    t.equal(await of(round).tokens.findFamily(sidFor(user, `code ${round}`), NOW), null)
+
+    const { digest } = oneTimeToken(user, secretOf(`mail ${round}`))
+    await of(round).oneTimeTokens.put({ purpose: 'password_reset', digest, userId: user, expiresAt: END })
+    const consumed = await parallel(10, (index) => of(index).oneTimeTokens.consume('password_reset', digest, NOW))
+    t.equal(consumed.filter((token) => token !== null).length, 1)
+
+    const added = await parallel(10, (index) => of(index).keys.addIfAbsent({
+      kid: `kid ${round} ${index}`, alg: 'ES256', sequence: round, signsFrom: NOW, createdAt: NOW, publicJwk: {}, sealed: 's'
+    }))
+    t.equal(added.filter(Boolean).length, 1)
+  }
+})
+
+t.test('redisState: an undo that comes late takes back no token that somebody holds', async (t) => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const { tokens } = redisState(server.client())
+  const user = userOf('1')
+  await tokens.createFamily(family(user, 'phone'))
+  const first = await tokens.rotateToken(use(user, 'phone'), { digest: 'second', sealed: 's' })
+  const second = await tokens.rotateToken(use(user, 'phone', { digest: 'second' }), { digest: 'third', sealed: 's' })
+  if (first.outcome !== 'rotated' || second.outcome !== 'rotated') throw new Error(`${first.outcome} ${second.outcome}`)
+  await tokens.undoRotation(second.undo)
+  await tokens.undoRotation(first.undo)
+  t.match(await tokens.useToken(use(user, 'phone', { digest: 'second' })), { outcome: 'used' }, 'it was presented, so its rotation stays')
+})
+
+t.test('redisState: a kid is taken, whatever its sequence', async (t) => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const { keys } = redisState(server.client())
+  const key = { kid: 'kid', alg: 'ES256', sequence: 1, signsFrom: NOW, createdAt: NOW, publicJwk: { kty: 'EC' }, sealed: 's' }
+  t.equal(await keys.addIfAbsent(key), true)
+  t.equal(await keys.addIfAbsent({ ...key, sequence: 2 }), false)
+  t.equal(await keys.addIfAbsent({ ...key, alg: 'RS256' }), false)
+  t.equal(await keys.addIfAbsent({ ...key, kid: 'other', sequence: 10 }), true)
+  t.same((await keys.list()).map(({ sequence }) => sequence), [1, 10])
+})
