@@ -1,0 +1,96 @@
+import { StartError } from '../../errors.ts'
+import { integer, text } from '../sql/rows.ts'
+import { queryOf } from './database.ts'
+import type { PostgresDatabase, Query } from './database.ts'
+import { isForAPerson } from './outage.ts'
+
+export interface Migrations {
+  component: string
+  /** Step 1, 2, 3 …; each may have several statements. A step that a release had is never edited. */
+  steps: readonly string[]
+  /** `"schema".`, or nothing where the search path decides. */
+  prefix: string
+}
+
+export interface Connection {
+  /** Brings the tables to the newest version first, where that has not been done. */
+  query: Query
+  /** Does only that. Rejects with `StartError` where only a person can mend it. */
+  prepare(): Promise<void>
+}
+
+/** The first number of all advisory locks taken here; a host's own don't begin with it. */
+export const LOCK = 0x61757468
+
+const unfit = (message: string, cause?: unknown): StartError =>
+  new StartError('FST_AUTHORITY_INVALID_OPTIONS', message, cause === undefined ? undefined : { cause })
+
+/**
+ * A single statement, and so a transaction of its own on whatever connection of a pool it runs. The lock lets one instance in at a
+ * time, and each statement of the block sees what was committed before it began: whoever waited finds the steps done.
+ */
+const migration = ({ component, steps, prefix }: Migrations): string => `DO $authority$
+DECLARE current integer;
+BEGIN
+  PERFORM pg_advisory_xact_lock(${LOCK}, 0);
+  ${prefix === '' ? '' : `IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace WHERE nspname = '${prefix.slice(1, -2)}') THEN CREATE SCHEMA ${prefix.slice(0, -1)}; END IF;`}
+  -- Not by to_regclass alone: a session remembers that there was no such table until it next locks a relation, as this does.
+  IF NOT EXISTS (SELECT FROM pg_catalog.pg_class WHERE oid = to_regclass('${prefix}authority_migrations')) THEN
+    CREATE TABLE ${prefix}authority_migrations (
+      component text NOT NULL,
+      version integer NOT NULL,
+      applied_at timestamptz NOT NULL DEFAULT now(),
+      PRIMARY KEY (component, version)
+    );
+  END IF;
+  SELECT coalesce(max(version), 0) INTO current FROM ${prefix}authority_migrations WHERE component = '${component}';
+${steps.map((step, index) => `  IF current < ${index + 1} THEN
+    EXECUTE $step$${step}$step$;
+    INSERT INTO ${prefix}authority_migrations (component, version) VALUES ('${component}', ${index + 1});
+  END IF;`).join('\n')}
+END $authority$`
+
+async function versionOf (query: Query, { component, prefix }: Migrations): Promise<number> {
+  const [log] = await query(
+    `SELECT to_regclass('${prefix}authority_migrations') IS NOT NULL AS exists, current_setting('server_encoding') AS encoding,
+      current_setting('transaction_isolation') AS isolation`
+  )
+  if (log === undefined) throw new TypeError('The database answered a SELECT with no row.')
+  if (text(log, 'encoding') !== 'UTF8') throw unfit(`The PostgreSQL database has the encoding ${text(log, 'encoding')}; it must be UTF8.`)
+  // Under a stricter one, the loser of every race would get an error.
+  if (text(log, 'isolation') !== 'read committed') throw unfit('PostgreSQL transactions are not READ COMMITTED here: set default_transaction_isolation back for this role or database.')
+  if (log['exists'] !== true) return 0
+  const [row] = await query(`SELECT coalesce(max(version), 0) AS version FROM ${prefix}authority_migrations WHERE component = $1`, component)
+  return row === undefined ? 0 : integer(row, 'version')
+}
+
+/** Any number of instances may do so at once. The usual start only reads. */
+async function migrate (query: Query, migrations: Migrations): Promise<void> {
+  const { component, steps } = migrations
+  let version = await versionOf(query, migrations)
+  if (version < steps.length) {
+    await query(migration(migrations))
+    version = await versionOf(query, migrations)
+  }
+  if (version > steps.length) throw unfit(`The tables of ${component} were made by a newer release (version ${version}, this one knows ${steps.length}).`)
+}
+
+export function connect (db: PostgresDatabase, migrations: Migrations): Connection {
+  const query = queryOf(db)
+  let ready: Promise<void> | undefined
+  // What failed is tried again by the next call: it may have been an outage.
+  const prepared = async (): Promise<void> => {
+    ready ??= migrate(query, migrations).catch((error: unknown) => {
+      ready = undefined
+      throw isForAPerson(error) ? unfit(`The tables of ${migrations.component} can't be made or read. ${error instanceof Error ? error.message : ''}`, error) : error
+    })
+    await ready
+  }
+  return {
+    prepare: prepared,
+    async query (sql, ...parameters) {
+      await prepared()
+      return await query(sql, ...parameters)
+    }
+  }
+}

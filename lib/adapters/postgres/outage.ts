@@ -1,0 +1,34 @@
+/** Of SQLSTATE classes whose messages name things of the server (roles, tables, limits), never what a row holds. */
+const TELLING = /^(08|25|28|3D|3F|40|42|53|54|55|57|58)/
+const SQLSTATE = /^[0-9A-Z]{5}$/
+const SYSTEM_CODE = /^E[A-Z_]+$/
+/** What `pg` says of a connection, without a code. */
+const OF_THE_CONNECTION = /^(Connection terminated.*|Connection ended unexpectedly|timeout exceeded when trying to connect|Query read timeout|timeout expired|Client has encountered a connection error and is not queryable|Client was closed and is not queryable|Cannot use a pool after calling end on the pool)$/
+
+/** An operation that the database did not do. `code` is the SQLSTATE or the system's error code, where there is one. */
+export class PostgresError extends Error {
+  readonly code: string | undefined
+
+  constructor (message: string, code: string | undefined) {
+    super(message)
+    this.name = 'PostgresError'
+    this.code = code
+  }
+}
+
+/**
+ * What is thrown on instead of a driver's error. That may carry a row (`detail`), the statement and its parameters; the reader of
+ * a log must get none of them, so it is not even the cause.
+ */
+export function outage (error: unknown): PostgresError {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const message = error instanceof Error ? error.message : ''
+  if (SQLSTATE.test(code)) return new PostgresError(TELLING.test(code) ? `PostgreSQL: ${message} (${code})` : `PostgreSQL refused a statement (${code}).`, code)
+  if (SYSTEM_CODE.test(code)) return new PostgresError(`PostgreSQL can't be reached (${code}).`, code)
+  return new PostgresError(OF_THE_CONNECTION.test(message) ? `PostgreSQL: ${message}` : 'PostgreSQL did not answer a statement.', undefined)
+}
+
+/** The role may not, or there is no such database: waiting does not mend that. */
+export function isForAPerson (error: unknown): boolean {
+  return error instanceof PostgresError && error.code !== undefined && /^(42|3D000|3F000|28P01|0A)/.test(error.code)
+}

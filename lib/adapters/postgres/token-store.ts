@@ -1,0 +1,143 @@
+import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily, RefreshTokenFamily, Successor, TokenStore, TokenUse } from '../../ports/token-store.ts'
+import { familyOf, presented, replacedIn } from '../sql/family-rows.ts'
+import { isRow, text } from '../sql/rows.ts'
+import type { Row } from '../sql/rows.ts'
+import type { Query } from './database.ts'
+import { alive } from './lifetime.ts'
+
+/** What a function of the tables answered. `row` is as it was before. */
+type Answer = { outcome: 'unknown' } | { outcome: string, row: Row }
+
+function answerOf (rows: readonly Row[]): Answer {
+  const given = rows[0]?.['answer']
+  // A column of JSON, which most drivers parse.
+  const answer: unknown = typeof given === 'string' ? JSON.parse(given) : given
+  if (!isRow(answer)) throw new TypeError('The database gave no answer.')
+  if (answer['outcome'] === 'unknown') return { outcome: 'unknown' }
+  if (!isRow(answer['family'])) throw new TypeError('The database gave no family.')
+  return { outcome: text(answer, 'outcome'), row: answer['family'] }
+}
+
+const unexpected = (outcome: string): TypeError => new TypeError(`The database gave the outcome ${outcome}.`)
+
+const sidsOf = (rows: readonly Row[]): string[] => rows.map((row) => text(row, 'revoked_sid'))
+
+function used (row: Row, { now, idleExpiresAt }: TokenUse): RefreshTokenFamily {
+  const family = familyOf(row)
+  return { ...family, lastUsedAt: now, idleExpiresAt: Math.min(idleExpiresAt, family.expiresAt) }
+}
+
+function redeemed (row: Row, { now, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent }: CodeRedemption): RefreshTokenFamily {
+  const family = familyOf(row)
+  const ends = family.offline ? { expiresAt, idleExpiresAt } : { expiresAt: onlineExpiresAt, idleExpiresAt: onlineExpiresAt }
+  return { ...family, lastUsedAt: now, ...ends, userAgent }
+}
+
+/**
+ * Refresh token families and authorization codes in PostgreSQL. A user has at most `maxFamiliesPerUser` families that are offline,
+ * as many that are not, and as many codes that wait: one more ends the one created first. Every method is one statement.
+ */
+export function postgresTokenStore (query: Query, prefix: string, maxFamiliesPerUser: number): TokenStore {
+  const families = `${prefix}authority_families`
+  const ALIVE_FAMILY = `SELECT * FROM ${families} WHERE sid = $1 AND current_digest IS NOT NULL AND ${alive('$2::bigint')}`
+
+  /** A code is a row without a token, which ends when the code does. */
+  const add = async (created: NewRefreshTokenFamily | NewAuthorizationCode): Promise<void> => {
+    const { lastUsedAt, expiresAt, idleExpiresAt, userAgent, tokenDigest, codeDigest } = 'codeDigest' in created
+      ? { ...created, lastUsedAt: created.createdAt, expiresAt: created.codeExpiresAt, idleExpiresAt: created.codeExpiresAt, userAgent: null, tokenDigest: null }
+      : { ...created, codeDigest: null }
+    await query(
+      `SELECT ${prefix}authority_add_family($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+      created.sid, created.userId, created.clientId, created.scope, created.authenticatedAt, created.createdAt, lastUsedAt, expiresAt,
+      idleExpiresAt, userAgent, created.sessionSid, created.offline, created.authorization, codeDigest, tokenDigest, maxFamiliesPerUser
+    )
+  }
+  const present = async ({ sid, digest, now, graceMs, idleExpiresAt, clientId }: TokenUse, next: Successor | null): Promise<Answer> => answerOf(await query(
+    `SELECT ${prefix}authority_present_token($1, $2, $3, $4, $5, $6, $7, $8, $9) AS answer`,
+    sid, digest, now, graceMs, idleExpiresAt, clientId === undefined, clientId ?? null,
+    next?.digest ?? null, next?.sealed ?? null
+  ))
+  const revoke = async (userId: string, { exceptSid, sessionSid, andClientId, clientId }: { exceptSid?: string | undefined, sessionSid?: string, andClientId?: string | undefined, clientId?: string }): Promise<string[]> =>
+    sidsOf(await query(
+      `SELECT revoked_sid FROM ${prefix}authority_revoke_families($1, $2, $3, $4, $5)`,
+      userId, exceptSid ?? null, sessionSid ?? null, andClientId ?? null, clientId ?? null
+    ))
+
+  return {
+    createFamily: add,
+    createCode: add,
+
+    async redeemCode (redemption) {
+      const { sid, digest, clientId, now, tokenDigest, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent } = redemption
+      const answer = answerOf(await query(
+        `SELECT ${prefix}authority_redeem_code($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) AS answer`,
+        sid, digest, clientId, now, tokenDigest, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent, maxFamiliesPerUser
+      ))
+      if (!('row' in answer)) return { outcome: 'unknown' }
+      if (answer.outcome === 'replayed') return { outcome: 'replayed', family: familyOf(answer.row) }
+      if (answer.outcome === 'redeemed') return { outcome: 'redeemed', family: redeemed(answer.row, redemption) }
+      throw unexpected(answer.outcome)
+    },
+
+    async findFamily (sid, now) {
+      const [row] = await query(ALIVE_FAMILY, sid, now)
+      return row === undefined ? null : familyOf(row)
+    },
+
+    async peekToken (use) {
+      const [row] = await query(ALIVE_FAMILY, use.sid, use.now)
+      return row === undefined || presented(row, use) === 'replay' ? null : familyOf(row)
+    },
+
+    async useToken (use) {
+      const answer = await present(use, null)
+      if (!('row' in answer)) return { outcome: 'unknown' }
+      if (answer.outcome === 'replayed') return { outcome: 'replayed', family: familyOf(answer.row) }
+      if (answer.outcome === 'used') return { outcome: 'used', family: used(answer.row, use) }
+      throw unexpected(answer.outcome)
+    },
+
+    async rotateToken (use, next) {
+      const answer = await present(use, next)
+      if (!('row' in answer)) return { outcome: 'unknown' }
+      const { outcome, row } = answer
+      if (outcome === 'replayed') return { outcome, family: familyOf(row) }
+      if (outcome === 'repeated') {
+        const undo = { sid: use.sid, digest: text(row, 'current_digest'), replacedDigest: use.digest, former: null }
+        return { outcome, family: familyOf(row), sealed: text(row, 'sealed'), undo }
+      }
+      if (outcome !== 'rotated') throw unexpected(outcome)
+      const undo = { sid: use.sid, digest: next.digest, replacedDigest: use.digest, former: replacedIn(row) }
+      return { outcome, family: used(row, use), undo }
+    },
+
+    async undoRotation ({ sid, digest, replacedDigest, former }) {
+      // What is current again is somebody's for good: `holders` stays 0.
+      await query(
+        `UPDATE ${families} SET holders = holders - 1,
+          current_digest = CASE holders WHEN 1 THEN $3 ELSE current_digest END,
+          previous_digest = CASE holders WHEN 1 THEN $4 ELSE previous_digest END,
+          sealed = CASE holders WHEN 1 THEN $5 ELSE sealed END,
+          rotated_at = CASE holders WHEN 1 THEN $6::bigint ELSE rotated_at END
+        WHERE sid = $1 AND current_digest = $2 AND holders > 0`,
+        sid, digest, replacedDigest, former?.digest ?? null, former?.sealed ?? null, former?.rotatedAt ?? null
+      )
+    },
+
+    async revokeFamily (sid, userId) {
+      return (await query(
+        `DELETE FROM ${families} WHERE sid = $1 AND ($2::text IS NULL OR user_id = $2) RETURNING sid`, sid, userId ?? null
+      )).length === 1
+    },
+
+    revokeFamiliesOfUser: (userId, exceptSid) => revoke(userId, { exceptSid }),
+    revokeFamiliesOfSession: (userId, sessionSid, clientId) => revoke(userId, { sessionSid, andClientId: clientId }),
+    revokeFamiliesOfClient: (userId, clientId) => revoke(userId, { clientId }),
+
+    async listFamiliesOfUser (userId, now) {
+      return (await query(
+        `SELECT * FROM ${families} WHERE user_id = $1 AND current_digest IS NOT NULL AND ${alive('$2::bigint')} ORDER BY created_at DESC, sid DESC`, userId, now
+      )).map(familyOf)
+    }
+  }
+}

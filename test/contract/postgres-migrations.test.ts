@@ -1,0 +1,158 @@
+import { Client, Pool } from 'pg'
+import t from 'tap'
+import type { PostgresDatabase } from '../../lib/adapters/postgres/database.ts'
+import { connect } from '../../lib/adapters/postgres/migrations.ts'
+import { stateMigrations } from '../../lib/adapters/postgres/state-tables.ts'
+import { postgresState } from '../../lib/adapters/postgres/state.ts'
+import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
+import { StartError } from '../../lib/errors.ts'
+import { family } from '../../lib/testing/token-fixtures.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+
+const server = await startPostgres()
+t.teardown(async () => { await server.stop() })
+
+const LOG = 'SELECT component, version FROM authority_migrations ORDER BY component, version'
+const MIGRATED = [...stateMigrations('').map((_, index) => ({ component: 'state', version: index + 1 })), { component: 'users:authority_users', version: 1 }]
+const TABLES = 'SELECT table_name FROM information_schema.tables WHERE table_schema = \'public\' ORDER BY 1'
+
+t.test('a Pool, a Client and PGlite fit without casts', async (t) => {
+  // As PGlite declares it, but for its type parameter.
+  const pglite = { query: async (_query: string, _params?: unknown[], _options?: { rowMode?: 'array' | 'object' }) => ({ rows: [{}], affectedRows: 0 }) }
+  const fits: PostgresDatabase[] = [new Pool(), new Client(), pglite]
+  t.equal(fits.length, 3)
+})
+
+t.test('postgres: 20 at once on an empty database make each step once, and all work', async (t) => {
+  const database = await server.database()
+  t.teardown(() => database.drop())
+  const pools = Array.from({ length: 5 }, () => database.pool({ max: 8 }))
+  await Promise.all(Array.from({ length: 20 }, async (_, index) => {
+    const pool = pools[index % pools.length] as Pool
+    const users = postgresUserStore(pool)
+    // Half of them by their first use.
+    const state = postgresState(pool)
+    if (index % 2 === 0) await Promise.all([state.prepare(), users.prepare()])
+    await state.tokens.createFamily(family({ sid: `sid-${index}` }))
+    await users.create({ username: `user-${index}`, passwordHash: 'h' })
+  }))
+  const [pool = new Pool()] = pools
+  t.same((await pool.query(LOG)).rows, MIGRATED)
+  t.equal((await postgresState(pool).tokens.listFamiliesOfUser('user-19367', 0)).length, 20)
+})
+
+t.test('postgres: the usual start reads, twice', async (t) => {
+  const database = await server.database()
+  t.teardown(() => database.drop())
+  const pool = database.pool()
+  await postgresState(pool).prepare()
+  const statements: string[] = []
+  const state = postgresState({ async query (text, params) { statements.push(text); return await pool.query(text, params) } })
+  await Promise.all([state.prepare(), state.prepare(), state.keys.list()])
+  t.equal(statements.length, 3)
+  t.ok(statements.every((text) => text.startsWith('SELECT')))
+})
+
+t.test('postgres: a newer database is refused and left as it is', async (t) => {
+  const database = await server.database()
+  t.teardown(() => database.drop())
+  const pool = database.pool()
+  await Promise.all([postgresState(pool).prepare(), postgresUserStore(pool).prepare()])
+  for (const component of ['state', 'users:authority_users']) await pool.query('INSERT INTO authority_migrations VALUES ($1, 99)', [component])
+  const before = [(await pool.query(LOG)).rows, (await pool.query(TABLES)).rows]
+  const state = postgresState(pool)
+  const calls: Array<() => Promise<unknown>> = [
+    () => state.prepare(), () => state.tokens.createFamily(family()), () => postgresUserStore(pool).prepare(), () => postgresUserStore(pool).findById('a')
+  ]
+  for (const call of calls) {
+    await t.rejects(call(), { name: 'StartError', code: 'FST_AUTHORITY_INVALID_OPTIONS', message: /newer release \(version 99/ })
+  }
+  t.same([(await pool.query(LOG)).rows, (await pool.query(TABLES)).rows], before)
+  t.equal((await pool.query('SELECT count(*)::int AS n FROM authority_families')).rows[0].n, 0)
+})
+
+t.test('postgres: whoever waited for a newer release to migrate is refused too', async (t) => {
+  const database = await server.database()
+  t.teardown(() => database.drop())
+  const pool = database.pool()
+  const steps = ['CREATE TABLE a (b integer)']
+  const newer = connect(pool, { component: 'x', steps: [...steps, 'CREATE TABLE c (d integer)'], prefix: '' })
+  // The newer one migrates between this one's look and its lock.
+  const racing: PostgresDatabase = {
+    async query (text, params) {
+      if (text.startsWith('DO')) await newer.prepare()
+      return await pool.query(text, params)
+    }
+  }
+  await t.rejects(connect(racing, { component: 'x', steps, prefix: '' }).prepare(), StartError)
+  t.same((await pool.query(LOG)).rows.length, 2)
+})
+
+t.test('postgres: a step that fails leaves the database as it was', async (t) => {
+  const database = await server.database()
+  t.teardown(() => database.drop())
+  const pool = database.pool()
+  await pool.query('CREATE TABLE authority_consents (of_the_host integer)')
+  await t.rejects(postgresState(pool).prepare(), { name: 'StartError', message: /authority_consents.*42P07/ })
+  t.same((await pool.query(TABLES)).rows, [{ table_name: 'authority_consents' }])
+})
+
+t.test('postgres: what a person must mend is a StartError, an outage is not, and after it all goes on', async (t) => {
+  const database = await server.database()
+  t.teardown(() => database.drop())
+  const pool = database.pool()
+  await pool.query('CREATE ROLE powerless LOGIN')
+  await pool.query('REVOKE CREATE ON SCHEMA public FROM PUBLIC')
+  const powerless = database.pool({ user: 'powerless' })
+  await t.rejects(postgresState(powerless).prepare(), { name: 'StartError', message: /permission denied.*42501/ })
+  await t.rejects(postgresState(powerless, { schema: 'other' }).prepare(), { name: 'StartError', message: /permission denied.*42501/ })
+  await t.rejects(postgresUserStore(powerless).prepare(), StartError)
+
+  const state = postgresState(pool)
+  const users = postgresUserStore(pool)
+  await server.refuseConnections(true)
+  const calls: Array<() => Promise<unknown>> = [() => state.prepare(), () => users.prepare(), () => state.keys.list()]
+  for (const call of calls) {
+    const error: unknown = await call().then(() => null, (reason: unknown) => reason)
+    t.ok(error instanceof Error && !(error instanceof StartError))
+  }
+  await server.refuseConnections(false)
+  t.same(await state.keys.list(), [])
+  await users.prepare()
+  t.same((await pool.query(LOG)).rows, MIGRATED)
+  await t.rejects(postgresState(powerless).keys.list(), StartError, 'the tables are there, but not for this role')
+})
+
+t.test('postgres: a database that can not keep the promises is refused', async (t) => {
+  const admin = (await server.database()).pool()
+  await admin.query('CREATE DATABASE latin ENCODING \'LATIN1\' LC_COLLATE \'C\' LC_CTYPE \'C\' TEMPLATE template0')
+  const latin = new Pool({ connectionString: server.url.replace(/\/postgres$/, '/latin'), max: 1 })
+  await t.rejects(postgresState(latin).prepare(), { name: 'StartError', message: /LATIN1; it must be UTF8/ })
+  await latin.end()
+  const strict = new Pool({ connectionString: server.url, options: '-c default_transaction_isolation=serializable' })
+  await t.rejects(postgresState(strict).prepare(), { name: 'StartError', message: /READ COMMITTED/ })
+  await strict.end()
+})
+
+t.test('postgres: in a schema of its own, and beside another', async (t) => {
+  const database = await server.database()
+  t.teardown(() => database.drop())
+  const pool = database.pool()
+  const [first, second] = [postgresState(pool, { schema: 'Auth_1' }), postgresState(pool, { schema: 'auth_2' })]
+  await first.tokens.createFamily(family())
+  t.equal(await second.tokens.findFamily('sid-1', 0), null)
+  t.ok(await first.tokens.findFamily('sid-1', 0))
+  t.same((await pool.query(TABLES)).rows, [])
+})
+
+t.test('ASVS-1.2.4 postgres: a name of a table or schema is a name, and a bound is a number', async (t) => {
+  const db: PostgresDatabase = { async query () { throw new Error('not asked') } }
+  for (const name of ['', 'a b', 'a"; DROP TABLE x; --', '1a', 'ä', 'a'.repeat(64), '$step$']) {
+    t.throws(() => postgresUserStore(db, { table: name }), TypeError)
+    t.throws(() => postgresState(db, { schema: name }), TypeError)
+  }
+  for (const max of [0, -1, 1.5, NaN, 2 ** 31]) {
+    t.throws(() => postgresState(db, { maxFamiliesPerUser: max }), RangeError)
+    t.throws(() => postgresState(db, { maxSessionsPerUser: max }), /maxSessionsPerUser/)
+  }
+})
