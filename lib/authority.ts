@@ -41,7 +41,7 @@ export interface UserConsent {
 
 /** What the host can do from its own code: `app.authority`. */
 export interface Authority {
-  /** The claims of a good access token, frozen. @throws OAuthError `invalid_token` */
+  /** The claims of a good access token, frozen. @throws OAuthError `invalid_token`, `temporarily_unavailable` (its key can't be looked up) */
   verify(token: string): Promise<AccessTokenClaims>
   /**
    * Tokens for a user that the host has authenticated by its own means, as the password grant would give them.

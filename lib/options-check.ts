@@ -1,5 +1,6 @@
 import { Kind, type TSchema } from '@sinclair/typebox'
 import { parseBypassList } from './limits/bypass-list.ts'
+import { isRedisClient } from './plugin-redis.ts'
 import { DEFAULTS, type AuthorityOptions } from './options.ts'
 import { checkClients } from './options-clients.ts'
 import { badOption, invalid, schemaError } from './options-error.ts'
@@ -7,8 +8,6 @@ import { OPTIONS_SCHEMA, registerFormats } from './options-schema.ts'
 import { checkWebUri, isLoopbackHost } from './protocol/redirect-uri.ts'
 import { localPath } from './protocol/return-to.ts'
 
-/** Options of interface sections that this version does not serve yet: named, so that none is ignored in silence. */
-const NOT_YET = ['redis']
 /** OWASP's equivalent argon2id settings all come to this product of KiB and passes, or more. */
 const MIN_ARGON2_WORK = 35_840
 const RANDOM_TEXT = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
@@ -21,7 +20,6 @@ export function checkOptions (options: unknown): AuthorityOptions {
   if (!isObject(options)) throw invalid('options', options, 'an object with issuer and users')
   // Fastify hands its own register option through.
   const { logLevel: _logLevel, ...given } = options
-  for (const name of NOT_YET) if (Object.hasOwn(given, name)) throw badOption(name, 'this version does not have it yet; leave it out')
   const error = schemaError(OPTIONS_SCHEMA, given)
   if (error !== null) throw error
   const checked = given as unknown as AuthorityOptions
@@ -57,7 +55,7 @@ function checkIssuer (issuer: string): void {
   if (!plain || !spelled || !literal || issuer.endsWith('/') || /[?#]/.test(issuer) || url.username !== '' || url.password !== '') throw invalid('issuer', issuer, takes)
 }
 
-function checkStores ({ users, state }: AuthorityOptions): void {
+function checkStores ({ users, state, redis }: AuthorityOptions): void {
   for (const method of ['findById', 'findByUsername']) {
     if (!hasMethod(users, method)) throw invalid('users', users, `a UserStore: it lacks ${method}`)
   }
@@ -65,8 +63,9 @@ function checkStores ({ users, state }: AuthorityOptions): void {
     if ((users as unknown as Record<string, unknown>)[method] !== undefined && !hasMethod(users, method)) throw invalid(`users.${method}`, (users as unknown as Record<string, unknown>)[method], 'a function')
   }
   if (state !== undefined && !(isObject(state) && ['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'].every((port) => isObject((state as unknown as Record<string, unknown>)[port])))) {
-    throw invalid('state', state, 'a State, such as memoryState() or sqliteState(db)')
+    throw invalid('state', state, 'a State, such as memoryState(), sqliteState(db), redisState(client) or postgresState(db)')
   }
+  if (redis !== undefined && redis !== true && !isRedisClient(redis)) throw invalid('redis', redis, 'true, or an ioredis client or cluster')
 }
 
 function checkCosts ({ password = {}, refreshToken = {}, accessToken = {}, session = {} }: AuthorityOptions): void {

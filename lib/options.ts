@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TObject } from '@sinclair/typebox'
+import type { RedisClient } from './adapters/redis/connection.ts'
 import type { Message } from './accounts/messages.ts'
 import type { PageModels, PageName } from './pages/model.ts'
 import type { ClaimsFunction } from './grants/deps.ts'
@@ -73,6 +74,8 @@ export interface AuthorityOptions {
   prefix?: string
   paths?: Partial<Record<PathName, string>>
   state?: State
+  /** `true`: `app.redis` of @fastify/redis; or an ioredis client. Counters live there, and the state where the option `state` names no other. */
+  redis?: true | RedisClient
   secret?: string | string[]
   keys?: JsonWebKeyObject[] | { secret: string }
   clients?: Client[] | ClientStore

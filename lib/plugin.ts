@@ -13,6 +13,7 @@ import { type AuthSession, readSessionHook } from './http/session-hook.ts'
 import { LOCALES } from './pages/messages.ts'
 import { messageUrls, pageDeps } from './plugin-pages.ts'
 import { placesOf } from './plugin-places.ts'
+import { redisClientOf } from './plugin-redis.ts'
 import type { AccessTokenClaims } from './protocol/access-token.ts'
 import { checkOptions } from './options-check.ts'
 import { type AuthorityOptions, DEFAULTS, type PathName } from './options.ts'
@@ -69,14 +70,14 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   refuseTakenNames(host, names)
   const places = placesOf(host, options)
   const path = (name: PathName): string => places.wellKnown[name]?.path ?? options.paths?.[name] ?? `${places.prefix}${PATHS[name as keyof typeof PATHS]}`
-  const services = await createServices(options, { log: host.log, redirectLogin: places.redirectLogin, messageUrl: messageUrls(host, options, path) })
+  const services = await createServices(options, { log: host.log, redis: redisClientOf(host, options), redirectLogin: places.redirectLogin, messageUrl: messageUrls(host, options, path) })
   const { grants, accessTokens, authorize, clock, events, limiter, ring } = services
 
   const readAuth: ReadAuth = (request) => (request as unknown as Record<string, AccessTokenClaims | null>)[names.auth] ?? null
   const authenticate = authenticateHook(accessTokens, names.auth)
   const cookie = sessionCookie({ issuer: options.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: options.session?.expiresIn ?? DEFAULTS.session.expiresIn })
   const browser = browserSignIn({ cookie, browserSessions: authorize.browserSessions })
-  const readSession = readSessionHook({ cookie, browserSessions: authorize.browserSessions, users: options.users, clock }, names.authSession)
+  const readSession = readSessionHook({ cookie, browserSessions: authorize.browserSessions, users: grants.accounts.users, clock }, names.authSession)
   host.decorateRequest(names.auth, null)
   decorateAuthSession(host, names.authSession)
   host.decorate(names.authenticate, authenticate)
@@ -90,14 +91,14 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     ring,
     authenticate,
     readAuth,
-    cors: createCors(options.clients ?? []),
+    cors: createCors(Array.isArray(options.clients) || options.clients === undefined ? options.clients ?? [] : grants.clients),
     openid: places.redirectLogin ? { uiLocales: LOCALES, algs: () => ring.algs() } : null,
     pages: options.pages === false ? null : pageDeps(host, options, { ...shared, authorize, browser, cookie })
   }, {
     jwksConstraints: places.wellKnown.jwks?.constraints ?? null,
     metadataConstraints: places.wellKnown.metadata?.constraints ?? {},
     openidConstraints: places.wellKnown.openidConfiguration?.constraints ?? {},
-    watch: warnOfUnsafeSettings(host, options, { memoryState: !services.state.shared, severalProcesses: cluster.isWorker })
+    watch: warnOfUnsafeSettings(host, options, { memoryState: !services.state.shared, ownCounters: options.redis === undefined && options.rateLimit !== false && services.state.time !== undefined, severalProcesses: cluster.isWorker })
   })
   sweepRegularly(services, host)
   host.addHook('onClose', async () => { await services.close() })
@@ -128,11 +129,16 @@ function decorateAuthSession (host: FastifyInstance, name: string): void {
 
 function sweepRegularly ({ clock, sweep }: Services, host: FastifyInstance): void {
   let undo = (): void => {}
+  let closed = false
   const next = (): void => {
+    if (closed) return
     undo = clock.after(SWEEP_EVERY_MS, () => {
-      Promise.resolve().then(async () => { await sweep() }).catch((error: unknown) => { host.log.warn({ err: error }, 'fastify-authority: expired records could not be removed') }).finally(next)
+      Promise.resolve().then(async () => { await sweep() }).catch((error: unknown) => { if (!closed) host.log.warn({ err: error }, 'fastify-authority: expired records could not be removed') }).finally(next)
     })
   }
   next()
-  host.addHook('onClose', async () => { undo() })
+  host.addHook('onClose', async () => {
+    closed = true
+    undo()
+  })
 }

@@ -1,10 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { backgroundIdle } from './accounts/background.ts'
 import type { AccountsDeps } from './accounts/deps.ts'
-import { memoryAttemptStore } from './adapters/memory/attempt-store.ts'
-import { memoryState } from './adapters/memory/state.ts'
+import type { RedisClient } from './adapters/redis/connection.ts'
 import { formPost } from './adapters/node/form-post.ts'
-import { systemClock } from './adapters/node/system-clock.ts'
 import { systemRandom } from './adapters/node/system-random.ts'
 import { type BackChannelLogout, createBackChannelLogout } from './authorize/back-channel-logout.ts'
 import type { AuthorizeDeps } from './authorize/deps.ts'
@@ -13,13 +11,14 @@ import type { GrantDeps } from './grants/deps.ts'
 import type { RequestLimiter } from './http/limit.ts'
 import type { KeyRing } from './keys/key-ring.ts'
 import { type AuthorityOptions, DEFAULTS } from './options.ts'
-import type { ClientStore } from './ports/client-store.ts'
 import type { Clock } from './ports/clock.ts'
 import type { BrowserSession } from './ports/session-store.ts'
 import type { State } from './ports/state.ts'
 import { accountsDeps } from './services-accounts.ts'
 import { keyRing } from './services-keys.ts'
 import { requestLimiter } from './services-limits.ts'
+import { connectStores } from './services-stores.ts'
+import { within } from './stores/within.ts'
 import { accessTokens, type AccessTokens } from './tokens/access-tokens.ts'
 import { browserSessions } from './tokens/browser-sessions.ts'
 import { idTokens } from './tokens/id-tokens.ts'
@@ -52,15 +51,18 @@ export interface ServiceParts {
   messageUrl: AccountsDeps['messageUrl']
   /** Whether clients can send people here to sign in. */
   redirectLogin: boolean
+  /** What the option `redis` names. */
+  redis: RedisClient | undefined
 }
 
-export async function createServices (options: AuthorityOptions, { log, messageUrl, redirectLogin }: ServiceParts): Promise<Services> {
-  const clock = options.clock ?? systemClock
+export async function createServices (given: AuthorityOptions, { log, messageUrl, redirectLogin, redis }: ServiceParts): Promise<Services> {
   const random = systemRandom()
-  const state = options.state ?? memoryState()
-  const secrets = options.secret === undefined ? [] : [options.secret].flat()
-  const clients = clientStore(options.clients ?? [])
+  const secrets = given.secret === undefined ? [] : [given.secret].flat()
   const events = createEvents((error, event) => { log.error({ err: error, event }, 'fastify-authority: an event handler failed') })
+  const stores = connectStores(given, { redis, events, log })
+  const { clock, state, clients } = stores
+  const options: AuthorityOptions = { ...given, users: stores.users }
+  await stores.prepare()
   const accessTokenSeconds = options.accessToken?.expiresIn ?? DEFAULTS.accessToken.expiresIn
   const idTokenSeconds = options.idToken?.expiresIn ?? DEFAULTS.idToken.expiresIn
   const ring = await keyRing(options, { clock, state, secrets, log, redirectLogin, tokenLifetimeMs: Math.max(accessTokenSeconds, idTokenSeconds) * 1000 })
@@ -88,8 +90,7 @@ export async function createServices (options: AuthorityOptions, { log, messageU
   accounts.hashing.ready().catch((error: unknown) => { log.error({ err: error }, 'fastify-authority: the password hasher does not work') })
   const refresh = { ...DEFAULTS.refreshToken, ...options.refreshToken }
   const session = { ...DEFAULTS.session, ...options.session }
-  const attempts = memoryAttemptStore({ clock })
-  const limiter = await requestLimiter(options, { attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret() })
+  const limiter = await requestLimiter(options, { attempts: stores.attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret() })
   const grants: GrantDeps = {
     accounts,
     clients,
@@ -118,23 +119,14 @@ export async function createServices (options: AuthorityOptions, { log, messageU
       browserSessions: browserSessions({ expiresInMs: session.expiresIn * 1000, idleTimeoutMs: session.idleTimeout * 1000 }, { store: state.browserSessions, sessions, clock, random }),
       authorizationCode: { expiresInMs: (options.authorizationCode?.expiresIn ?? DEFAULTS.authorizationCode.expiresIn) * 1000 }
     },
-    async sweep () {
-      attempts.sweep()
-      await state.sweep(clock.now())
-    },
+    sweep: stores.sweep,
     async close () {
       await backChannel.close()
       ring.close()
       await limiter.close()
       // What was promised behind a reply is finished, but a store that hangs does not keep the host from closing.
-      await Promise.race([backgroundIdle(accounts), new Promise<void>((resolve) => { clock.after(CLOSE_TIMEOUT_MS, resolve) })])
+      await within(CLOSE_TIMEOUT_MS, clock, async () => { await backgroundIdle(accounts) }).catch(() => {})
       await accounts.outbox?.close()
     }
   }
-}
-
-function clientStore (clients: NonNullable<AuthorityOptions['clients']>): ClientStore {
-  if (!Array.isArray(clients)) return clients
-  const byId = new Map(clients.map((client) => [client.clientId, client]))
-  return { findById: async (clientId) => byId.get(clientId) ?? null }
 }

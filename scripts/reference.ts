@@ -59,7 +59,7 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   logged_out: 'Sessions were ended before their time; `by` says by what. `code_reused`: an authorization code came a second time, and somebody may have stolen it.',
   rate_limited: 'A request was refused by a limit. `retryAfter` is in seconds.',
   hash_queue_full: 'The hashing queue is full and turns requests away. Once an overload, not once a request.',
-  store_degraded: 'A counter store fails or hangs, and `rateLimit.onStoreError` applies. Once an outage.'
+  store_degraded: 'A store fails or hangs; `store` says which. `rate limits`: `rateLimit.onStoreError` applies; `state`: requests that need it get 503. Once an outage.'
 }
 
 async function optionsPage (): Promise<string> {

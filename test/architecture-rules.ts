@@ -25,7 +25,9 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   ports: { rooms: ['protocol'] },
   keys: { rooms: BASE },
   tokens: { rooms: [...BASE, 'keys'] },
-  limits: { rooms: BASE, modules: { 'node:net': true, 'node:crypto': PURE_HASHES } },
+  // What stands between use cases and stores that may fail.
+  stores: { rooms: BASE },
+  limits: { rooms: [...BASE, 'stores'], modules: { 'node:net': true, 'node:crypto': PURE_HASHES } },
   accounts: { rooms: [...BASE, 'keys', 'tokens', 'limits'], modules: { 'node:crypto': PURE_HASHES, 'node:url': ['domainToASCII', 'domainToUnicode'] } },
   grants: { rooms: [...BASE, 'keys', 'tokens', 'limits', 'accounts'] },
   authorize: { rooms: [...BASE, 'keys', 'tokens', 'limits', 'accounts', 'grants'] },
@@ -45,9 +47,12 @@ const VENDORS: Readonly<Record<string, Room['modules']>> = {
   'adapters/rate-limit': { fastify: true, '@fastify/rate-limit': true }
 }
 
+/** What they share, the reading of rows, is in `adapters/sql`. No other adapter knows of one. */
+const SQL_ADAPTERS = ['adapters/sqlite', 'adapters/postgres']
+
 const COMPOSITION = /^(index|options(-[a-z]+)?|plugin(-[a-z]+)?|services(-[a-z]+)?|authority|warnings)\.ts$/
 /** Rules and use cases: all time and chance come through ports. */
-const PURE = ['protocol', 'ports', 'errors', 'keys', 'tokens', 'limits', 'accounts', 'grants', 'authorize', 'pages']
+const PURE = ['protocol', 'ports', 'errors', 'keys', 'tokens', 'stores', 'limits', 'accounts', 'grants', 'authorize', 'pages']
 const TIME_AND_CHANCE = ['Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'crypto.randomUUID', 'crypto.getRandomValues', 'new Date()']
 const RANDOM_BINDINGS = ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync', 'randomFill', 'getRandomValues', 'webcrypto']
 /** Not setImmediate: it waits for a turn of the event loop, not for time, so there is nothing to step. */
@@ -92,7 +97,7 @@ export function violations (files: FileMap): string[] {
 }
 
 function ruleOf (room: string): Room | undefined {
-  if (room.startsWith('adapters/')) return { rooms: ['ports', 'protocol', 'errors'], modules: { 'node:*': true, ...VENDORS[room] } }
+  if (room.startsWith('adapters/')) return { rooms: ['ports', 'protocol', 'errors', ...SQL_ADAPTERS.includes(room) ? ['adapters/sql'] : []], modules: { 'node:*': true, ...VENDORS[room] } }
   return Object.hasOwn(ROOMS, room) ? ROOMS[room] : undefined
 }
 

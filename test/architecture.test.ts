@@ -43,13 +43,16 @@ const FINE = {
   'options.ts': 'export interface Options { a: string }',
   'limits/rules.ts': 'export const rules = 1',
   'adapters/rate-limit/limiter.ts': 'export interface Limiter { a: string }',
-  'adapters/memory/state.ts': 'export const state = Date.now()'
+  'adapters/memory/state.ts': 'export const state = Date.now()',
+  'adapters/sql/rows.ts': 'export const rows = 1'
 }
 
 const PLANTED: Array<{ name: string, path: string, source: string, expect: RegExp | null }> = [
   { name: 'an arrow downwards', path: 'accounts/x.ts', source: "import { rules } from '../limits/rules.ts'", expect: null },
   { name: 'the word in a comment or a string', path: 'grants/x.ts', source: "// Date.now()\nexport const s = 'console.log(Math.random())'", expect: null },
   { name: 'a type of a port', path: 'errors.ts', source: "import type { Clock } from './ports/clock.ts'", expect: null },
+  { name: 'what SQL adapters share', path: 'adapters/postgres/x.ts', source: "import { rows } from '../sql/rows.ts'", expect: null },
+  { name: 'what SQL adapters share, for another', path: 'adapters/memory/x.ts', source: "import { rows } from '../sql/rows.ts'", expect: /no arrow from adapters\/memory to adapters\/sql/ },
   { name: 'a type of the options', path: 'http/x.ts', source: "import type { Options } from '../options.ts'", expect: null },
   { name: 'a type of the injected limiter', path: 'http/x.ts', source: "import type { Limiter } from '../adapters/rate-limit/limiter.ts'", expect: null },
   { name: 'a date from a number', path: 'grants/x.ts', source: 'export const d = new Date(0)', expect: null },

@@ -1,61 +1,78 @@
-/** A table that was there before us, with names of its own, as a `UserStore`. Here it is an array; yours is a database. */
-import { randomUUID } from 'node:crypto'
+/** A table with names, ids and hashes of its own, as a `UserStore`. */
 import { type NewUser, type User, UsernameTakenError, type UserStore } from 'fastify-authority'
+import type { PeopleDatabase } from './table.ts'
 
-/** A row of the table as the rest of the application knows it. */
-export interface PersonRow {
-  person_no: string
-  login: string
-  pwd: string | null
+interface PersonRow {
+  person_no: number
+  login_key: string
+  hash: string | null
   mail: string | null
-  mail_ok: boolean
-  locked_since: Date | null
+  mail_ok: number
+  locked_since: string | null
 }
+
+/** The new hash where there is one, and the bcrypt hash of old until then. Both go by the name of `hash` from here on. */
+const HASH = 'coalesce(pwd, crypt_pw)'
+const COLUMNS = `person_no, login_key, ${HASH} AS hash, mail, mail_ok, locked_since`
 
 /** A new object every time: whoever gets it can't change the row. */
 function userOf (row: PersonRow): User {
   return {
-    id: row.person_no,
-    username: row.login,
-    passwordHash: row.pwd,
+    id: String(row.person_no),
+    username: row.login_key,
+    passwordHash: row.hash,
     ...row.mail === null ? {} : { email: row.mail },
-    emailVerified: row.mail_ok,
+    emailVerified: row.mail_ok === 1,
     disabled: row.locked_since !== null
   }
 }
 
+/** The number that an id stands for, or `null`. One form only: `07` and `7.0` are nobody's id, though a database would find row 7. */
+function numberOf (id: string): number | null {
+  return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : null
+}
+
 /**
- * With a database, `create` is one INSERT under a unique index (its violation becomes `UsernameTakenError`), and
- * `setPasswordHash` one `UPDATE … WHERE person_no = $1 AND pwd IS NOT DISTINCT FROM $2` whose row count is the answer. Look up,
- * then write, would let two callers win. An array needs no such care: nothing here awaits between the check and the change.
+ * `create` is one INSERT under the unique index, and `setPasswordHash` one UPDATE that compares: look up, then write, would let
+ * two callers win. The old hash is emptied as the new one is written, so that nobody signs in with a password that was replaced.
  */
-export function peopleStore (rows: PersonRow[]): UserStore {
-  const byId = (id: string): PersonRow | undefined => rows.find(({ person_no: no }) => no === id)
-  const byLogin = (login: string): PersonRow | undefined => rows.find((row) => row.login === login)
+export function peopleStore (db: PeopleDatabase) {
+  const query = (sql: string, ...values: Array<string | number | null>): PersonRow[] => {
+    // This driver would end the text there, and find or make somebody else.
+    if (values.some((value) => typeof value === 'string' && value.includes('\u0000'))) throw new TypeError('A value has a NUL in it.')
+    return db.prepare(sql).all(...values) as PersonRow[]
+  }
+  const first = ([row]: PersonRow[]): User | null => row === undefined ? null : userOf(row)
+
   return {
-    async findById (id) {
-      const row = byId(id)
-      return row === undefined ? null : userOf(row)
+    async findById (id: string) {
+      const no = numberOf(id)
+      return no === null ? null : first(query(`SELECT ${COLUMNS} FROM crm_person WHERE person_no = ?`, no))
     },
-    async findByUsername (username) {
-      const row = byLogin(username)
-      return row === undefined ? null : userOf(row)
+    async findByUsername (username: string) {
+      return first(query(`SELECT ${COLUMNS} FROM crm_person WHERE login_key = ?`, username))
     },
     async create ({ username, passwordHash, email, emailVerified }: NewUser) {
-      if (byLogin(username) !== undefined) throw new UsernameTakenError()
-      const row: PersonRow = { person_no: randomUUID(), login: username, pwd: passwordHash, mail: email ?? null, mail_ok: emailVerified ?? false, locked_since: null }
-      rows.push(row)
-      return userOf(row)
+      const user = first(query(
+        `INSERT INTO crm_person (login, login_key, pwd, mail, mail_ok) VALUES (?, ?, ?, ?, ?)
+        ON CONFLICT (login_key) DO NOTHING RETURNING ${COLUMNS}`,
+        username, username, passwordHash, email ?? null, emailVerified === true ? 1 : 0
+      ))
+      if (user === null) throw new UsernameTakenError()
+      return user
     },
-    async setPasswordHash (id, next, expected) {
-      const row = byId(id)
-      if (row === undefined || (expected !== undefined && row.pwd !== expected)) return false
-      row.pwd = next
-      return true
+    async setPasswordHash (id: string, next: string, expected?: string | null) {
+      const no = numberOf(id)
+      if (no === null) return false
+      // IS and not =, since `expected: null` must match a row without a hash. PostgreSQL says IS NOT DISTINCT FROM.
+      const changed = expected === undefined
+        ? query('UPDATE crm_person SET pwd = ?, crypt_pw = NULL WHERE person_no = ? RETURNING person_no', next, no)
+        : query(`UPDATE crm_person SET pwd = ?, crypt_pw = NULL WHERE person_no = ? AND ${HASH} IS ? RETURNING person_no`, next, no, expected)
+      return changed.length === 1
     },
-    async setEmailVerified (id) {
-      const row = byId(id)
-      if (row !== undefined) row.mail_ok = true
+    async setEmailVerified (id: string) {
+      const no = numberOf(id)
+      if (no !== null) query('UPDATE crm_person SET mail_ok = 1 WHERE person_no = ? RETURNING person_no', no)
     }
-  }
+  } satisfies UserStore
 }

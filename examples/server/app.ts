@@ -1,25 +1,26 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
-import authPlugin, { sqliteState, sqliteUserStore } from 'fastify-authority'
+import authPlugin from 'fastify-authority'
 import type { Config } from './config.ts'
-import { openDatabase } from './database.ts'
 import { logMessages } from './messages.ts'
 import { site } from './site.ts'
+import { openStores } from './stores.ts'
 
-/** The whole server, not yet listening. Closing it closes the database. */
+/** The whole server, not yet listening. Closing it closes its stores. */
 export async function buildApp (config: Config): Promise<FastifyInstance> {
   const app = Fastify({
     logger: { level: 'info', serializers: { req: loggedRequest } },
     ...config.trustProxy.length === 0 ? {} : { trustProxy: config.trustProxy }
   })
-  const db = openDatabase(config.dataDirectory)
-  // Hooks run last in, first out: the plugin, registered later, has let go of the database by then.
-  app.addHook('onClose', async () => { db.close() })
+  const { users, state, redis, close } = openStores(config, (error, server) => { app.log.warn({ reason: error.message }, `${server} can't be reached`) })
+  // Hooks run last in, first out: the plugin, registered later, has let go of the stores by then.
+  app.addHook('onClose', async () => { await close() })
+  hangUpWhenClosing(app)
 
-  const users = sqliteUserStore(db)
   await app.register(authPlugin, {
     issuer: config.issuer,
     users,
-    state: sqliteState(db),
+    state,
+    ...redis === undefined ? {} : { redis },
     secret: config.secret,
     clients: [config.clients.spa, config.clients.thirdParty, ...config.moreClients],
     pages: { title: 'fastify-authority example', home: '/' },
@@ -35,6 +36,13 @@ export async function buildApp (config: Config): Promise<FastifyInstance> {
     return { sub: user.id, username: user.username, ...user.email === undefined ? {} : { email: user.email }, scope: request.auth?.scope }
   })
   return app
+}
+
+/** Fastify closes idle connections at once. One with a request under way would stay open for as long as keep-alive lasts, and hold up the end. */
+function hangUpWhenClosing (app: FastifyInstance): void {
+  let closing = false
+  app.addHook('preClose', async () => { closing = true })
+  app.addHook('onSend', async (_request, reply) => { if (closing) reply.header('connection', 'close') })
 }
 
 /** Without the query: the callbacks of the demo clients get codes in theirs. (On its own routes the plugin sees to it.) */

@@ -17,15 +17,17 @@ export interface Config {
   clients: DemoClients
   /** Registered beside the demo's own: those of the file in `CLIENTS_FILE`. */
   moreClients: Client[]
+  /** PostgreSQL: users and state. */
+  databaseUrl: string | undefined
+  /** Redis: rate limit counters, and the state where there is no PostgreSQL. */
+  redisUrl: string | undefined
 }
 
 /** Something in the environment that has to be mended before the server can start. The message says how. */
 export class ConfigError extends Error {}
 
 const NOT_YET: Readonly<Record<string, string>> = {
-  SMTP_URL: 'messages go to the log only',
-  DATABASE_URL: 'users and state are kept in a SQLite file under ./data only',
-  REDIS_URL: 'state and rate limit counters are kept by this process and its SQLite file only'
+  SMTP_URL: 'messages go to the log only'
 }
 const MIN_SECRET_BYTES = 32
 
@@ -47,8 +49,17 @@ export function readConfig (env: NodeJS.ProcessEnv): Config {
     bypass: listOf(env['RATE_LIMIT_BYPASS']),
     trustProxy: listOf(env['TRUST_PROXY']),
     clients: demoClients(new URL(issuer).origin),
-    moreClients: clientsIn(set(env['CLIENTS_FILE']))
+    moreClients: clientsIn(set(env['CLIENTS_FILE'])),
+    databaseUrl: serverUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/auth'),
+    redisUrl: serverUrl(env, 'REDIS_URL', ['redis:', 'rediss:'], 'redis://localhost:6379')
   }
+}
+
+/** The address of a server. The message does not show it: it has a password in it. */
+function serverUrl (env: NodeJS.ProcessEnv, name: string, protocols: readonly string[], example: string): string | undefined {
+  const given = set(env[name])
+  if (given !== undefined && !(URL.canParse(given) && protocols.includes(new URL(given).protocol))) throw new ConfigError(`${name} takes a URL such as ${example}`)
+  return given
 }
 
 /** A JSON array of clients, as the option `clients` takes them: the plugin checks each. */

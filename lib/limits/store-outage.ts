@@ -1,6 +1,7 @@
 import { OAuthError } from '../errors.ts'
 import type { AttemptOutcome, AttemptStore } from '../ports/attempt-store.ts'
 import type { Clock } from '../ports/clock.ts'
+import { within } from '../stores/within.ts'
 import type { OnStoreError } from './rules.ts'
 
 /** How long an attempt waits for the store. */
@@ -50,7 +51,7 @@ export function surviveOutages ({ store, localStore, onStoreError, clock, onDegr
       const isProbe = probeAt !== null
       if (isProbe) probing = true
       try {
-        const outcome = await withinBudget(clock, () => store.reserve(attemptId, limits))
+        const outcome = await within(BUDGET_MS, clock, () => store.reserve(attemptId, limits))
         // Only a probe ends the outage: an answer that was under way when it began says nothing.
         if (isProbe) {
           probeAt = null
@@ -70,28 +71,10 @@ export function surviveOutages ({ store, localStore, onStoreError, clock, onDegr
       await localStore.refund(attemptId, limits)
       if (probeAt !== null) return
       try {
-        await withinBudget(clock, () => store.refund(attemptId, limits))
+        await within(BUDGET_MS, clock, () => store.refund(attemptId, limits))
       } catch (error) {
         failed(error)
       }
     }
   }
-}
-
-async function withinBudget<T> (clock: Clock, call: () => T | Promise<T>): Promise<T> {
-  const pending = call()
-  if (!isPromise(pending)) return pending
-  let cancel = (): void => {}
-  const tooLate = new Promise<never>((resolve, reject) => {
-    cancel = clock.after(BUDGET_MS, () => { reject(new Error(`no answer within ${BUDGET_MS} ms`)) })
-  })
-  try {
-    return await Promise.race([pending, tooLate])
-  } finally {
-    cancel()
-  }
-}
-
-function isPromise<T> (value: T | Promise<T>): value is Promise<T> {
-  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

@@ -7,7 +7,7 @@ import { warnOfUnsafeSettings } from '../../lib/warnings.ts'
 import { ISSUER } from '../support/app.ts'
 
 const SECRET = 'kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!'
-const MEMORY = /several workers.*Set the option state to a shared one/
+const MEMORY = /several workers.*Set the option redis, or state to a shared one/
 const KEYS = /signing keys are kept in memory.*Set the option secret/
 const TRUST_ALL = /trustProxy is true.*Set trustProxy to the addresses/
 const TRUST_COUNT = /trustProxy is a number.*Set trustProxy to the addresses/
@@ -69,6 +69,26 @@ t.test('RL-1 RL-2 ADV-CVE-2026-16732 each unsafe setting is said once at start, 
   }
 })
 
+t.test('what works for one process alone is said at start', async (t) => {
+  const onServer = (): NonNullable<AuthorityOptions['state']> => ({ ...shared(), time: async () => Date.now() })
+  const rows: Array<[string, Partial<AuthorityOptions>, RegExp | null]> = [
+    ['memory', {}, /the state is in memory.*no second process would know them/],
+    ['a state on a server, counters here', { state: onServer() }, /attempts are counted by this process alone.*Set the option redis/],
+    ['the same without limits', { state: onServer(), rateLimit: false }, null],
+    ['a file', { state: shared() }, null]
+  ]
+  for (const [what, options, expected] of rows) {
+    const lines: string[] = []
+    const app = Fastify({ logger: { level: 'info', stream: { write: (line: string) => { lines.push(line) } } } }) as unknown as FastifyInstance
+    await app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore(), secret: SECRET, password: { hasher: fastHasher() }, ...options })
+    await app.ready()
+    const said = lines.map((line) => (JSON.parse(line) as { msg: string }).msg).filter((msg) => msg.startsWith('fastify-authority: '))
+    t.equal(said.length, expected === null ? 0 : 1, what)
+    if (expected !== null) t.match(said[0], expected, what)
+    await app.close()
+  }
+})
+
 t.test('RL-1 forwarding headers that nobody was told to trust are said once', async (t) => {
   const ask = async (app: FastifyInstance, headers: Record<string, string>, url = '/auth/token'): Promise<void> => { await app.inject({ method: 'POST', url, headers, payload: {} }) }
   for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip', 'X-Forwarded-For']) {
@@ -94,8 +114,8 @@ t.test('RL-1 forwarding headers that nobody was told to trust are said once', as
 
 t.test('a host that hides its options is taken for one without trustProxy', async (t) => {
   const said: string[] = []
-  const bare = { log: { warn: (text: string) => { said.push(text) } } } as unknown as FastifyInstance
-  const watch = warnOfUnsafeSettings(bare, { issuer: ISSUER, users: memoryUserStore(), secret: SECRET }, { memoryState: true, severalProcesses: false })
+  const bare = { log: { info () {}, warn: (text: string) => { said.push(text) } } } as unknown as FastifyInstance
+  const watch = warnOfUnsafeSettings(bare, { issuer: ISSUER, users: memoryUserStore(), secret: SECRET }, { memoryState: true, ownCounters: true, severalProcesses: false })
   t.type(watch, 'function')
   t.same(said, [])
 })

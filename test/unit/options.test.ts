@@ -244,8 +244,11 @@ t.test('an unknown name at any level is named, with those there are', async (t) 
   }
 })
 
-t.test('options of what is not there yet say so', async (t) => {
-  for (const value of [true, {}, undefined]) t.equal(messageOf({ issuer: ISSUER, users, redis: value }), 'Invalid option "redis": this version does not have it yet; leave it out.')
+t.test('redis takes true or a client', async (t) => {
+  for (const redis of [true, undefined, { status: 'ready', isCluster: false, evalsha () {}, eval () {}, connect () {}, on () {}, off () {} }]) t.doesNotThrow(() => checkOptions({ issuer: ISSUER, users, redis }))
+  for (const [redis, got] of [[false, 'false'], ['redis://localhost', '"redis://localhost"'], [{}, 'an object'], [null, 'null']] as const) {
+    t.equal(messageOf({ issuer: ISSUER, users, redis }), `Invalid option "redis": got ${got}; it takes true, or an ioredis client or cluster.`)
+  }
 })
 
 t.test('no options at all', async (t) => {

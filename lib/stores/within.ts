@@ -1,0 +1,21 @@
+import type { Clock } from '../ports/clock.ts'
+
+/** The answer, or a rejection after `budgetMs`: what comes later is nobody's. An answer that is there at once costs no timer. */
+export async function within<Answer> (budgetMs: number, clock: Clock, call: () => Answer | Promise<Answer>): Promise<Answer> {
+  const pending = call()
+  if (!isPromise(pending)) return pending
+  let cancel = (): void => {}
+  const tooLate = new Promise<never>((resolve, reject) => {
+    // It may be this process that was busy for so long: an answer that has come meanwhile is read first.
+    cancel = clock.after(budgetMs, () => { setImmediate(() => { reject(new Error(`no answer within ${budgetMs} ms`)) }) })
+  })
+  try {
+    return await Promise.race([pending, tooLate])
+  } finally {
+    cancel()
+  }
+}
+
+function isPromise<T> (value: T | Promise<T>): value is Promise<T> {
+  return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
+}

@@ -1,0 +1,106 @@
+/** Commands that Redis gets for each thing a person or a program does; docs/guides/state.md has this table. */
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+import { authorizePath, basic, openidApp, redeem, SECRET } from '../support/openid.ts'
+import { startRedis } from '../support/redis-server.ts'
+
+const server = await startRedis()
+t.teardown(async () => { await server.stop() })
+
+const client = server.client()
+const seen: string[] = []
+const monitor = await client.monitor()
+t.teardown(() => { monitor.disconnect() })
+// What a script calls inside the server is no trip.
+monitor.on('monitor', (_time: string, args: string[], source: string) => { if (source !== 'lua') seen.push(args.join(' ')) })
+
+let marks = 0
+/** Waits until the monitor has shown all that the server got so far. */
+async function settled (): Promise<number> {
+  const mark = `mark-${++marks}`
+  await client.echo(mark)
+  while (!seen.includes(`echo ${mark}`)) await new Promise((resolve) => { setImmediate(resolve) })
+  return seen.indexOf(`echo ${mark}`)
+}
+
+/** How many commands the work sends, whatever they are. */
+async function commands (work: () => Promise<unknown>): Promise<number> {
+  const before = await settled()
+  await work()
+  return await settled() - before - 1
+}
+
+/** For the state, and for the limits on top. */
+const found: Record<string, [state: number, limits: number]> = {}
+
+for (const rateLimit of [false, {}] as const) {
+  async function measured (what: string, work: () => Promise<unknown>): Promise<void> {
+    const trips = await commands(work)
+    if (rateLimit === false) found[what] = [trips, 0]
+    else (found[what] as [number, number])[1] = trips - (found[what] as [number, number])[0]
+  }
+
+  t.test(`sign-in, refresh and what is asked of a token ${rateLimit === false ? 'without' : 'with'} limits`, async (t) => {
+    const { app, close } = await testApp({ redis: client, rateLimit })
+    const post = async (url: string, payload: Record<string, unknown>, headers: Record<string, string> = {}) => {
+      const reply = await app.inject({ method: 'POST', url, payload, headers })
+      t.ok(reply.statusCode < 300, `${url} ${reply.statusCode}`)
+      return reply
+    }
+    const rotate = async (token: string): Promise<string> => (await post('/auth/token', { grant_type: 'refresh_token', refresh_token: token })).json().refresh_token
+    await signUp(app)
+    // Each script once: the first time it takes a second trip.
+    const first = await signIn(app)
+    await post('/auth/refresh', {}, bearer(first.refresh_token))
+    await post('/auth/revoke', { token: await rotate(first.refresh_token) })
+
+    let tokens = first
+    await measured('sign-in with a password', async () => { tokens = await signIn(app) })
+    await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })
+    await measured('protected route', async () => { t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 200) })
+    await measured('`POST /auth/refresh`', async () => await post('/auth/refresh', {}, bearer(tokens.refresh_token)))
+    await measured('rotation at the token endpoint', async () => { tokens.refresh_token = await rotate(tokens.refresh_token) })
+    await measured('`GET /auth/sessions`', async () => { t.equal((await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })).statusCode, 200) })
+    await measured('`POST /auth/revoke`', async () => await post('/auth/revoke', { token: tokens.refresh_token }))
+    if (rateLimit !== false) {
+      for (let attempt = 0; attempt < 5; attempt++) await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: 'wrong wrong' } })
+      found['a sign-in that the limits refuse'] = [0, await commands(async () => {
+        t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })).statusCode, 429)
+      })]
+    }
+    await close()
+    await client.flushdb()
+  })
+
+  t.test(`redirect login ${rateLimit === false ? 'without' : 'with'} limits`, async (t) => {
+    const { app, browser, close } = await openidApp({ redis: client, rateLimit })
+    await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+    const authorized = async (): Promise<string> => {
+      const code = new URL((await browser.get(authorizePath({ scope: 'openid offline_access' }))).headers.location ?? '').searchParams.get('code')
+      t.ok(code)
+      return code ?? ''
+    }
+    await redeem(app, await authorized())
+    await browser.get('/auth/session')
+
+    let code = ''
+    await measured('authorization request with a session', async () => { code = await authorized() })
+    let accessToken = ''
+    await measured('code redemption', async () => { accessToken = (await redeem(app, code)).json().access_token })
+    await measured('userinfo', async () => { t.equal((await app.inject({ url: '/auth/userinfo', headers: bearer(accessToken) })).statusCode, 200) })
+    await measured('`GET /auth/session`', async () => { t.equal((await browser.get('/auth/session')).statusCode, 200) })
+    await measured('introspection', async () => {
+      const reply = await app.inject({ method: 'POST', url: '/auth/introspect', payload: { token: accessToken }, headers: basic('web', SECRET) })
+      t.equal(reply.json().active, true)
+    })
+    await close()
+    await client.flushdb()
+  })
+}
+
+t.test('the page says the same', async (t) => {
+  const page = readFileSync('docs/guides/state.md', 'utf8')
+  const rows = Object.fromEntries([...page.matchAll(/^\| ([^|]+) \| (\d) \| (\d) \|$/gm)].map(([, what, state, limits]) => [what, [Number(state), Number(limits)]]))
+  t.strictSame(found, rows)
+})

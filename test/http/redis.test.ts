@@ -1,0 +1,149 @@
+import fastifyRedis from '@fastify/redis'
+import Fastify from 'fastify'
+import { Redis } from 'ioredis'
+import t from 'tap'
+import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore, StartError } from '../../lib/index.ts'
+import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+import { startRedis } from '../support/redis-server.ts'
+
+const server = await startRedis()
+t.teardown(async () => { await server.stop() })
+t.beforeEach(async () => { await server.client().flushall() })
+
+const refresh = { method: 'POST', url: '/auth/token' } as const
+const keysOf = async (): Promise<string[]> => (await server.client().keys('*')).toSorted()
+
+/** Two instances over the same users and the same Redis. */
+async function twoInstances (options: Partial<AuthorityOptions> = {}) {
+  const users = memoryUserStore()
+  const secret = 'two instances have one secret, of 32 bytes'
+  return await Promise.all([0, 1].map(async () => await testApp({ users, secret, redis: server.client(), ...options })))
+}
+
+t.test('what one instance signs in, the other knows, rotates and ends', async (t) => {
+  const [one, two] = await twoInstances() as [Awaited<ReturnType<typeof testApp>>, Awaited<ReturnType<typeof testApp>>]
+  await signUp(one.app)
+  const tokens = await signIn(one.app)
+  t.equal((await two.app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 200, 'keys are shared')
+  const rotated = await two.app.inject({ ...refresh, payload: { grant_type: 'refresh_token', refresh_token: tokens.refresh_token } })
+  t.equal(rotated.statusCode, 200)
+  const again = await one.app.inject({ ...refresh, payload: { grant_type: 'refresh_token', refresh_token: tokens.refresh_token } })
+  t.equal(again.json().refresh_token, rotated.json().refresh_token, 'one successor, whoever is asked')
+  await one.app.inject({ method: 'POST', url: '/auth/revoke', payload: { token: rotated.json().refresh_token } })
+  t.match((await two.app.inject({ ...refresh, payload: { grant_type: 'refresh_token', refresh_token: rotated.json().refresh_token } })).json(), { error: 'invalid_grant' })
+  t.equal((await two.app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })).statusCode, 401)
+  for (const { close } of [one, two]) await close()
+})
+
+t.test('of 50 guesses that two instances take at once, 5 are tried', async (t) => {
+  const instances = await twoInstances({ rateLimit: {} })
+  await signUp((instances[0] as Awaited<ReturnType<typeof testApp>>).app)
+  const replies = await Promise.all(Array.from({ length: 50 }, async (_, index) => await (instances[index % 2] as Awaited<ReturnType<typeof testApp>>).app.inject({ ...refresh, payload: { grant_type: 'password', username: 'ann', password: `wrong ${index}` } })))
+  t.equal(replies.filter(({ statusCode }) => statusCode === 400).length, 5)
+  t.equal(replies.filter(({ statusCode }) => statusCode === 429).length, 45)
+  t.ok((await keysOf()).some((key) => key.startsWith('rl:')))
+  for (const { close } of instances) await close()
+})
+
+t.test('rateLimit.prefix names the counters', async (t) => {
+  const { app, close } = await testApp({ redis: server.client(), rateLimit: { prefix: 'other:' } })
+  await signUp(app)
+  const keys = await keysOf()
+  t.ok(keys.some((key) => key.startsWith('other:')))
+  t.notOk(keys.some((key) => key.startsWith('rl:')))
+  await close()
+})
+
+t.test('with a state of its own, Redis has the counters and nothing else', async (t) => {
+  const { app, close } = await testApp({ redis: server.client(), state: memoryState(), rateLimit: {} })
+  await signUp(app)
+  await signIn(app)
+  const keys = await keysOf()
+  t.ok(keys.length > 0)
+  t.ok(keys.every((key) => key.startsWith('rl:')), keys.join(' '))
+  await close()
+})
+
+t.test('redis: true is app.redis of @fastify/redis', async (t) => {
+  const { app, close } = await testApp({ redis: true }, {}, async (host) => { await host.register(fastifyRedis, { host: '127.0.0.1', port: server.port }) })
+  await signUp(app)
+  await signIn(app)
+  t.ok((await keysOf()).some((key) => key.startsWith('authority:')))
+  await close()
+})
+
+t.test('redis: true without a client, or with several, stops the start and says what to do', async (t) => {
+  const start = async (before: (app: ReturnType<typeof Fastify>) => unknown): Promise<unknown> => {
+    const app = Fastify()
+    await before(app)
+    try {
+      await app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore(), redis: true })
+      return undefined
+    } catch (error) {
+      return error
+    } finally {
+      await app.close()
+    }
+  }
+  const missing = await start(() => {})
+  t.type(missing, StartError)
+  t.match((missing as Error).message, /^Invalid option "redis": got true; it takes true only after @fastify\/redis is registered/)
+  const several = await start(async (app) => { await app.register(fastifyRedis, { host: '127.0.0.1', port: server.port, namespace: 'sessions' }) })
+  t.match((several as Error).message, /without a namespace; else that client, such as app\.redis\.name/)
+})
+
+t.test('a Redis that is not there at the start: the app starts, answers 503 and goes on when it comes', async (t) => {
+  const late = await startRedis()
+  const client = new Redis({ host: '127.0.0.1', port: late.port, retryStrategy: () => 50 })
+  client.on('error', () => {})
+  await late.kill()
+  const { app, events, close } = await testApp({ redis: client, rateLimit: {} }, {}, (host) => { host.get('/ping', async () => 'pong') })
+  const begun = performance.now()
+  const refused = await app.inject({ ...refresh, payload: { grant_type: 'refresh_token', refresh_token: `${'A'.repeat(25)}.${'A'.repeat(43)}` } })
+  t.ok(performance.now() - begun < 2000)
+  t.equal(refused.statusCode, 503)
+  t.match(refused.json(), { error: 'temporarily_unavailable' })
+  t.ok(Number(refused.headers['retry-after']) > 0)
+  t.equal((await app.inject('/ping')).body, 'pong')
+  t.ok(events.some(({ name, payload }) => name === 'store_degraded' && payload['store'] === 'state'))
+  await late.restart()
+  await new Promise<void>((resolve) => { if (client.status === 'ready') resolve(); else client.once('ready', () => { resolve() }) })
+  await signUp(app)
+  await signIn(app)
+  await close()
+  client.disconnect()
+  await late.stop()
+})
+
+t.test('a Redis that is lost: guesses are counted here meanwhile, or refused, as onStoreError says', async (t) => {
+  for (const [onStoreError, expected] of [['local', [400, 400, 400, 400, 400, 429, 429]], ['deny', [503, 503, 503, 503, 503, 503, 503]], ['allow', [400, 400, 400, 400, 400, 400, 400]]] as const) {
+    const lost = await startRedis()
+    const { app, close, events } = await testApp({ redis: lost.client(), state: memoryState(), rateLimit: { onStoreError } })
+    await signUp(app)
+    await lost.kill()
+    const statuses: number[] = []
+    for (let attempt = 0; attempt < 7; attempt++) statuses.push((await app.inject({ ...refresh, payload: { grant_type: 'password', username: 'ann', password: `wrong ${attempt}` } })).statusCode)
+    t.strictSame(statuses, expected, onStoreError)
+    t.equal(events.filter(({ name }) => name === 'store_degraded').length, 1, 'said once')
+    await close()
+    await lost.stop()
+  }
+})
+
+t.test('a server that throws data away when it is full is warned of', async (t) => {
+  const lru = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
+  const lines: string[] = []
+  const { close } = await testApp({ redis: lru.client() }, { logger: { level: 'warn', stream: { write (line: string) { lines.push(line) } } } })
+  t.ok(lines.some((line) => line.includes('maxmemory-policy allkeys-lru') && line.includes('noeviction')), lines.join(''))
+  await close()
+  await lru.stop()
+})
+
+t.test('the host\'s client stays open when the app closes, without a listener of ours', async (t) => {
+  const client = server.client()
+  await client.ping()
+  const { app, close } = await testApp({ redis: client })
+  await signUp(app, 'bob', PASSWORD)
+  await close()
+  t.equal(await client.ping(), 'PONG')
+})
