@@ -1,0 +1,29 @@
+import t from 'tap'
+import { startRedis } from '../support/redis-server.ts'
+import { expectHeld } from './support/expect.ts'
+import { runScenario } from './support/scenario.ts'
+import { INSTANCES, LIMITS_ARE_LOCAL, temporaryFile } from './support/standard.ts'
+
+t.test('Redis with an append-only file is killed and started again: what it answered stands', async (t) => {
+  const redis = await startRedis({ appendOnly: true })
+  t.teardown(() => redis.stop())
+  const users = temporaryFile(t)
+  const place = { kind: 'redis', url: redis.url } as const
+  expectHeld(t, await runScenario({
+    instances: INSTANCES,
+    settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
+    faults: [{
+      name: 'SIGKILL of Redis',
+      at: 0.3,
+      // Clients come back after a delay that grows with each attempt, to 2 s or so in the short form.
+      recoveryMs: 3000,
+      excuses: LIMITS_ARE_LOCAL,
+      async run ({ hold }) {
+        await redis.kill()
+        await hold(1500, 15_000)
+        await redis.restart()
+      }
+    }],
+    terms: { limitsPer: 'fleet', answerWithinMs: 3000, retryWithinMs: 8000 }
+  }))
+})

@@ -1,0 +1,36 @@
+/** Nothing that starts after a revocation was answered is accepted of what was revoked. */
+import type { Violation } from './checker.ts'
+import type { Family } from './families.ts'
+import { type Entry, groupedBy, saidYes } from './log.ts'
+
+const ACCEPTS: ReadonlySet<Entry['operation']> = new Set(['rotate', 'refresh', 'userinfo', 'introspect', 'sessions', 'authorize', 'change-password'])
+
+export function checkRevoked (families: readonly Family[]): Violation[] {
+  const found: Violation[] = []
+  for (const family of families) {
+    if (family.ends.length === 0) continue
+    const end = family.ends.reduce((first, other) => other.end < first.end ? other : first)
+    for (const entry of family.entries) {
+      if (!ACCEPTS.has(entry.operation) || !saidYes(entry) || entry.start <= Math.max(end.end, family.issuedBy.end)) continue
+      found.push({
+        rule: 'revoked-accepted', message: `${entry.operation} accepted the family ${family.name} after ${end.operation} had ended it`, evidence: [end, entry], family: family.name
+      })
+    }
+  }
+  return found
+}
+
+/** A code is a family in waiting: what revokes the user's families revokes it too. */
+export function checkRevokedCodes (entries: readonly Entry[]): Violation[] {
+  const found: Violation[] = []
+  const resets = groupedBy(entries.filter((entry) => (entry.operation === 'reset-confirm' || entry.operation === 'change-password') && saidYes(entry)), ({ user }) => user)
+  const authorizations = new Map(entries.flatMap((entry) => entry.gave?.code === undefined ? [] : [[entry.gave.code, entry] as const]))
+  for (const entry of entries) {
+    if (entry.operation !== 'redeem' || !saidYes(entry) || entry.code === undefined) continue
+    const authorization = authorizations.get(entry.code)
+    if (authorization === undefined) continue
+    const reset = (resets.get(entry.user ?? '') ?? []).find(({ start, end }) => authorization.end <= start && end < entry.start)
+    if (reset !== undefined) found.push({ rule: 'revoked-accepted', message: `a code of before ${reset.operation} was redeemed after it`, evidence: [reset, entry] })
+  }
+  return found
+}

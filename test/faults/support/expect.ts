@@ -1,0 +1,32 @@
+import type { Violation } from './checker.ts'
+import type { Result } from './scenario.ts'
+import type { Operation } from './log.ts'
+
+interface Test {
+  comment(...lines: string[]): void
+  strictSame(found: unknown, wanted: unknown, message: string): unknown
+  ok(value: unknown, message: string): unknown
+}
+
+/** What a load of any length does often enough to say that it was done. */
+const DONE: readonly Operation[] = ['register', 'sign-in', 'authorize', 'redeem', 'rotate', 'refresh', 'userinfo', 'introspect', 'sessions', 'revoke', 'me', 'ping']
+const CLOSE_WITHIN_MS = 6000
+/** What closes the connections to the stores, on two processors that have other things to do. */
+const EXIT_WITHIN_MS = 3000
+
+/** The promises held, and the scenario was not an idle one. */
+export function expectHeld (t: Test, { violations, summary, succeeded, stopped, entries }: Result): void {
+  for (const line of summary) t.comment(line)
+  t.strictSame(violations.slice(0, 20).flatMap(described), [], 'no violation')
+  t.strictSame(DONE.filter((operation) => succeeded[operation] === 0), [], 'every operation succeeded')
+  t.ok(entries.some(({ outcome }) => outcome.kind === 'answer' && outcome.status === 429), 'limits were reached')
+  t.strictSame(stopped.filter(({ closeMs, exitMs }) => closeMs > CLOSE_WITHIN_MS || exitMs === null || exitMs > EXIT_WITHIN_MS), [], 'every instance closed in time and ended by itself')
+}
+
+/** A violation and the first of what shows it, a line each: times in milliseconds since this process began. */
+function described ({ rule, message, evidence }: Violation): string[] {
+  return [`${rule}: ${message}`, ...evidence.slice(0, 6).map(({ operation, start, end, outcome, instance, token, gave }) => {
+    const how = outcome.kind === 'answer' ? `${outcome.status} ${outcome.error ?? ''}` : outcome.kind
+    return `  ${operation} ${Math.round(start)}-${Math.round(end)} ${how} of ${instance ?? 'nobody'} ${token ?? ''} -> ${gave?.token ?? gave?.family ?? ''}`
+  })]
+}

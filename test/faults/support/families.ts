@@ -1,0 +1,106 @@
+/** What can be said of the token families of a log: how each began, what surely ended it, and what may have. */
+import { type Entry, groupedBy, mayHaveRun, saidYes, wasLimited, wasLost, wasRefused } from './log.ts'
+import { runsUntil, type Terms } from './terms.ts'
+
+export interface Family {
+  name: string
+  user: string | undefined
+  /** The sign-in, or the redemption of the code. */
+  issuedBy: Entry
+  /** The sign-in, or the authorization that gave the code. */
+  allowedBy: Entry
+  /** All that presented a credential of it, in order of their start. */
+  entries: readonly Entry[]
+  /** What surely ended it: nothing that starts after the end of any of these may succeed. */
+  ends: readonly Entry[]
+  /** What may have ended it, from its start on. The sure ones are among them. */
+  possibleEnds: readonly Entry[]
+}
+
+/** A browser session is a family without tokens: an authorization begins it, and others use it. */
+const BEGINS: ReadonlySet<Entry['operation']> = new Set(['sign-in', 'redeem', 'authorize'])
+
+/** Only these move the line of a family on, or end it where they come too late. */
+export const PRESENTS_REFRESH_TOKEN: ReadonlySet<Entry['operation']> = new Set(['rotate', 'refresh'])
+
+export interface Tokens {
+  /** Entries that presented the token at the token endpoint or at `POST /auth/refresh`. */
+  presentations(token: string): readonly Entry[]
+  /** What the client got for it. */
+  successors(token: string): ReadonlySet<string>
+}
+
+export function tokensOf (entries: readonly Entry[]): Tokens {
+  const byToken = groupedBy(entries.filter(({ operation }) => PRESENTS_REFRESH_TOKEN.has(operation)), ({ token }) => token)
+  const successors = new Map<string, Set<string>>()
+  for (const { operation, token, gave } of entries) {
+    if (operation !== 'rotate' || token === undefined || gave?.token === undefined) continue
+    successors.set(token, (successors.get(token) ?? new Set()).add(gave.token))
+  }
+  return { presentations: (token) => byToken.get(token) ?? [], successors: (token) => successors.get(token) ?? new Set() }
+}
+
+export function familiesOf (entries: readonly Entry[], terms: Terms): Family[] {
+  const tokens = tokensOf(entries)
+  const byFamily = groupedBy(entries, ({ family }) => family)
+  const byUser = groupedBy(entries.filter(({ operation }) => operation === 'reset-confirm' || operation === 'change-password'), ({ user }) => user)
+  const redemptions = groupedBy(entries.filter(({ operation }) => operation === 'redeem'), ({ code }) => code)
+  const authorizations = new Map(entries.flatMap((entry) => entry.gave?.code === undefined ? [] : [[entry.gave.code, entry] as const]))
+  const families: Family[] = []
+  const seen = new Set<string>()
+  for (const issuedBy of entries) {
+    const name = issuedBy.gave?.family
+    if (name === undefined || seen.has(name) || !BEGINS.has(issuedBy.operation)) continue
+    seen.add(name)
+    const allowedBy = (issuedBy.code === undefined ? undefined : authorizations.get(issuedBy.code)) ?? issuedBy
+    const own = byFamily.get(name) ?? []
+    const revocations = own.filter(({ operation }) => operation === 'revoke' || operation === 'end-session')
+    const changes = (byUser.get(issuedBy.user ?? '') ?? []).filter(({ operation, family }) => operation === 'reset-confirm' || family !== name)
+    const again = (issuedBy.code === undefined ? [] : redemptions.get(issuedBy.code) ?? []).filter((entry) => entry !== issuedBy && !wasLimited(entry))
+    families.push({
+      name,
+      user: issuedBy.user,
+      issuedBy,
+      allowedBy,
+      entries: own,
+      ends: [
+        ...revocations.filter(saidYes),
+        // Whoever changes the password stays signed in, in the browser as well.
+        ...changes.filter((change) => saidYes(change) && (change.operation === 'reset-confirm' || issuedBy.operation !== 'authorize') && mustEnd(change, allowedBy)),
+        ...again.filter(wasRefused)
+      ],
+      possibleEnds: [
+        ...revocations.filter(mayHaveRun),
+        ...changes.filter((change) => mayHaveRun(change) && (wasLost(change) || change.end >= allowedBy.start)),
+        ...again,
+        ...own.filter((entry) => mayBeReplay(entry, tokens, terms))
+      ]
+    })
+  }
+  return families
+}
+
+/** A changed password ends what was there before, and what the old password began meanwhile. */
+function mustEnd (change: Entry, allowedBy: Entry): boolean {
+  return allowedBy.end <= change.start || (allowedBy.start < change.end && allowedBy.password !== undefined && allowedBy.password !== change.newPassword)
+}
+
+/**
+ * Whether the service may rightly take the presented token for a replay: its successor was presented before, or it was replaced
+ * longer ago than the grace time. A request that the client gave up may be carried out after others that it sent later. A token whose every answer was lost counts for as long as the scenario promises.
+ */
+export function mayBeReplay (entry: Entry, { presentations, successors }: Tokens, terms: Terms): boolean {
+  if (entry.token === undefined || !PRESENTS_REFRESH_TOKEN.has(entry.operation) || wasLimited(entry)) return false
+  for (const successor of successors(entry.token)) {
+    if (presentations(successor).some((later) => later.operation === 'rotate' && mayHaveRun(later) && later.start < runsUntil(entry, terms))) return true
+  }
+  const before = presentations(entry.token).filter((other) => other !== entry && other.operation === 'rotate' && mayHaveRun(other) && other.start < entry.end)
+  const first = before[0]
+  if (first === undefined || entry.end <= first.start + terms.graceMs - terms.clockToleranceMs) return false
+  return !before.every(wasLost) || entry.end > lostAnswerCountsUntil(before, terms)
+}
+
+function lostAnswerCountsUntil (lost: readonly Entry[], { faults, retryWithinMs }: Terms): number {
+  const ends = faults.filter((fault) => lost.some(({ start, end }) => start <= fault.end && end >= fault.start)).map(({ end }) => end)
+  return Math.max(-Infinity, ...ends.map((end) => end + retryWithinMs))
+}

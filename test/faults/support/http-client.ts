@@ -1,0 +1,112 @@
+/** Requests of virtual users, each of which becomes an entry of the log whatever comes of it. */
+import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+import { HOST } from './connections.ts'
+import type { Entry, Log, Outcome } from './log.ts'
+import { CALLER, INSTANCE, ISSUER } from './settings.ts'
+
+export interface Answer {
+  outcome: Outcome
+  headers: IncomingHttpHeaders
+  body: Record<string, unknown>
+}
+
+export interface Call {
+  method: 'GET' | 'POST' | 'DELETE'
+  path: string
+  headers?: Record<string, string>
+  form?: Record<string, string>
+  json?: Record<string, string>
+  /** What the client knows before it asks. */
+  about: Omit<Entry, 'start' | 'end' | 'outcome' | 'gave' | 'instance'>
+  /** Reads what an answer of 2xx or 3xx bore. */
+  gave?: (answer: Answer) => Entry['gave']
+  /**
+   * Waits no longer than so many milliseconds after the request was sent. The answer is nobody's then, but the connection is kept
+   * until it comes: only so the log can say until when the service may have been at it.
+   */
+  abandonAfterMs?: number
+}
+
+export interface HttpClient {
+  call(call: Call): Promise<Answer>
+  close(): void
+}
+
+/** `timeoutMs` must be more than what the service promises, so that a late answer is seen as late. */
+export function httpClient ({ log, port, caller, agent, timeoutMs }: { log: Log, port: number, caller: string, agent: Agent, timeoutMs: number }): HttpClient {
+  return {
+    async call (call) {
+      const start = log.now()
+      const { answer, done } = await send(call, { port, caller, agent, timeoutMs })
+      const instance = answer.headers[INSTANCE]
+      const gave = isGood(answer.outcome) ? call.gave?.(answer) : undefined
+      const entry: Entry = { ...call.about, start, end: log.now(), outcome: answer.outcome, ...(typeof instance === 'string' ? { instance } : {}), ...(gave === undefined ? {} : { gave }) }
+      log.add(entry)
+      if (answer.outcome.kind === 'abandoned') void done.then(() => { entry.doneBy = log.now() })
+      return answer
+    },
+    close () { agent.destroy() }
+  }
+}
+
+/** Sockets take turns, and so do the instances behind them. */
+export const sharedAgent = (maxSockets: number): Agent => new Agent({ keepAlive: true, scheduling: 'fifo', maxSockets, maxFreeSockets: maxSockets })
+
+const isGood = (outcome: Outcome): boolean => outcome.kind === 'answer' && outcome.status < 400
+
+async function send ({ method, path, headers = {}, form, json, abandonAfterMs }: Call, { port, caller, agent, timeoutMs }: { port: number, caller: string, agent: Agent, timeoutMs: number }): Promise<{ answer: Answer, done: Promise<void> }> {
+  const payload = form === undefined ? json === undefined ? undefined : JSON.stringify(json) : new URLSearchParams(form).toString()
+  return await new Promise((resolve) => {
+    const timers: NodeJS.Timeout[] = []
+    let isDone = (): void => {}
+    const done = new Promise<void>((resolve) => { isDone = resolve })
+    const tell = (outcome: Outcome, answer: Partial<Answer> = {}): void => { resolve({ answer: { headers: {}, body: {}, ...answer, outcome }, done }) }
+    const settle = (outcome: Outcome, answer: Partial<Answer> = {}): void => {
+      for (const timer of timers) clearTimeout(timer)
+      tell(outcome, answer)
+      isDone()
+    }
+    const outgoing = request({
+      host: HOST,
+      port,
+      agent,
+      method,
+      path,
+      headers: {
+        host: new URL(ISSUER).host,
+        [CALLER]: caller,
+        ...(payload === undefined ? {} : { 'content-type': form === undefined ? 'application/json' : 'application/x-www-form-urlencoded', 'content-length': Buffer.byteLength(payload) }),
+        ...headers
+      }
+    }, (incoming) => {
+      const chunks: Buffer[] = []
+      incoming.on('data', (chunk: Buffer) => { chunks.push(chunk) })
+      incoming.on('error', (error: NodeJS.ErrnoException) => { settle({ kind: 'network', code: error.code ?? 'ERROR' }) })
+      incoming.on('end', () => {
+        const body = parsed(Buffer.concat(chunks).toString())
+        const { error, active } = body
+        const retryAfter = incoming.headers['retry-after']
+        settle({
+          kind: 'answer',
+          status: incoming.statusCode ?? 0,
+          ...(typeof error === 'string' ? { error } : {}),
+          ...(retryAfter === undefined ? {} : { retryAfter }),
+          ...(typeof active === 'boolean' ? { active } : {})
+        }, { headers: incoming.headers, body })
+      })
+    })
+    timers.push(setTimeout(() => {
+      settle({ kind: 'timeout' })
+      outgoing.destroy()
+    }, timeoutMs))
+    if (abandonAfterMs !== undefined) outgoing.once('finish', () => { timers.push(setTimeout(() => { tell({ kind: 'abandoned' }) }, abandonAfterMs)) })
+    outgoing.on('error', (error: NodeJS.ErrnoException) => { settle({ kind: 'network', code: error.code ?? 'ERROR' }) })
+    outgoing.end(payload)
+  })
+}
+
+/** Pages are no JSON, and nothing is read of them. */
+function parsed (text: string): Record<string, unknown> {
+  if (!text.startsWith('{')) return {}
+  return JSON.parse(text) as Record<string, unknown>
+}

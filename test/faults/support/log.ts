@@ -1,0 +1,109 @@
+/**
+ * What the clients of a scenario saw, and nothing else: the only evidence that the checker takes. All times are milliseconds on one
+ * clock, that of the process that drives the load. Credentials are digests: equal credentials have equal names, and that is enough.
+ */
+import { hash } from 'node:crypto'
+
+export const OPERATIONS = [
+  'register', 'sign-in', 'authorize', 'redeem', 'rotate', 'refresh', 'userinfo', 'introspect', 'sessions', 'revoke', 'end-session',
+  'reset-request', 'reset-confirm', 'change-password', 'me', 'ping'
+] as const
+export type Operation = typeof OPERATIONS[number]
+
+export type Outcome =
+  /** `error` is the OAuth error code; `active` what an introspection said. */
+  | { kind: 'answer', status: number, error?: string, retryAfter?: string, active?: boolean }
+  /** The connection was refused or cut: whether the request was carried out is not known. */
+  | { kind: 'network', code: string }
+  /** The client gave up waiting. */
+  | { kind: 'timeout' }
+  /** The client hung up by itself. */
+  | { kind: 'abandoned' }
+
+/** One request. What a field names is what the client knew when it sent the request, but for `outcome` and `gave`. */
+export interface Entry {
+  operation: Operation
+  start: number
+  end: number
+  /** The incarnation of the process that answered, such as `2#1`; unknown where nothing answered. */
+  instance?: string
+  /** Whose account it is about. */
+  user?: string
+  /** Digests of the password that was presented (or registered), and of the one that shall replace it. */
+  password?: string
+  newPassword?: string
+  /** The family that the presented credential belongs to, and of `end-session`, the family to be ended. */
+  family?: string
+  /** Digest of the refresh token that was presented. */
+  token?: string
+  /** Digest of the code that was presented. */
+  code?: string
+  /** When what was presented ends by itself, as far as the client was told. */
+  expiresAt?: number
+  /** What the answer bore. */
+  gave?: { family?: string, token?: string, code?: string }
+  /** The limits it counts under, where it is let through. */
+  attempts?: ReadonlyArray<{ rule: string, key: string }>
+  outcome: Outcome
+  /** Where the client had given up: when the service was done with it nevertheless. */
+  doneBy?: number
+}
+
+export interface Log {
+  readonly entries: readonly Entry[]
+  now(): number
+  add(entry: Entry): void
+}
+
+export function createLog (): Log {
+  const entries: Entry[] = []
+  return { entries, now: () => performance.now(), add (entry) { entries.push(entry) } }
+}
+
+/** The name of a credential in a log. */
+export const named = (credential: string): string => hash('sha256', credential, 'base64url').slice(0, 16)
+
+/** Those of the token endpoint and of the account, each with what a yes is. */
+export function saidYes ({ outcome }: Entry): boolean {
+  if (outcome.kind !== 'answer' || outcome.active === false) return false
+  return outcome.status >= 200 && outcome.status < 400
+}
+
+/** No answer, or one that says that the service could not tell. */
+export function wasLost ({ outcome }: Entry): boolean {
+  return outcome.kind !== 'answer' || outcome.status >= 500
+}
+
+/** Whether the service may have done what was asked: an answer of 4xx says that it has not. */
+export function mayHaveRun (entry: Entry): boolean {
+  return saidYes(entry) || wasLost(entry)
+}
+
+/** Refused by a rule of the limits, so nothing was looked at. */
+export function wasLimited ({ outcome }: Entry): boolean {
+  return outcome.kind === 'answer' && outcome.status === 429
+}
+
+/** The credential was looked at and found bad. */
+export function wasRefused ({ outcome }: Entry): boolean {
+  return outcome.kind === 'answer' && (outcome.status === 400 || outcome.status === 401 || outcome.active === false)
+}
+
+/** Whether a process of that name answered, in whichever of its incarnations. */
+export function isOf (name: string, { instance }: Entry): boolean {
+  return instance?.split('#')[0] === name
+}
+
+/** Entries by one of their fields, in order of their start. */
+export function groupedBy (entries: readonly Entry[], key: (entry: Entry) => string | undefined): Map<string, Entry[]> {
+  const groups = new Map<string, Entry[]>()
+  for (const entry of entries) {
+    const name = key(entry)
+    if (name === undefined) continue
+    const group = groups.get(name)
+    if (group === undefined) groups.set(name, [entry])
+    else group.push(entry)
+  }
+  for (const group of groups.values()) group.sort((a, b) => a.start - b.start)
+  return groups
+}

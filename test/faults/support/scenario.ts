@@ -1,0 +1,176 @@
+/** One run: processes, load, faults at their times, and what the checker says of it all. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { check, type Report } from './checker.ts'
+import { type Fleet, startFleet, type Stopped } from './fleet.ts'
+import { type LoadSettings, startLoad } from './load.ts'
+import { createLog, type Entry, type Operation } from './log.ts'
+import { type InstanceSettings, ISSUER, type Planted } from './settings.ts'
+import { summarize } from './summary.ts'
+import type { Excuse, Fault, Interval, Terms } from './terms.ts'
+
+/** Something that is done to the system under load. Everything it needs to say of itself goes through `at`. */
+export interface TimedFault {
+  name: string
+  /** From the start of the load, in parts of its duration: 0.5 is the middle. */
+  at: number
+  recoveryMs: number
+  /** Instances that are meant to be away meanwhile. */
+  down?: readonly string[]
+  /** The only one that it befalls. */
+  instance?: string
+  /**
+   * What the docs say is lost by it. `beforeMs`: how far back what was answered may be lost; `afterMs`: how long after its beginning,
+   * and left out, until things have recovered.
+   */
+  excuses?: ReadonlyArray<Pick<Excuse, 'rules' | 'reason'> & { beforeMs: number, afterMs?: number }>
+  /** Makes the fault and ends it; resolves when it is over. */
+  run(stage: Stage): Promise<void>
+}
+
+export interface Stage {
+  fleet: Fleet
+  /** For a fault that lasts: `short` in the short form, `long` where `FAULTS_SECONDS` asks for the long one. */
+  hold(shortMs: number, longMs: number): Promise<void>
+  stopped(result: Stopped): void
+}
+
+export interface Scenario {
+  instances: readonly string[]
+  settingsOf(name: string): Omit<InstanceSettings, 'name' | 'issuer' | 'rateLimit'>
+  faults: readonly TimedFault[]
+  /** `rateLimit.onStoreError`. With `deny` no limit is exceeded, whatever befalls the counters. */
+  onStoreError?: 'deny'
+  terms: Pick<Terms, 'limitsPer' | 'answerWithinMs' | 'retryWithinMs'> & Partial<Terms>
+  load?: Partial<LoadSettings>
+  /** Length of the load in the short form. */
+  seconds?: number
+  /** Looks on while the load runs, about every `everyMs`. */
+  watch?: { everyMs: number, look(fleet: Fleet, entries: readonly Entry[]): Promise<void> }
+  /** When the load is over and the instances still run. */
+  afterLoad?(fleet: Fleet): Promise<void>
+}
+
+export interface Result extends Report {
+  entries: readonly Entry[]
+  summary: string[]
+  stopped: Stopped[]
+  faults: readonly Fault[]
+  /** How often each operation succeeded. */
+  succeeded: Readonly<Record<Operation, number>>
+}
+
+const SHORT_SECONDS = 9
+/** From here on it is a long form, with faults that last as long as real ones. */
+const LONG_SECONDS = 60
+const CALM_MS = 2500
+/** How long one late answer of a store may be felt. */
+const SLOW_MS = 1500
+const KEYS_WITHIN_MS = 60_000
+export const RATE_LIMIT = {
+  login: { windowMs: 4000, max: 6 },
+  account: { windowMs: 4000, max: 4 },
+  register: { windowMs: 4000, max: 3 },
+  passwordReset: { windowMs: 4000, max: 3 },
+  refresh: { windowMs: 4000, max: 20 }
+} as const
+export const GRACE_MS = 10_000
+
+function watch ({ watch }: Scenario, fleet: Fleet, entries: readonly Entry[]): { end(): Promise<void> } {
+  if (watch === undefined) return { end: async () => {} }
+  const over = new AbortController()
+  const all = (async () => {
+    while (await wait(watch.everyMs, true, { signal: over.signal }).catch(() => false)) await watch.look(fleet, entries)
+  })()
+  return {
+    async end () {
+      over.abort()
+      await all
+    }
+  }
+}
+
+/** The very first start makes the keys, which takes as long as it takes; the load is about what comes after. */
+async function allHaveKeys (fleet: Fleet): Promise<void> {
+  const deadline = performance.now() + KEYS_WITHIN_MS
+  for (const [name, port] of fleet.running) {
+    for (;;) {
+      const { keys = [] } = await fetch(`http://127.0.0.1:${port}/.well-known/jwks.json`).then(async (reply) => await reply.json() as { keys?: Array<{ kty: string }> }, () => ({ keys: [] }))
+      if (keys.some(({ kty }) => kty === 'EC') && keys.some(({ kty }) => kty === 'RSA')) break
+      if (performance.now() > deadline) throw new Error(`the instance ${name} has no keys`)
+      await wait(50)
+    }
+  }
+}
+
+/** How long the load lasts: `FAULTS_SECONDS`, or the scenario's own short time. */
+export function secondsOf ({ seconds = SHORT_SECONDS }: Pick<Scenario, 'seconds'>): number {
+  const asked = Number(process.env['FAULTS_SECONDS'] ?? 0)
+  return asked > 0 ? asked : seconds
+}
+
+export async function runScenario (scenario: Scenario): Promise<Result> {
+  const seconds = secondsOf(scenario)
+  const log = createLog()
+  // By hand: `FAULTS_PLANT=revokes-nothing` must make any scenario fail.
+  const planted = process.env['FAULTS_PLANT'] as Planted | undefined
+  const fleet = await startFleet(scenario.instances, (name) => ({ ...(planted === undefined ? {} : { planted }), ...scenario.settingsOf(name), issuer: ISSUER, rateLimit: { ...RATE_LIMIT, onStoreError: scenario.onStoreError ?? 'local' } }))
+  const stopped: Stopped[] = []
+  const faults: Fault[] = []
+  const down: Array<Interval & { instance: string }> = []
+  const excuses: Excuse[] = []
+  // Two processors with more to do than they can: a store that answers too late is out of reach, and what follows is documented.
+  fleet.onDegraded((store, instance) => {
+    const now = log.now()
+    if (store !== 'rate limits') excuses.push({ rules: ['unavailable'], reason: 'the state answered too late', instance, start: now - SLOW_MS, end: now + SLOW_MS })
+    else if (scenario.onStoreError === 'deny') excuses.push({ rules: ['unavailable'], reason: 'the counters answered too late', instance, start: now - SLOW_MS, end: now + SLOW_MS })
+    else excuses.push({ rules: ['limit'], reason: 'an instance counted for itself, for the counters answered too late', instance, start: now - RATE_LIMIT.login.windowMs, end: now + SLOW_MS })
+  })
+  try {
+    await allHaveKeys(fleet)
+    const watching = watch(scenario, fleet, log.entries)
+    const load = startLoad({ log, fleet }, { seed: 'faults', users: 10, guessers: 2, pauseMs: 40, timeoutMs: scenario.terms.answerWithinMs * 2, ...scenario.load })
+    const start = log.now()
+    const failures: Error[] = []
+    for (const fault of scenario.faults.toSorted((a, b) => a.at - b.at)) {
+      await wait(Math.max(0, start + fault.at * seconds * 1000 - log.now()))
+      const begun = log.now()
+      const stage: Stage = { fleet, hold: async (shortMs, longMs) => { await wait(seconds >= LONG_SECONDS ? longMs : shortMs) }, stopped: (result) => { stopped.push(result) } }
+      await fault.run(stage).catch((error: unknown) => { failures.push(new Error(`${fault.name} could not be done`, { cause: error })) })
+      const interval = { start: begun, end: log.now() }
+      faults.push({ ...interval, name: fault.name, recoveryMs: fault.recoveryMs, ...(fault.instance === undefined ? {} : { instance: fault.instance }) })
+      for (const instance of fault.down ?? []) down.push({ ...interval, instance })
+      for (const { rules, reason, beforeMs, afterMs } of fault.excuses ?? []) {
+        excuses.push({ rules, reason, start: begun - beforeMs, end: afterMs === undefined ? interval.end + fault.recoveryMs : begun + afterMs })
+      }
+    }
+    // A machine that was slow to bring things back still owes a calm in which to see whether they are well.
+    const calmEnd = Math.max(start + seconds * 1000, ...faults.map(({ end, recoveryMs }) => end + recoveryMs + CALM_MS))
+    await wait(Math.max(0, calmEnd - log.now()))
+    await load.stop()
+    await watching.end()
+    await scenario.afterLoad?.(fleet)
+    if (failures[0] !== undefined) throw failures[0]
+    stopped.push(...await Promise.all([...fleet.running.keys()].map(fleet.stopGracefully)))
+  } finally {
+    await fleet.close()
+  }
+  const terms: Terms = {
+    graceMs: GRACE_MS,
+    clockToleranceMs: 250,
+    limits: {
+      login: { ...RATE_LIMIT.login, count: 'all' },
+      account: { ...RATE_LIMIT.account, count: 'failed' },
+      register: { ...RATE_LIMIT.register, count: 'all' },
+      passwordReset: { ...RATE_LIMIT.passwordReset, count: 'all' },
+      refresh: { ...RATE_LIMIT.refresh, count: 'failed' }
+    },
+    pingWithinMs: 1000,
+    mustSucceed: ['sign-in', 'rotate', 'redeem', 'userinfo'],
+    ...scenario.terms,
+    faults,
+    down,
+    excuses: [...scenario.terms.excuses ?? [], ...excuses]
+  }
+  const report = check(log.entries, terms)
+  return { ...report, ...summarize(log.entries, report), entries: log.entries, stopped, faults }
+}

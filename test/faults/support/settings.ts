@@ -1,0 +1,52 @@
+/** What a process under test is told: one JSON argument. */
+import type { AuthorityOptions, RateLimitOptions } from '../../../lib/index.ts'
+
+/** Where state, users or counters are kept. */
+export type Place =
+  | { kind: 'sqlite', file: string }
+  | { kind: 'redis', url: string }
+  | { kind: 'cluster', nodes: Array<{ host: string, port: number }> }
+  | { kind: 'sentinel', name: string, sentinels: Array<{ host: string, port: number }> }
+  | { kind: 'postgres', url: string }
+
+export type RedisPlace = Extract<Place, { kind: 'redis' | 'cluster' | 'sentinel' }>
+
+/** Those that JSON can hold. */
+export type PlainOptions = Pick<AuthorityOptions, 'accessToken' | 'refreshToken' | 'authorizationCode' | 'session'>
+
+export interface InstanceSettings {
+  name: string
+  issuer: string
+  state: Place
+  users: Extract<Place, { kind: 'sqlite' | 'postgres' }>
+  /** Where the rate limits count. Left out: each process for itself. */
+  limits?: RedisPlace
+  rateLimit: Pick<RateLimitOptions, 'login' | 'account' | 'register' | 'passwordReset' | 'refresh' | 'onStoreError'>
+  skewMs: number
+  /** What is broken on purpose, to see that it is found. */
+  planted?: Planted
+  options?: PlainOptions
+}
+
+export type Planted = 'revokes-nothing' | 'never-ends'
+
+export function settings (): InstanceSettings {
+  return JSON.parse(process.argv[2] ?? '{"skewMs":0}') as InstanceSettings
+}
+
+/** What a process reports. */
+export type Report =
+  | { ready: number }
+  | { mail: { kind: string, username: string, token: string } }
+  | { closed: number }
+  /** A store did not answer in time: `rate limits` or `state`. */
+  | { degraded: string }
+
+export const ISSUER = 'http://localhost:3000'
+export const CLIENT_ID = 'spa'
+export const API_CLIENT = { clientId: 'api', clientSecret: 'a client secret of more than 32 bytes, for tests only' }
+export const CALLBACK = 'https://app.example/cb'
+/** The request header that names who is counted by the limits, for all come from one address. */
+export const CALLER = 'x-caller'
+/** The response header that names the incarnation that answered. */
+export const INSTANCE = 'x-instance'

@@ -1,0 +1,64 @@
+/** What a scenario may hold the service to, and where the docs say that it can't. Times are milliseconds on the clock of the log. */
+import { type Entry, type Operation, wasLost } from './log.ts'
+
+export type RuleName =
+  | 'code-twice' | 'fork' | 'replay-accepted' | 'revoked-accepted' | 'limit' | 'undone' | 'lost-refresh' | 'status' | 'retry-after'
+  | 'late' | 'ping' | 'unavailable' | 'not-recovered'
+
+export interface Interval {
+  start: number
+  end: number
+}
+
+export interface Fault extends Interval {
+  name: string
+  /** How long after its end requests may still fail. */
+  recoveryMs: number
+  /** The only one that it befalls, by its name without the incarnation: requests to others go on. */
+  instance?: string
+}
+
+export interface LimitTerm {
+  windowMs: number
+  max: number
+  count: 'all' | 'failed'
+}
+
+/** Where the docs say that a store loses something: violations of these rules whose evidence lies in the interval are counted apart. */
+export interface Excuse extends Interval {
+  rules: readonly RuleName[]
+  reason: string
+  /** Of which alone it is true, by its name without the incarnation. */
+  instance?: string
+}
+
+export interface Terms {
+  /** `reuseGraceSeconds`, in milliseconds. */
+  graceMs: number
+  /** How far the service's notion of a span may be off the log's. */
+  clockToleranceMs: number
+  limits: Readonly<Record<string, LimitTerm>>
+  /** Whether all instances count together, or each for itself. */
+  limitsPer: 'fleet' | 'instance'
+  /** No answer takes longer, whatever happens. */
+  answerWithinMs: number
+  pingWithinMs: number
+  /** Requests may be cut off or answered 503 from the start of one until `recoveryMs` after its end, and never else. */
+  faults: readonly Fault[]
+  /** A refresh whose answers were all lost in a fault works until this long after its end. */
+  retryWithinMs: number
+  /** Where an instance is meant to be away: `instance` is its name without the incarnation. */
+  down: ReadonlyArray<Interval & { instance: string }>
+  /** What must succeed at least once in every calm that follows a fault. */
+  mustSucceed: readonly Operation[]
+  excuses: readonly Excuse[]
+}
+
+export const overlaps = (a: Interval, b: Interval): boolean => a.start <= b.end && a.end >= b.start
+
+/** Until when a request may still be carried out: a lost one as late as when the fault is over. */
+export function runsUntil (entry: Entry, { faults, retryWithinMs, answerWithinMs }: Terms): number {
+  if (!wasLost(entry)) return entry.end
+  const ends = faults.filter(({ start, end }) => entry.start <= end && entry.end >= start).map(({ end, recoveryMs }) => end + Math.max(recoveryMs, retryWithinMs))
+  return Math.max(entry.doneBy ?? entry.end + answerWithinMs, ...ends)
+}

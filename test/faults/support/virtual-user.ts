@@ -1,0 +1,282 @@
+/**
+ * A person with an account, some devices and a browser. It knows what the service told it and nothing else; it never asks the same
+ * thing in parallel with itself but where that is the point.
+ */
+import type { Answer, Call, HttpClient } from './http-client.ts'
+import { type Entry, named } from './log.ts'
+import type { Mailbox } from './mailbox.ts'
+import { CALLBACK, CLIENT_ID, ISSUER } from './settings.ts'
+import { authorizePath, VERIFIER } from '../../support/openid.ts'
+
+/** What one sign-in gave one device. */
+export interface Device {
+  /** Digest of the part that all refresh tokens of the family share. */
+  family: string
+  clientId: string | null
+  refreshToken: string
+  accessToken: string
+  /** On the clock of the log. */
+  accessExpiresAt: number
+}
+
+export interface VirtualUser {
+  readonly name: string
+  readonly devices: Device[]
+  readonly canBeSignedIn: boolean
+  register(): Promise<boolean>
+  signIn(): Promise<Device | null>
+  /** A code by the hosted form, or by the browser session that an earlier one left. */
+  authorize(): Promise<string | null>
+  redeem(code: string): Promise<Device | null>
+  rotate(device: Device, options?: { abandonAfterMs?: number }): Promise<Answer>
+  refresh(device: Device): Promise<Answer>
+  /** `GET` of a path with the access token. */
+  look(operation: 'userinfo' | 'sessions' | 'me', device: Device): Promise<Answer>
+  introspect(device: Device): Promise<Answer>
+  revoke(device: Device): Promise<Answer>
+  endSession(by: Device, device: Device): Promise<Answer>
+  changePassword(device: Device): Promise<Answer>
+  resetPassword(): Promise<Answer | null>
+  signInWithOldPassword(): Promise<void>
+  guess(): Promise<Answer>
+  /** Nothing is known of it any more. */
+  drop(device: Device): void
+}
+
+export interface VirtualUserDeps {
+  http: HttpClient
+  mailbox: Mailbox
+  /** Asks as a client that may introspect. */
+  apiAuthorization: string
+  now(): number
+}
+
+export function virtualUser (name: string, { http, mailbox, apiAuthorization, now }: VirtualUserDeps): VirtualUser {
+  let version = 0
+  let password = passwordOf(0)
+  /** What it may be beside `password`, where the answer to a change was lost. */
+  let maybe: string | null = null
+  let former: string | null = null
+  let cookie: string | null = null
+  let guesses = 0
+  const devices: Device[] = []
+
+  function passwordOf (version: number): string {
+    return `correct horse battery ${version} of ${name}`
+  }
+  const login = [{ rule: 'login', key: name }, { rule: 'account', key: name }]
+  const refreshRule = [{ rule: 'refresh', key: name }]
+  const token = (about: Call['about'], form: Record<string, string>, rest: Partial<Call> = {}): Promise<Answer> => (
+    http.call({ method: 'POST', path: '/auth/token', form, about: { user: name, ...about }, gave: gaveTokens, ...rest })
+  )
+  const bearer = (value: string): Record<string, string> => ({ authorization: `Bearer ${value}` })
+
+  function deviceOf ({ body }: Answer, clientId: string | null): Device | null {
+    const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = body
+    if (typeof accessToken !== 'string' || typeof refreshToken !== 'string' || typeof expiresIn !== 'number') return null
+    const device = { family: familyOf(refreshToken), clientId, refreshToken, accessToken, accessExpiresAt: now() + expiresIn * 1000 }
+    devices.push(device)
+    return device
+  }
+
+  function takeTokens (device: Device, { body }: Answer): void {
+    if (typeof body['access_token'] !== 'string') return
+    device.accessToken = body['access_token']
+    device.accessExpiresAt = now() + Number(body['expires_in']) * 1000
+    if (typeof body['refresh_token'] === 'string') device.refreshToken = body['refresh_token']
+  }
+
+  async function signInWith (candidate: string): Promise<Answer> {
+    return await token({ operation: 'sign-in', password: named(candidate), attempts: login }, { grant_type: 'password', username: name, password: candidate })
+  }
+
+  /** Settles which of two passwords it is, by what was accepted. */
+  function isPassword (accepted: string): void {
+    if (accepted !== password) former = password
+    password = accepted
+    maybe = null
+  }
+
+  function changed (next: string, answer: Answer): void {
+    if (isYes(answer)) {
+      former = password
+      password = next
+      maybe = null
+      cookie = null
+    } else if (isLost(answer)) {
+      maybe = next
+    }
+  }
+
+  const user: VirtualUser = {
+    name,
+    devices,
+    get canBeSignedIn () { return maybe === null },
+
+    async register () {
+      const answer = await http.call({
+        method: 'POST', path: '/auth/register', json: { username: name, password },
+        about: { operation: 'register', user: name, password: named(password), attempts: [{ rule: 'register', key: name }] }
+      })
+      // Taken: by an earlier request of ours whose answer was lost.
+      return isYes(answer) || statusOf(answer) === 409
+    },
+
+    async signIn () {
+      for (const candidate of maybe === null ? [password] : [maybe, password]) {
+        const answer = await signInWith(candidate)
+        if (isYes(answer)) {
+          isPassword(candidate)
+          return deviceOf(answer, null)
+        }
+        if (statusOf(answer) !== 400) return null
+      }
+      return null
+    },
+
+    async authorize () {
+      const about = { operation: 'authorize' as const, user: name }
+      const path = authorizePath({ scope: 'openid offline_access' })
+      if (cookie === null) {
+        if (maybe !== null) return null
+        const form = await http.call({
+          method: 'POST',
+          path: path.replace('/auth/authorize', '/auth/login'),
+          form: { username: name, password },
+          headers: { origin: ISSUER, 'sec-fetch-site': 'same-origin' },
+          about: { ...about, password: named(password), attempts: login },
+          gave: (answer) => ({ family: named(sessionCookie(answer) ?? '') })
+        })
+        cookie = isYes(form) ? sessionCookie(form) : null
+        if (cookie === null) return null
+      }
+      const answer = await http.call({
+        method: 'GET', path, headers: { cookie, 'sec-fetch-site': 'none' }, about: { ...about, family: named(cookie) },
+        gave: (answer) => { const code = codeOf(answer); return code === null ? undefined : { code: named(code) } }
+      })
+      if (isLost(answer)) return null
+      const code = codeOf(answer)
+      if (code === null) cookie = null
+      return code
+    },
+
+    async redeem (code) {
+      const answer = await token({ operation: 'redeem', code: named(code), attempts: refreshRule }, {
+        grant_type: 'authorization_code', client_id: CLIENT_ID, redirect_uri: CALLBACK, code_verifier: VERIFIER, code
+      })
+      return isYes(answer) ? deviceOf(answer, CLIENT_ID) : null
+    },
+
+    async rotate (device, options = {}) {
+      const { refreshToken, family, clientId } = device
+      const answer = await token({ operation: 'rotate', family, token: named(refreshToken), attempts: refreshRule }, {
+        grant_type: 'refresh_token', refresh_token: refreshToken, ...(clientId === null ? {} : { client_id: clientId })
+      }, options)
+      if (isYes(answer)) takeTokens(device, answer)
+      else if (!isLost(answer) && statusOf(answer) !== 429) user.drop(device)
+      return answer
+    },
+
+    async refresh (device) {
+      const answer = await http.call({
+        method: 'POST', path: '/auth/refresh', headers: bearer(device.refreshToken),
+        about: { operation: 'refresh', user: name, family: device.family, token: named(device.refreshToken), attempts: refreshRule }
+      })
+      if (isYes(answer)) takeTokens(device, answer)
+      else if (statusOf(answer) === 401) user.drop(device)
+      return answer
+    },
+
+    async look (operation, device) {
+      const path = operation === 'me' ? '/me' : `/auth/${operation}`
+      return await http.call({ method: 'GET', path, headers: bearer(device.accessToken), about: { operation, user: name, family: device.family, expiresAt: device.accessExpiresAt } })
+    },
+
+    async introspect (device) {
+      return await http.call({
+        method: 'POST', path: '/auth/introspect', headers: { authorization: apiAuthorization }, form: { token: device.accessToken },
+        about: { operation: 'introspect', user: name, family: device.family, expiresAt: device.accessExpiresAt }
+      })
+    },
+
+    async revoke (device) {
+      return await http.call({
+        method: 'POST', path: '/auth/revoke', form: { token: device.refreshToken, ...(device.clientId === null ? {} : { client_id: device.clientId }) },
+        about: { operation: 'revoke', user: name, family: device.family }
+      })
+    },
+
+    async endSession (by, device) {
+      return await http.call({
+        method: 'DELETE', path: `/auth/sessions/${sidOf(device.accessToken)}`, headers: bearer(by.accessToken), about: { operation: 'end-session', user: name, family: device.family }
+      })
+    },
+
+    async changePassword (device) {
+      const next = passwordOf(++version)
+      const answer = await http.call({
+        method: 'POST', path: '/auth/password', headers: bearer(device.accessToken), json: { current_password: password, new_password: next },
+        about: { operation: 'change-password', user: name, family: device.family, password: named(password), newPassword: named(next), expiresAt: device.accessExpiresAt, attempts: login }
+      })
+      changed(next, answer)
+      return answer
+    },
+
+    async resetPassword () {
+      const mail = mailbox.next(name)
+      const asked = await http.call({
+        method: 'POST', path: '/auth/password-reset', json: { username: name }, about: { operation: 'reset-request', user: name, attempts: [{ rule: 'passwordReset', key: name }] }
+      })
+      const token = isYes(asked) ? await mail.token : null
+      mail.forget()
+      // It may be lost with the process that was to send it. The person would ask again.
+      if (token === null) return null
+      const next = passwordOf(++version)
+      const answer = await http.call({
+        method: 'POST', path: '/auth/password-reset/confirm', json: { token, password: next },
+        about: { operation: 'reset-confirm', user: name, newPassword: named(next), attempts: refreshRule }
+      })
+      changed(next, answer)
+      return answer
+    },
+
+    async signInWithOldPassword () {
+      if (former !== null && maybe === null) await signInWith(former)
+    },
+
+    async guess () {
+      return await signInWith(`a wrong guess, number ${++guesses}`)
+    },
+
+    drop (device) {
+      const index = devices.indexOf(device)
+      if (index !== -1) devices.splice(index, 1)
+    }
+  }
+  return user
+}
+
+export const statusOf = ({ outcome }: Answer): number => outcome.kind === 'answer' ? outcome.status : 0
+export const isYes = (answer: Answer): boolean => statusOf(answer) >= 200 && statusOf(answer) < 400
+export const isLost = (answer: Answer): boolean => statusOf(answer) === 0 || statusOf(answer) >= 500
+
+const familyOf = (refreshToken: string): string => named(refreshToken.split('.')[0] ?? '')
+
+function gaveTokens ({ body }: Answer): Entry['gave'] {
+  const { refresh_token: refreshToken } = body
+  return typeof refreshToken === 'string' ? { family: familyOf(refreshToken), token: named(refreshToken) } : undefined
+}
+
+function sessionCookie ({ headers }: Answer): string | null {
+  const cookies = headers['set-cookie'] ?? []
+  return cookies.map((cookie) => cookie.split(';')[0] ?? '').find((cookie) => cookie.includes('session=')) ?? null
+}
+
+function codeOf ({ headers: { location } }: Answer): string | null {
+  return location?.startsWith(CALLBACK) === true ? new URL(location).searchParams.get('code') : null
+}
+
+function sidOf (accessToken: string): string {
+  const { sid } = JSON.parse(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString()) as { sid?: string }
+  return sid ?? ''
+}
