@@ -1,0 +1,102 @@
+/**
+ * The files that the guides print. A block that opens with a name (```ts people-store.ts) is a file: it is written down as it is
+ * printed, beside this package as it would be installed, compiled under the project's own options, and run.
+ */
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { buildSync } from 'esbuild'
+import ts from 'typescript-tap'
+
+export const root = fileURLToPath(new URL('../../../', import.meta.url))
+const INDEX = join(root, 'lib/index.ts')
+const TESTING = join(root, 'lib/testing/index.ts')
+
+export interface GuideFile { name: string, text: string }
+
+/** The named blocks of a page, in their order. */
+export function filesOf (page: string): GuideFile[] {
+  const text = readFileSync(join(root, page), 'utf8')
+  return [...text.matchAll(/^```\w+ (\S+)\n([\s\S]*?)^```$/gm)].map(([, name = '', code = '']) => ({ name, text: code }))
+}
+
+/** A directory as a reader of the page has it. */
+export interface Project {
+  page: string
+  directory: string
+  files: GuideFile[]
+  text(name: string): string
+  /** A module of it, by the name it is printed under. */
+  module(name: string): string
+}
+
+/** What a generator made, and where the page says that it is put. */
+export interface Generated { from: string, to: string }
+
+export interface Workshop {
+  /** `change` is for a test of the tests. */
+  project(page: string, options?: { generated?: Generated, change?: (text: string) => string }): Project
+  remove(): void
+}
+
+export function openWorkshop (): Workshop {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), 'authority-guides-')))
+  symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
+  // In one piece, since every printed suite is a process that loads it.
+  const bundled = join(directory, 'fastify-authority')
+  buildSync({ entryPoints: { index: INDEX, testing: TESTING }, outdir: bundled, bundle: true, splitting: true, format: 'esm', platform: 'node', packages: 'external', logLevel: 'error' })
+  writeFileSync(join(bundled, 'package.json'), JSON.stringify({ name: 'fastify-authority', type: 'module', exports: { '.': './index.js', './testing': './testing.js' } }))
+  let projects = 0
+
+  return {
+    project (page, { generated, change = (text: string) => text } = {}) {
+      const place = join(directory, `${basename(page, '.md')}-${++projects}`)
+      const files = filesOf(page).map(({ name, text }) => ({ name, text: change(text) }))
+      mkdirSync(join(place, 'node_modules'), { recursive: true })
+      symlinkSync(bundled, join(place, 'node_modules/fastify-authority'))
+      writeFileSync(join(place, 'package.json'), '{ "type": "module" }')
+      for (const { name, text } of files) {
+        mkdirSync(dirname(join(place, name)), { recursive: true })
+        writeFileSync(join(place, name), text)
+      }
+      if (generated !== undefined) cpSync(generated.from, join(place, generated.to), { recursive: true })
+      for (const source of ts.sys.readDirectory(place, ['.ts'], ['node_modules'])) {
+        writeFileSync(source.replace(/\.ts$/, '.js'), javascriptOf(readFileSync(source, 'utf8')))
+      }
+      return {
+        page,
+        directory: place,
+        files,
+        text (name) {
+          const file = files.find((candidate) => candidate.name === name)
+          if (file === undefined) throw new Error(`${page} prints no ${name}.`)
+          return file.text
+        },
+        module (name) { return pathToFileURL(join(place, name.replace(/\.ts$/, '.js'))).href }
+      }
+    },
+    remove () { rmSync(directory, { recursive: true, force: true }) }
+  }
+}
+
+function javascriptOf (source: string): string {
+  return ts.transpileModule(source, {
+    compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true }
+  }).outputText
+}
+
+/** What the compiler says of the printed files of each project. */
+export function messagesOf (projects: readonly Project[]): string[] {
+  const { compilerOptions } = ts.parseConfigFileTextToJson('tsconfig.json', readFileSync(join(root, 'tsconfig.json'), 'utf8')).config as { compilerOptions: object }
+  const paths = { 'fastify-authority': [INDEX], 'fastify-authority/testing': [TESTING] }
+  const { options } = ts.convertCompilerOptionsFromJson({ ...compilerOptions, paths, rootDir: '/', typeRoots: [join(root, 'node_modules/@types')] }, root)
+  const sources = projects.flatMap(({ directory, files }) => files.filter(({ name }) => name.endsWith('.ts')).map(({ name }) => join(directory, name)))
+  const program = ts.createProgram(sources, options)
+  return sources.flatMap((file) => {
+    const source = program.getSourceFile(file)
+    if (source === undefined) return [`${file}: it was not compiled`]
+    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map((diagnostic) =>
+      `${basename(dirname(file))}/${basename(file)}: ${ts.flattenDiagnosticMessageText(diagnostic.messageText, ' ')}`)
+  })
+}
