@@ -6,19 +6,25 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { Agent, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
+import { growth } from './growth/run.ts'
 import { protectedRoute } from './protected-route.ts'
 import { signIn } from './sign-in.ts'
 import type { Benchmark, Subject } from './subject.ts'
 
 const BENCHMARKS: Record<string, Benchmark> = { 'protected-route': protectedRoute, 'sign-in': signIn }
+/** Those that load no server of ours, and have a shape of their own. */
+const OTHERS: Record<string, (args: readonly string[]) => Promise<void>> = { growth }
 const ROUNDS = 5
 
 interface Server { name: string, child: ChildProcess, subject: Subject, agent: Agent, cpu: number[], perSecond: number[] }
 
-const [name = '', serve] = process.argv.slice(2)
+const [name = '', serve, ...more] = process.argv.slice(2)
 const benchmark = BENCHMARKS[name]
-if (benchmark === undefined) {
-  console.error(`usage: npm run bench -- ${Object.keys(BENCHMARKS).join(' | ')}`)
+const other = OTHERS[name]
+if (other !== undefined) {
+  await other([serve ?? '', ...more])
+} else if (benchmark === undefined) {
+  console.error(`usage: npm run bench -- ${[...Object.keys(BENCHMARKS), ...Object.keys(OTHERS)].join(' | ')}`)
   process.exitCode = 1
 } else if (serve !== undefined && process.send !== undefined) {
   process.on('message', () => { process.send?.(process.cpuUsage()) })

@@ -1,0 +1,44 @@
+/** A store of state with its server, as the growth benchmark sees it. */
+import type { AttemptStore } from '../../lib/ports/attempt-store.ts'
+import type { State } from '../../lib/ports/state.ts'
+
+/** What a server has spent since it started. */
+export interface Spent {
+  /** Time of its processes on a CPU. */
+  cpuNs: number
+  /** Of which inside the scripts, where it tells. */
+  scriptNs?: number
+  /** Bytes written ahead, where it does. */
+  logBytes?: number
+}
+
+export interface Engine {
+  state: State
+  attempts?: AttemptStore
+  /** How many operations are under way at once: where the store answers within the tick, one. */
+  concurrency: number
+  /** Operations in one round. */
+  perRound: number
+  /** Puts in the families and the browser sessions of these numbers, as quickly as the store can. */
+  loadFamilies(from: number, to: number): Promise<void>
+  loadSessions(from: number, to: number): Promise<void>
+  /** What all that is kept takes, in memory or on disk, with indexes. */
+  bytes(): Promise<number>
+  /** What the store itself says that its keys take, where it does. */
+  bytesOfKeys?(): Promise<number>
+  /** Empties it, where what was there before would count towards what comes. */
+  clear?(): Promise<void>
+  spent?(): Promise<Spent>
+  /** Where the server itself ends what has expired: has all expire within the next seconds but what is kept, by the last part of its key. */
+  hasten?(isKept: (name: string) => boolean): Promise<void>
+  /** Resolves when it has. */
+  whenExpired?(): Promise<void>
+  close(): Promise<void>
+}
+
+/** `width` calls at once, for the numbers from `from` up to `to`. */
+export async function each (from: number, to: number, width: number, work: (number: number) => Promise<unknown>): Promise<void> {
+  for (let start = from; start < to; start += width) {
+    await Promise.all(Array.from({ length: Math.min(width, to - start) }, async (_, index) => await work(start + index)))
+  }
+}

@@ -1,0 +1,93 @@
+/** The process of one store at one size. It does what the benchmark asks for by messages, and ends with its parent. */
+import { setFlagsFromString } from 'node:v8'
+import { sizeOfKinds } from './bytes.ts'
+import { type Engine, each } from './engine.ts'
+import { expire } from './expiry.ts'
+import { memoryEngine, sqliteEngine } from './local-engines.ts'
+import { operationsOf } from './operations.ts'
+import { limitsOf, numberAt } from './records.ts'
+import { postgresEngine, redisEngine } from './server-engines.ts'
+
+const ENGINES: Record<string, () => Promise<Engine>> = { memory: memoryEngine, sqlite: sqliteEngine, redis: redisEngine, postgres: postgresEngine }
+
+/** Microseconds an operation, and bytes. */
+export interface Round { wall: number, own: number, cpu: number, script: number, log: number }
+
+/** Calls in one batch: no more than there are records, so that none is met twice. */
+const BATCH = 1000
+
+setFlagsFromString('--max-old-space-size=8192')
+const [engineName = '', job = '', count = '0'] = process.argv.slice(2)
+const size = Number(count)
+const opened = ENGINES[engineName]?.()
+if (opened === undefined) throw new Error(`no store is called ${engineName}`)
+const engine = await opened
+process.once('disconnect', () => { process.exit(1) })
+
+async function timeOf (calls: ReadonlyArray<() => unknown>): Promise<number> {
+  let next = 0
+  const lane = async (): Promise<void> => {
+    for (let call = calls[next++]; call !== undefined; call = calls[next++]) await call()
+  }
+  const started = performance.now()
+  await Promise.all(Array.from({ length: engine.concurrency }, lane))
+  return performance.now() - started
+}
+
+/** Loads the store, answers with bytes a record, and then times what it is asked to. */
+async function grow (): Promise<void> {
+  const perRecord: Record<string, number> = {}
+  const { attempts } = engine
+  // What the first record brings with it (scripts, the first pages of a table) is no record's.
+  await engine.loadFamilies(size, size + 2)
+  await engine.loadSessions(size, size + 2)
+  await attempts?.reserve('first', limitsOf(size))
+  let before = await engine.bytes()
+  const weigh = async (what: string): Promise<void> => {
+    const after = await engine.bytes()
+    perRecord[what] = (after - before) / size
+    before = after
+  }
+  await engine.loadFamilies(0, size)
+  await weigh('family')
+  await engine.loadSessions(0, size)
+  await weigh('session')
+  if (attempts !== undefined) {
+    await each(0, size, engine.concurrency === 1 ? 1 : 200, async (number) => await attempts.reserve(`load:${number}`, limitsOf(number)))
+    await weigh('three counters')
+  }
+  const { operations } = await operationsOf(engine, size)
+  let turn = 0
+  const round = async (name: string): Promise<Round> => {
+    const operation = operations[name]
+    if (operation === undefined) throw new Error(`no operation is called ${name}`)
+    const total = name.startsWith('POST') ? 1000 : engine.perRound
+    const sum = { wall: 0, own: 0, cpuNs: 0, scriptNs: 0, logBytes: 0 }
+    for (let done = 0; done < total; done += BATCH) {
+      const turns = Array.from({ length: BATCH }, (_, index) => turn + index)
+      turn += BATCH
+      const numbers = turns.map((one) => numberAt(one, size))
+      const calls = await operation.prepare(numbers, turns)
+      const spentBefore = await engine.spent?.()
+      const ownBefore = process.cpuUsage()
+      sum.wall += await timeOf(calls)
+      const { user, system } = process.cpuUsage(ownBefore)
+      sum.own += user + system
+      const spent = await engine.spent?.()
+      await operation.restore?.(numbers, turns)
+      sum.cpuNs += (spent?.cpuNs ?? 0) - (spentBefore?.cpuNs ?? 0)
+      sum.scriptNs += (spent?.scriptNs ?? 0) - (spentBefore?.scriptNs ?? 0)
+      sum.logBytes += (spent?.logBytes ?? 0) - (spentBefore?.logBytes ?? 0)
+    }
+    return { wall: sum.wall * 1000 / total, own: sum.own / total, cpu: sum.cpuNs / 1000 / total, script: sum.scriptNs / 1000 / total, log: sum.logBytes / total }
+  }
+  process.on('message', (name: string) => { if (name !== 'stop') void round(name).then((result) => process.send?.(result)) })
+  process.send?.({ perRecord, operations: Object.keys(operations) })
+}
+
+process.on('message', (message) => {
+  if (message === 'stop') void engine.close().finally(() => { process.exit(0) })
+})
+if (job === 'grow') await grow()
+else if (job === 'bytes') process.send?.(await sizeOfKinds(engine, size))
+else process.send?.(await expire(engine, size))
