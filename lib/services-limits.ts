@@ -9,6 +9,7 @@ import type { AuthorityOptions } from './options.ts'
 import type { AttemptStore } from './ports/attempt-store.ts'
 import type { Clock } from './ports/clock.ts'
 import type { Random } from './ports/random.ts'
+import { outageReports } from './services-outages.ts'
 import { deriveKey } from './services-secrets.ts'
 
 interface LimiterParts { attempts: AttemptStore, clock: Clock, random: Random, events: Events, log: FastifyBaseLogger, deviceSecret: string }
@@ -21,12 +22,7 @@ export async function requestLimiter (options: AuthorityOptions, { attempts, clo
     localStore: memoryAttemptStore({ clock }),
     onStoreError: limits === false ? 'local' : limits.onStoreError,
     clock,
-    onDegraded: (error) => {
-      events.emit('store_degraded', { store: 'rate limits', error: error instanceof Error ? error.message : 'unknown' })
-      // Only the message: a client library's error object can carry the command it failed on.
-      log.error({ reason: error instanceof Error ? error.message : 'unknown' }, 'fastify-authority: the rate limit store does not answer')
-    },
-    onRecovered: () => { log.info('fastify-authority: the rate limit store answers again') }
+    ...outageReports('rate limits', 'the rate limit store', { events, log })
   })
   const limiter = await createAttemptLimiter(store)
   return createRequestLimiter(limits, {

@@ -13,6 +13,7 @@ import type { Client, ClientStore } from './ports/client-store.ts'
 import type { Clock } from './ports/clock.ts'
 import type { State } from './ports/state.ts'
 import type { UserStore } from './ports/user-store.ts'
+import { messageOf, outageReports } from './services-outages.ts'
 import { boundedClientStore, boundedUserStore } from './stores/host-stores.ts'
 import { sharedClock } from './stores/shared-clock.ts'
 import { surviveStateOutages } from './stores/state-outages.ts'
@@ -67,11 +68,7 @@ export function connectStores (options: AuthorityOptions, { redis, events, log }
       : surviveStateOutages(given, {
         clock,
         graceMs: (options.refreshToken?.reuseGraceSeconds ?? DEFAULTS.refreshToken.reuseGraceSeconds) * 1000,
-        onDegraded: (error) => {
-          events.emit('store_degraded', { store: 'state', error: messageOf(error) })
-          log.error({ reason: messageOf(error) }, 'fastify-authority: the state store does not answer')
-        },
-        onRecovered: () => { log.info('fastify-authority: the state store answers again') }
+        ...outageReports('state', 'the state store', { events, log })
       }),
     users: boundedUserStore(options.users, clock),
     clients: Array.isArray(options.clients) || options.clients === undefined ? registeredClients(options.clients ?? []) : boundedClientStore(options.clients, clock),
@@ -114,9 +111,4 @@ function preparationOf (users: UserStore & { prepare?: unknown }): (() => Promis
 function registeredClients (clients: Client[]): ClientStore {
   const byId = new Map(clients.map((client) => [client.clientId, client]))
   return { findById: async (clientId) => byId.get(clientId) ?? null }
-}
-
-/** Only the message: a client library's error object can carry the command it failed on. */
-export function messageOf (error: unknown): string {
-  return error instanceof Error ? error.message : 'unknown'
 }
