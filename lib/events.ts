@@ -51,8 +51,10 @@ export function createEvents (onHandlerError: (error: unknown, event: AuthorityE
   const channels = new Map(EVENT_NAMES.map((name) => [name, channel(`fastify-authority.${name}`)]))
   return {
     emit (name, payload) {
+      const onChannel = channels.get(name)
+      if (onChannel?.hasSubscribers !== true && emitter.listenerCount(name) === 0) return
       const frozen = Object.freeze({ ...payload })
-      channels.get(name)?.publish(frozen)
+      onChannel?.publish(frozen)
       for (const handler of emitter.listeners(name)) {
         try {
           const result: unknown = handler(frozen)

@@ -1,4 +1,4 @@
-import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { AuthorityOptions } from './options.ts'
 
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip']
@@ -20,12 +20,17 @@ export function warnOfUnsafeSettings (host: FastifyInstance, options: AuthorityO
 function forwardedRequestWatch (warn: (text: string) => void): onRequestHookHandler {
   let warned = false
   return (request, _reply, done) => {
-    if (!warned && FORWARDING_HEADERS.some((name) => request.headers[name] !== undefined)) {
+    if (!warned && isForwarded(request.headers)) {
       warned = true
       warn('requests come with forwarding headers but trustProxy is off, so all clients behind a proxy count as one address. Set trustProxy to the addresses of your proxies, or have the headers removed.')
     }
     done()
   }
+}
+
+function isForwarded (headers: FastifyRequest['headers']): boolean {
+  for (const name of FORWARDING_HEADERS) if (headers[name] !== undefined) return true
+  return false
 }
 
 /** Fastify keeps its options under a symbol and shows trustProxy nowhere else. */

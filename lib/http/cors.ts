@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, onSendHookHandler } from 'fastify'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import { clientCredentials } from '../protocol/client-authentication.ts'
 
@@ -22,11 +22,14 @@ export interface Cors {
 }
 
 type AllowsOrigin = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
-type Apply = (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>) => Promise<void>
+/** At once where nothing has to be looked up. */
+type Apply = (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>) => void | Promise<void>
 
 const PREFLIGHT_MAX_AGE_SECONDS = 600
 /** What a script could not read else: why a token was refused, and when to try again. */
 const EXPOSED_HEADERS = 'WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
+/** Of answers, and one that browsers may yet ask for. @see https://fetch.spec.whatwg.org/#http-responses */
+const CORS_HEADERS = ['origin', 'credentials', 'methods', 'headers', 'private-network'].map((name) => `access-control-allow-${name}`).concat('access-control-expose-headers', 'access-control-max-age')
 const LOOPBACK = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
 
@@ -39,11 +42,6 @@ const clientsOfRequests = new WeakMap<FastifyRequest, Client | string>()
 /** Says which client a request is of, once that is proven: spares a second look into a client store, and is all that an access token's endpoint goes by. */
 export function rememberClient (request: FastifyRequest, client: Client | string): void {
   clientsOfRequests.set(request, client)
-}
-
-/** An `onSend` hook: no origin but our own, whatever the host's CORS plugin has set. @see RFC 9700 §2.6 */
-export async function noCorsHook (_request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  removeCorsHeaders(reply)
 }
 
 /**
@@ -66,27 +64,33 @@ export function createCors (clients: readonly Client[] | ClientStore): Cors {
 }
 
 function anyOrigin (child: FastifyInstance): void {
-  onRoutes(child, async (request, reply, methods) => {
+  onRoutes(child, (request, reply, methods) => {
     removeCorsHeaders(reply)
     reply.header('access-control-allow-origin', '*')
     if (request.method === 'OPTIONS') allowRequest(request, reply, methods)
   })
 }
 
+/** No origin but our own, whatever the host's CORS plugin has set. @see RFC 9700 §2.6 */
 function noOrigin (child: FastifyInstance): void {
-  onRoutes(child, noCorsHook)
+  onRoutes(child, (_request, reply) => { removeCorsHeaders(reply) })
 }
 
 function registeredOrigins (allows: AllowsOrigin): CorsPolicy {
   return (child) => {
-    onRoutes(child, async (request, reply, methods) => {
+    onRoutes(child, (request, reply, methods) => {
       removeCorsHeaders(reply)
       varyByOrigin(reply)
       const { origin } = request.headers
-      if (origin === undefined || !await allows(request, origin)) return
-      reply.header('access-control-allow-origin', origin)
-      if (request.method === 'OPTIONS') allowRequest(request, reply, methods)
-      else reply.header('access-control-expose-headers', EXPOSED_HEADERS)
+      if (origin === undefined) return
+      const answer = (isAllowed: boolean): void => {
+        if (!isAllowed) return
+        reply.header('access-control-allow-origin', origin)
+        if (request.method === 'OPTIONS') allowRequest(request, reply, methods)
+        else reply.header('access-control-expose-headers', EXPOSED_HEADERS)
+      }
+      const isAllowed = allows(request, origin)
+      return typeof isAllowed === 'boolean' ? answer(isAllowed) : isAllowed.then(answer)
     })
   }
 }
@@ -105,7 +109,12 @@ function onRoutes (child: FastifyInstance, apply: Apply): void {
     const methods = known ?? new Set()
     methodsOfPaths.set(path, methods)
     route.config = Object.assign({}, route.config, { cors: false })
-    route.onSend = [route.onSend ?? [], async (request: FastifyRequest, reply: FastifyReply) => { await apply(request, reply, methods) }].flat()
+    const onSend: onSendHookHandler = (request, reply, payload, done) => {
+      const applied = apply(request, reply, methods)
+      if (applied === undefined) done(null, payload)
+      else applied.then(() => { done(null, payload) }, done)
+    }
+    route.onSend = [route.onSend ?? [], onSend].flat()
     if (route.method === 'OPTIONS') return
     for (const method of [route.method].flat()) methods.add(method)
     // The host may have one already, which then answers the preflights of this path.
@@ -129,13 +138,15 @@ function allowRequest (request: FastifyRequest, reply: FastifyReply, methods: Re
 }
 
 function removeCorsHeaders (reply: FastifyReply): void {
-  for (const name of Object.keys(reply.getHeaders())) {
-    if (name.startsWith('access-control-')) reply.removeHeader(name)
-  }
+  for (const name of CORS_HEADERS) if (reply.hasHeader(name)) reply.removeHeader(name)
 }
 
 /** Also where there is no `Origin`: or a cache would give that answer to one that has. */
 function varyByOrigin (reply: FastifyReply): void {
+  if (!reply.hasHeader('vary')) {
+    reply.header('vary', 'Origin')
+    return
+  }
   const names = [reply.getHeader('vary') ?? []].flat().flatMap((value) => String(value).split(',')).map((name) => name.trim()).filter((name) => name !== '')
   if (!names.some((name) => name === '*' || name.toLowerCase() === 'origin')) reply.header('vary', [...names, 'Origin'].join(', '))
 }

@@ -53,12 +53,13 @@ function shownValue (name: string, value: unknown): string {
  * on the logger itself, which may have private fields.
  */
 function redactingLogger (logger: FastifyBaseLogger): FastifyBaseLogger {
-  if (typeof logger !== 'object' || logger === null) return logger
+  if (typeof logger !== 'object' || logger === null || isNone(logger)) return logger
   return new Proxy({} as FastifyBaseLogger, {
     get (_target, key) {
       const value: unknown = Reflect.get(logger, key, logger)
       if (typeof value !== 'function') return value ?? (isLoggerMethod(key) ? () => {} : value)
       const method = value as (...args: unknown[]) => unknown
+      if (isNoop(method)) return method
       return (...args: unknown[]) => {
         const result = method.apply(logger, args.map(redactEntry))
         return key === 'child' ? redactingLogger(result as FastifyBaseLogger) : result
@@ -68,6 +69,16 @@ function redactingLogger (logger: FastifyBaseLogger): FastifyBaseLogger {
     has: (_target, key) => key in logger,
     getPrototypeOf: () => Object.getPrototypeOf(logger) as object | null
   })
+}
+
+/** The logger of an app without one: nothing is logged, and no level can be set that would change that. */
+function isNone (logger: FastifyBaseLogger & { level?: unknown }): boolean {
+  return logger.level === undefined && isNoop(logger.info) && isNoop(logger.fatal) && isNoop(logger.error) && isNoop(logger.warn) && isNoop(logger.debug) && isNoop(logger.trace)
+}
+
+/** What pino and abstract-logging have for a level that is off. A view of the request for it would be for nobody. */
+function isNoop (method: unknown): boolean {
+  return typeof method === 'function' && method.name === 'noop' && method.length === 0
 }
 
 /** Fastify refuses a logger that lacks one, but only where a factory made it: ours must not make the difference. */

@@ -65,11 +65,13 @@ export async function registerRoutes (host: FastifyInstance, deps: RouteDeps, pl
       }
       if (placement.watch !== null) child.addHook('onRequest', placement.watch)
       policy?.(child)
-      child.addHook('onSend', async (_request, reply) => {
-        if (isPageReply(reply)) return
-        reply.header('x-content-type-options', 'nosniff')
-        reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
-        reply.header('referrer-policy', 'no-referrer')
+      child.addHook('onSend', (_request, reply, payload, done) => {
+        if (!isPageReply(reply)) {
+          reply.header('x-content-type-options', 'nosniff')
+          reply.header('content-security-policy', "default-src 'none'; frame-ancestors 'none'")
+          reply.header('referrer-policy', 'no-referrer')
+        }
+        done(null, payload)
       })
       register(child)
     })

@@ -10,16 +10,16 @@ const BUDGET_MS = 5000
 export function boundedUserStore (users: UserStore, clock: Clock): UserStore {
   const { create, setPasswordHash, setEmailVerified } = users
   return {
-    findById: async (id) => await within(BUDGET_MS, clock, async () => await users.findById(id)),
-    findByUsername: async (username) => await within(BUDGET_MS, clock, async () => await users.findByUsername(username)),
-    ...(create === undefined ? {} : { create: async (user) => await within(BUDGET_MS, clock, async () => await create.call(users, user)) }),
+    findById: (id) => within(BUDGET_MS, clock, () => users.findById(id)),
+    findByUsername: (username) => within(BUDGET_MS, clock, () => users.findByUsername(username)),
+    ...(create === undefined ? {} : { create: (user) => within(BUDGET_MS, clock, () => create.call(users, user)) }),
     // The arguments as they came: where `expected` is left out it is no compare-and-set, and a store may count its arguments.
-    ...(setPasswordHash === undefined ? {} : { setPasswordHash: async (...args) => await within(BUDGET_MS, clock, async () => await setPasswordHash.apply(users, args)) }),
-    ...(setEmailVerified === undefined ? {} : { setEmailVerified: async (id) => { await within(BUDGET_MS, clock, async () => { await setEmailVerified.call(users, id) }) } })
+    ...(setPasswordHash === undefined ? {} : { setPasswordHash: (...args) => within(BUDGET_MS, clock, () => setPasswordHash.apply(users, args)) }),
+    ...(setEmailVerified === undefined ? {} : { setEmailVerified: (id) => within(BUDGET_MS, clock, () => setEmailVerified.call(users, id)) })
   }
 }
 
 /** The host's client store, likewise. */
 export function boundedClientStore (clients: ClientStore, clock: Clock): ClientStore {
-  return { findById: async (clientId) => await within(BUDGET_MS, clock, async () => await clients.findById(clientId)) }
+  return { findById: (clientId) => within(BUDGET_MS, clock, () => clients.findById(clientId)) }
 }

@@ -4,16 +4,17 @@ import type { Clock } from '../ports/clock.ts'
 export async function within<Answer> (budgetMs: number, clock: Clock, call: () => Answer | Promise<Answer>): Promise<Answer> {
   const pending = call()
   if (!isPromise(pending)) return pending
-  let cancel = (): void => {}
-  const tooLate = new Promise<never>((resolve, reject) => {
+  return await new Promise<Answer>((resolve, reject) => {
     // It may be this process that was busy for so long: an answer that has come meanwhile is read first.
-    cancel = clock.after(budgetMs, () => { setImmediate(() => { reject(new Error(`no answer within ${budgetMs} ms`)) }) })
+    const cancel = clock.after(budgetMs, () => { setImmediate(() => { reject(new Error(`no answer within ${budgetMs} ms`)) }) })
+    pending.then((answer) => {
+      cancel()
+      resolve(answer)
+    }, (error: Error) => {
+      cancel()
+      reject(error)
+    })
   })
-  try {
-    return await Promise.race([pending, tooLate])
-  } finally {
-    cancel()
-  }
 }
 
 function isPromise<T> (value: T | Promise<T>): value is Promise<T> {

@@ -243,3 +243,15 @@ t.test('ASVS-16.2.5 every route of the plugin, with a query full of secrets: no 
     t.match(said, 'code=***', url)
   }
 })
+
+t.test('a level that is switched on for one request shows no more than one that was on before', async (t) => {
+  const lines: string[] = []
+  const stream = new Writable({ write (chunk: Buffer, _encoding, done) { lines.push(String(chunk)); done() } })
+  const app = Fastify({ loggerInstance: pino({ level: 'silent' }, stream) }) as unknown as FastifyInstance
+  app.addHook('onRequest', async ({ log }) => { log.level = 'trace' })
+  app.register(async (child) => { ownRoutes(child) })
+  await app.inject(`/auth/authorize?${QUERY}`)
+  t.ok(lines.some((line) => line.includes('/auth/authorize?client_id=spa')))
+  t.notOk(lines.some((line) => line.includes(CANARY)))
+  await app.close()
+})
