@@ -56,7 +56,12 @@ export interface OAuthErrorOptions {
   /** For the log only. Never a secret. */
   detail?: string
   cause?: unknown
+  /** For what strangers can cause at will: to write down where it happened costs more than all the rest of a refusal, and nobody reads it. */
+  withoutStack?: boolean
 }
+
+/** Not where a host has frozen the intrinsics. */
+const STACKS_CAN_BE_SPARED = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
 
 /**
  * An error with a wire form. `message` is the `error_description`: printable ASCII without quote or backslash, whatever it
@@ -72,7 +77,12 @@ export class OAuthError extends Error {
   readonly field: string | undefined
 
   constructor (error: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
+    // What has a cause is told by the stack of that.
+    const spared = STACKS_CAN_BE_SPARED && (options.withoutStack === true || options.cause instanceof Error)
+    const { stackTraceLimit } = Error
+    if (spared) Error.stackTraceLimit = 0
     super(description.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?').slice(0, 500), 'cause' in options ? { cause: options.cause } : undefined)
+    if (spared) Error.stackTraceLimit = stackTraceLimit
     this.name = 'OAuthError'
     this.error = error
     this.statusCode = options.statusCode ?? STATUS[error]

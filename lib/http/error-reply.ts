@@ -40,7 +40,7 @@ export function usePlainJson (child: FastifyInstance): void {
 /** Also used on the host's routes, where a response schema or a serializer of the host must not take the error apart. */
 export function sendOAuthError (error: OAuthError, request: FastifyRequest, reply: FastifyReply): void {
   logRefusal(error, request)
-  for (const [name, value] of Object.entries(error.headers)) reply.header(name, value)
+  reply.headers(error.headers)
   noStore(reply)
   if (error instanceof LimitedError) {
     // A custom 429 handler may have chosen the status already.

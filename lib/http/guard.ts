@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { OAuthError } from '../errors.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
-import { bearerToken, insufficientScope, missingToken } from '../protocol/bearer.ts'
+import { insufficientScope, missingToken } from '../protocol/bearer.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import { sendOAuthError } from './error-reply.ts'
 
@@ -17,22 +17,26 @@ export type ReadAuth = (request: FastifyRequest) => AccessTokenClaims | null
  */
 export function authenticateHook (tokens: AccessTokens, name: string): Hook {
   return function authenticate (request, reply, done) {
-    const accept = (claims: AccessTokenClaims): void => {
+    let claims: ReturnType<AccessTokens['authenticate']>
+    try {
+      claims = tokens.authenticate(request.headers.authorization)
+    } catch (error) {
+      refuse(error, request, reply, done)
+      return
+    }
+    if (claims instanceof Promise) acceptLater(claims, request, reply, done)
+    else if (claims instanceof OAuthError) refuse(claims, request, reply, done)
+    else {
       (request as unknown as Record<string, unknown>)[name] = claims
       done()
     }
-    try {
-      const token = bearerToken(request.headers.authorization)
-      if (token === undefined) throw missingToken()
-      const verified = tokens.verify(token)
-      if (!(verified instanceof Promise)) {
-        accept(verified)
-        return
-      }
-      verified.then(accept, (error: unknown) => { refuse(error, request, reply, done) })
-    } catch (error) {
-      refuse(error, request, reply, done)
-    }
+  }
+
+  function acceptLater (claims: Promise<AccessTokenClaims>, request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
+    claims.then((verified) => {
+      (request as unknown as Record<string, unknown>)[name] = verified
+      done()
+    }, (error: unknown) => { refuse(error, request, reply, done) })
   }
 }
 

@@ -2,6 +2,8 @@ import { OAuthError } from '../errors.ts'
 
 /** Longest credential that is looked at, before anything parses it. */
 export const MAX_TOKEN_LENGTH = 8192
+/** The scheme as it is usually spelled. Any case is right. */
+export const BEARER = 'Bearer '
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
 
 /**
@@ -12,6 +14,11 @@ const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
 export function bearerToken (authorization: string | undefined): string | undefined {
   if (authorization === undefined || authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined
   return wellFormed(authorization.slice(7))
+}
+
+/** The `Authorization` header that a token comes in, with the scheme spelled as usual. */
+export function bearerCredential (token: string): string {
+  return BEARER + token
 }
 
 /**
@@ -37,12 +44,13 @@ function wellFormed (token: string): string {
 
 /** 401 for a request that brought no token: a challenge with no error. @see RFC 6750 §3.1 */
 export function missingToken (): OAuthError {
-  return new OAuthError('invalid_token', 'A Bearer token is required.', { headers: { 'www-authenticate': 'Bearer' } })
+  return new OAuthError('invalid_token', 'A Bearer token is required.', { withoutStack: true, headers: { 'www-authenticate': 'Bearer' } })
 }
 
 /** 401 for a token that is no good. @see RFC 6750 §3.1 */
 export function invalidToken (description: string, detail?: string): OAuthError {
   return new OAuthError('invalid_token', description, {
+    withoutStack: true,
     headers: { 'www-authenticate': `Bearer error="invalid_token", error_description="${description}"` },
     ...(detail === undefined ? {} : { detail })
   })
@@ -52,6 +60,7 @@ export function invalidToken (description: string, detail?: string): OAuthError 
 export function insufficientScope (required: readonly string[]): OAuthError {
   const scope = required.join(' ')
   return new OAuthError('insufficient_scope', `The token must grant the scope ${scope}.`, {
+    withoutStack: true,
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` }
   })
 }

@@ -1,8 +1,10 @@
+import { OAuthError } from '../errors.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { LoadedKey } from '../ports/jwt.ts'
 import type { Random } from '../ports/random.ts'
-import { type AccessTokenClaims, type AccessTokenPolicy, checkAccessTokenClaims, deepFreeze, parseTokenHeader } from '../protocol/access-token.ts'
-import { invalidToken, MAX_TOKEN_LENGTH } from '../protocol/bearer.ts'
+import { type AccessTokenClaims, type AccessTokenPolicy, checkAccessTokenClaims, deepFreeze, tokenHeaderReader } from '../protocol/access-token.ts'
+import { BEARER, bearerCredential, bearerToken, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../protocol/bearer.ts'
 import type { Revocations } from './revocations.ts'
 import { signedPayload } from './signed-payload.ts'
 import type { VerifiedTokenCache } from './verified-token-cache.ts'
@@ -25,6 +27,13 @@ export interface AccessTokens {
   /** @throws OAuthError `temporarily_unavailable` before `ready` */
   mint(subject: AccessTokenSubject): string
   /**
+   * What `verify` says of the token in an `Authorization` header. The way for every request: where this very header was found good
+   * before, or its token made here, it looks at the text as it came and takes nothing apart. What clients run into day by day is
+   * returned and not thrown, which would cost as much as all the rest: no token, or one that was good and has expired or was revoked.
+   * @throws OAuthError any other refusal
+   */
+  authenticate(authorization: string | undefined): AccessTokenClaims | OAuthError | Promise<AccessTokenClaims>
+  /**
    * The claims of a good token, frozen; at once where it was seen before or its key is at hand, else by a promise.
    * @throws OAuthError `invalid_token`; `temporarily_unavailable` where its key is unknown and the store that may have it is out of reach
    */
@@ -44,11 +53,37 @@ const REGISTERED = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'jti', 'cl
 /** Access tokens as JWTs. @see RFC 9068 */
 export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: number }, deps: AccessTokenDeps): AccessTokens {
   const { ring, cache, revocations, clock, random } = deps
+  const readHeader = tokenHeaderReader('at+jwt')
 
-  function check (token: string, payload: unknown): AccessTokenClaims {
-    const claims = checkAccessTokenClaims(payload, policy, clock.now())
+  function seen (credential: string): AccessTokenClaims | OAuthError | undefined {
+    const verified = cache.get(credential)
+    // A key that has left the ring: the token is judged anew, and refused.
+    if (verified === undefined || ring.find(verified.key.kid) !== verified.key) return undefined
+    if (clock.now() >= verified.exp * 1000) return invalidToken('The token has expired.', 'exp')
+    if (revocations.has(verified.sid)) return invalidToken('The token was revoked.', 'revoked here')
+    verified.claims ??= deepFreeze(payloadOf(credential))
+    return verified.claims
+  }
+
+  function judge (token: string): AccessTokenClaims | Promise<AccessTokenClaims> {
+    if (token.length > MAX_TOKEN_LENGTH) throw invalidToken('The token is malformed.')
+    const { alg, kid } = readHeader(token)
+    // None of ours is without.
+    if (kid === undefined) throw invalidToken('The token is signed with an unknown key.', 'kid')
+    const key = ring.find(kid)
+    if (key !== undefined) return check(token, alg, key)
+    // Perhaps another instance made a key a moment ago.
+    return ring.refresh().then(() => {
+      const found = ring.find(kid)
+      if (found === undefined) throw invalidToken('The token is signed with an unknown key.', 'kid')
+      return check(token, alg, found)
+    })
+  }
+
+  function check (token: string, alg: string, key: LoadedKey): AccessTokenClaims {
+    const claims = checkAccessTokenClaims(signedPayload(key, alg, token), policy, clock.now())
     if (revocations.has(claims.sid)) throw invalidToken('The token was revoked.', 'revoked here')
-    cache.set(token, claims)
+    cache.set(bearerCredential(token), { key, exp: claims.exp, sid: claims.sid, claims: null })
     return claims
   }
 
@@ -56,42 +91,42 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
     expiresInSeconds: policy.expiresInSeconds,
     ready: async () => { await ring.ready() },
 
-    mint ({ extra = {}, ...subject }) {
+    mint ({ sub, scope, sid, client_id, auth_time, extra }) {
       const iat = Math.floor(clock.now() / 1000)
-      const payload = {
-        ...Object.fromEntries(Object.entries(extra).filter(([name]) => !REGISTERED.has(name))),
-        iss: policy.issuer,
-        aud: policy.audience,
-        ...subject,
-        iat,
-        exp: iat + policy.expiresInSeconds,
-        jti: random.id()
-      }
-      const token = ring.signingKey().sign(payload)
-      // Written through: the token that this instance has just made needs no verification. Through JSON, as a reader sees it.
-      cache.set(token, deepFreeze(JSON.parse(JSON.stringify(payload)) as AccessTokenClaims))
+      const exp = iat + policy.expiresInSeconds
+      // What is undefined is left out. The engine writes `nbf` whether there is one or not: where it is there already, that is cheap.
+      const payload = { iss: policy.issuer, aud: policy.audience, sub, client_id, scope, sid, auth_time, iat, exp, nbf: undefined, jti: random.id(), ...unregistered(extra) }
+      const key = ring.signingKey()
+      const token = key.sign(payload)
+      // Written through: the token that this instance has just made needs no verification.
+      cache.set(bearerCredential(token), { key, exp, sid, claims: null })
       return token
     },
 
+    authenticate (authorization) {
+      if (authorization === undefined) return missingToken()
+      const known = seen(authorization)
+      if (known !== undefined) return known
+      const token = bearerToken(authorization)
+      if (token === undefined) return missingToken()
+      // With the scheme spelled otherwise, the token may still have been seen.
+      return (authorization.startsWith(BEARER) ? undefined : seen(bearerCredential(token))) ?? judge(token)
+    },
+
     verify (token) {
-      const seen = cache.get(token)
-      if (seen !== undefined) {
-        if (clock.now() >= seen.exp * 1000) throw invalidToken('The token has expired.', 'exp')
-        if (revocations.has(seen.sid)) throw invalidToken('The token was revoked.', 'revoked here')
-        return seen
-      }
-      if (token.length > MAX_TOKEN_LENGTH) throw invalidToken('The token is malformed.')
-      const { alg, kid } = parseTokenHeader(token, 'at+jwt')
-      // None of ours is without.
-      if (kid === undefined) throw invalidToken('The token is signed with an unknown key.', 'kid')
-      const key = ring.find(kid)
-      if (key !== undefined) return check(token, signedPayload(key, alg, token))
-      // Perhaps another instance made a key a moment ago.
-      return ring.refresh().then(() => {
-        const found = ring.find(kid)
-        if (found === undefined) throw invalidToken('The token is signed with an unknown key.', 'kid')
-        return check(token, signedPayload(found, alg, token))
-      })
+      const known = seen(bearerCredential(token))
+      if (known instanceof OAuthError) throw known
+      return known ?? judge(token)
     }
   }
+}
+
+/** What a token of ours says, as every reader sees it. */
+function payloadOf (token: string): AccessTokenClaims {
+  return JSON.parse(Buffer.from(token.slice(token.indexOf('.') + 1, token.lastIndexOf('.')), 'base64url').toString('utf8')) as AccessTokenClaims
+}
+
+/** The claims of the host that are not the standards'. */
+function unregistered (extra: Record<string, unknown> | undefined): Record<string, unknown> | undefined {
+  return extra === undefined ? undefined : Object.fromEntries(Object.entries(extra).filter(([name]) => !REGISTERED.has(name)))
 }

@@ -54,7 +54,7 @@ export function sessions ({ tokens, browserSessions, revocations, events, clock,
     const { browser = [], families = [] } = ended
     for (const sid of families) revocations.add(sid)
     const sids = [...browser.map(({ sid }) => sid), ...families]
-    if (sids.length > 0) events.emit('logged_out', { ...origin, userId, sids, by })
+    if (sids.length > 0) events.emit('logged_out', { userId, sids, by, ...origin })
     if (browser.length > 0) onSessionsEnded(browser)
   }
 

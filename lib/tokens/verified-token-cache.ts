@@ -1,45 +1,65 @@
+import type { LoadedKey } from '../ports/jwt.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 
 /**
- * Tokens whose signature was checked. Keyed by the signature part, which is the shortest that tells tokens apart; a hit counts
- * only if the whole token is the same string, so a look-alike misses. Two generations bound it: at `capacity` the older one is
- * dropped, so a flood can cost misses, never memory. Expiry and revocation are the caller's, on every hit.
+ * Credentials whose signature was checked, as the text they come in. Keyed by its last characters, which are of the signature; a
+ * hit counts only if the whole text is the same, so a look-alike misses, and two that end alike only drive each other out. Two
+ * generations bound it: at `capacity` the older one is dropped, so a flood can cost misses, never memory. Expiry, revocation and
+ * whether the key still counts are the caller's, on every hit.
  */
 export interface VerifiedTokenCache {
-  get(token: string): AccessTokenClaims | undefined
-  set(token: string, claims: AccessTokenClaims): void
+  get(credential: string): VerifiedToken | undefined
+  set(credential: string, verified: VerifiedToken): void
   clear(): void
 }
 
-interface Entry { token: string, claims: AccessTokenClaims }
+/** What every hit is judged by lies beside the claims, which only the host looks at. */
+export interface VerifiedToken {
+  readonly key: LoadedKey
+  /** Seconds since the epoch. */
+  readonly exp: number
+  readonly sid: string | undefined
+  /** Frozen, with all they hold. `null` until the token comes again: one that comes once costs the memory of its text alone. */
+  claims: AccessTokenClaims | null
+}
+
+interface Entry extends VerifiedToken { readonly credential: string }
+
+/** 66 bits of an ES256 signature. The longest that V8 copies: a longer part of a string would keep all of it alive, and take longer to look up. */
+const KEY_LENGTH = 12
 
 export function verifiedTokenCache (capacity: number): VerifiedTokenCache {
   let young = new Map<string, Entry>()
   let old = new Map<string, Entry>()
 
-  function put (signature: string, entry: Entry): void {
+  function put (key: string, entry: Entry): void {
     if (young.size >= capacity / 2) {
       old = young
       young = new Map()
     }
-    young.set(signature, entry)
+    young.set(key, entry)
   }
 
   return {
-    get (token) {
-      const signature = token.slice(token.lastIndexOf('.') + 1)
-      let entry = young.get(signature)
+    get (credential) {
+      const key = credential.slice(-KEY_LENGTH)
+      let entry = young.get(key)
       if (entry === undefined) {
-        entry = old.get(signature)
-        if (entry === undefined || entry.token !== token) return undefined
-        put(signature, entry)
+        entry = old.get(key)
+        if (entry === undefined || entry.credential !== credential) return undefined
+        put(key, entry)
       }
-      return entry.token === token ? entry.claims : undefined
+      return entry.credential === credential ? entry : undefined
     },
-    set (token, claims) { put(token.slice(token.lastIndexOf('.') + 1), { token, claims }) },
+    set (credential, { key, exp, sid, claims }) { put(credential.slice(-KEY_LENGTH), { credential: flat(credential), key, exp, sid, claims }) },
     clear () {
       young = new Map()
       old = new Map()
     }
   }
+}
+
+/** In one piece and of its own: what was put together or cut out of another string is compared more slowly, and keeps that one alive. */
+function flat (credential: string): string {
+  return Buffer.from(credential, 'latin1').toString('latin1')
 }

@@ -6,3 +6,16 @@ t.test('R6749-5.2 error_description holds only the characters the RFC allows', a
   t.equal(error.message, 'a?b?c??d??')
   t.equal(error.statusCode, 400)
 })
+
+t.test('what strangers can cause at will writes down no stack, and everything else does', async (t) => {
+  const at = /errors\.test/
+  t.notMatch(new OAuthError('invalid_token', 'no', { withoutStack: true }).stack, at)
+  t.match(new OAuthError('invalid_grant', 'no').stack, at)
+  t.match(new Error('another').stack, at, 'nobody else\'s is spared')
+  const cause = new Error('the store is down')
+  const outage = new OAuthError('temporarily_unavailable', 'later', { cause })
+  t.notMatch(outage.stack, at)
+  t.equal(outage.cause, cause)
+  t.match(cause.stack, at, 'the cause tells where')
+  t.match(new OAuthError('temporarily_unavailable', 'later', { cause: 'no error' }).stack, at)
+})

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type AccessTokenPolicy, checkAccessTokenClaims, deepFreeze, parseTokenHeader, thumbprint } from '../../../lib/protocol/access-token.ts'
+import { type AccessTokenPolicy, checkAccessTokenClaims, deepFreeze, parseTokenHeader, thumbprint, tokenHeaderReader } from '../../../lib/protocol/access-token.ts'
 
 const policy: AccessTokenPolicy = { issuer: 'https://auth.example', audience: 'https://api.example', clockSkewSeconds: 60 }
 const NOW = 1_800_000_000
@@ -40,6 +40,18 @@ t.test('R8725-3.11 headers that are refused before any signature is looked at', 
     `${encode({ ...header, pad: 'x'.repeat(1024) })}.e30.AA`
   ]
   for (const token of cases) t.throws(() => parseTokenHeader(token), refused, token.slice(0, 60))
+})
+
+t.test('a reader of many headers judges each as if it were the first', async (t) => {
+  const read = tokenHeaderReader()
+  const header = (kid: string, more: object = {}): string => encode({ alg: 'ES256', typ: 'at+jwt', kid, ...more })
+  for (let round = 0; round < 2; round++) {
+    for (const kid of ['a', 'a', 'b']) t.strictSame(read(`${header(kid)}.e30.AA`), { alg: 'ES256', kid })
+    for (const token of [`${header('b')}.e30`, `${header('b')}.e30.AA.AA`, `${header('b')}A.e30.AA`, `${header('b', { crit: ['x'] })}.e30.AA`, `${header('b', { typ: 'JWT' })}.e30.AA`, '..', '.e30.AA']) {
+      t.throws(() => read(token), refused)
+      t.throws(() => read(token), refused, 'a second time too')
+    }
+  }
 })
 
 t.test('R9068-4 claims that are accepted, frozen to the bottom', async (t) => {
