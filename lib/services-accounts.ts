@@ -25,7 +25,7 @@ export function accountsDeps (options: AuthorityOptions, { clock, random, state,
     users: options.users,
     hashing: createPasswordHashing(
       { ...password, peppers: pepper ? secrets.map((secret) => deriveKey(secret, 'pepper')) : [] },
-      { hasher, imported: importedHashVerifier(), events, onUnusable: (reason) => { log.warn({ reason }, 'fastify-authority: a stored password hash is unusable; its user can sign in after a password reset') } }
+      { hasher, imported: importedHashVerifier(), events, clock, onUnusable: (reason) => { log.warn({ reason }, 'fastify-authority: a stored password hash is unusable; its user can sign in after a password reset') } }
     ),
     policy: createPasswordPolicy(
       { minLength: password.minLength, maxBytes: password.maxBytes, contextWords: [...issuerWords, ...password.contextWords], ...(isBreached === undefined ? {} : { isBreached }) },

@@ -43,7 +43,7 @@ export interface Services {
 
 const CLOCK_SKEW_SECONDS = 60
 const CLOSE_TIMEOUT_MS = 5000
-/** About 30 MB at the most, with tokens of 500 bytes. */
+/** About 55 MB at the most, with tokens of 500 bytes that all come again. */
 const VERIFIED_TOKENS = 50_000
 
 export interface ServiceParts {
@@ -121,6 +121,7 @@ export async function createServices (given: AuthorityOptions, { log, messageUrl
     },
     sweep: stores.sweep,
     async close () {
+      accounts.hashing.close()
       await backChannel.close()
       ring.close()
       await limiter.close()

@@ -31,7 +31,7 @@ export async function authenticatePassword ({ username, password, clientId, orig
   const reason = failureOf(user, verdict, deps)
   if (user === null || reason !== null) {
     // Of an unknown user no name is told: people type their password into the wrong field.
-    deps.events.emit('login_failed', { ...origin, reason: reason ?? 'unknown_user', clientId, ...(user === null ? {} : { userId: user.id, username: user.username }) })
+    deps.events.emit('login_failed', { reason: reason ?? 'unknown_user', clientId, ...(user === null ? {} : { userId: user.id, username: user.username }), ...origin })
     throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   }
   replaceOldHash(user, password, deps)
@@ -53,10 +53,10 @@ export async function confirmAuthentic (user: User, password: string, deps: Acco
   const unchanged = now !== null && (now.passwordHash ?? null) === user.passwordHash
   const verdict = unchanged ? 'match' : await verifyOnce(now, password, deps)
   if (now === null || failureOf(now, verdict, deps) !== null) {
-    deps.events.emit('login_failed', { ...origin, reason: 'changed_meanwhile', userId: user.id, username: user.username, clientId })
+    deps.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, clientId, ...origin })
     return false
   }
-  deps.events.emit('authenticated', { ...origin, userId: user.id, clientId, method: 'password' })
+  deps.events.emit('authenticated', { userId: user.id, clientId, method: 'password', ...origin })
   return true
 }
 

@@ -39,7 +39,7 @@ export async function changePassword ({ userId, sid, currentPassword, newPasswor
  * not be discarded is no reason to leave a thief signed in. Rejects with the first failure.
  */
 export async function concludePasswordChange (user: User, by: 'change' | 'reset', { exceptSid, origin }: { exceptSid: string | undefined, origin: Origin }, deps: AccountsDeps): Promise<void> {
-  deps.events.emit('password_changed', { ...origin, userId: user.id, by })
+  deps.events.emit('password_changed', { userId: user.id, by, ...origin })
   deps.outbox?.post({ kind: 'password_changed', user: addressed(user) })
   const steps = await Promise.allSettled([
     deps.sessions.revokeAll(user.id, 'password_changed', { exceptSid, origin }),
@@ -53,7 +53,7 @@ async function verifyCurrent (userId: string, password: string, origin: Origin, 
   // Whoever is signed in may change the password, e-mail verified or not.
   const reason = failureOf(user, await verifyOnce(user, password, deps), { verifyEmail: false })
   if (user !== null && reason === null) return user
-  deps.events.emit('login_failed', { ...origin, reason: reason ?? 'unknown_user', userId, clientId: null, ...(user === null ? {} : { username: user.username }) })
+  deps.events.emit('login_failed', { reason: reason ?? 'unknown_user', userId, clientId: null, ...(user === null ? {} : { username: user.username }), ...origin })
   throw wrongPassword()
 }
 

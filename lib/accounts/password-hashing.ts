@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
-import { OAuthError } from '../errors.ts'
 import type { Events } from '../events.ts'
+import type { Clock } from '../ports/clock.ts'
 import type { Argon2Parameters, ImportedHashVerifier, PasswordHasher } from '../ports/password-hasher.ts'
+import { hashingQueue } from './hashing-queue.ts'
 import { needsRehash, parseStoredHash } from './stored-hash.ts'
 
 export interface PasswordHashingOptions extends Argon2Parameters {
@@ -17,6 +18,7 @@ export interface PasswordHashingDeps {
   hasher: PasswordHasher
   imported: ImportedHashVerifier
   events: Pick<Events, 'emit'>
+  clock: Pick<Clock, 'after'>
   /** Hears of a stored hash that was not run. `reason` holds nothing of the hash. */
   onUnusable (reason: string): void
 }
@@ -24,7 +26,8 @@ export interface PasswordHashingDeps {
 export interface PasswordHashing {
   /**
    * A new argon2id hash, as a PHC string.
-   * @throws OAuthError `temporarily_unavailable` where the queue is full (all three methods that hash do)
+   * @throws OAuthError `temporarily_unavailable` where the queue is full, about a second later so that whoever tries
+   *   again at once is no flood (all three methods that hash do)
    */
   hash (password: string): Promise<string>
   /**
@@ -36,44 +39,8 @@ export interface PasswordHashing {
   needsRehash (stored: string): boolean
   /** Resolves when the decoy exists. Await it before the first request, or the first unknown user costs two hashes. */
   ready (): Promise<void>
-}
-
-/**
- * At most `concurrency` works run and at most `maxQueue` wait, first come, first served. A permit comes back when the work has
- * ended, whether or not its client still waits: memory is bounded by what runs, not by who listens.
- */
-function createQueue (concurrency: number, maxQueue: number, events: Pick<Events, 'emit'>): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: Array<() => void> = []
-  let running = 0
-  let full = false
-
-  function release (): void {
-    const next = waiting.shift()
-    // The permit goes from hand to hand: were it freed first, a newcomer could take it before the one that waits.
-    if (next === undefined) running--
-    else next()
-    // An overload is over when nobody waits; a queue that hovers below its limit is still the same one.
-    if (waiting.length === 0) full = false
-  }
-
-  return async (work) => {
-    if (running < concurrency) {
-      running++
-    } else if (waiting.length < maxQueue) {
-      await new Promise<void>((resolve) => { waiting.push(resolve) })
-    } else {
-      if (!full) {
-        full = true
-        events.emit('hash_queue_full', { running, waiting: waiting.length, maxQueue })
-      }
-      throw new OAuthError('temporarily_unavailable', 'Too many sign-ins at once. Try again shortly.', { headers: { 'retry-after': '1' }, detail: 'password hash queue full' })
-    }
-    try {
-      return await work()
-    } finally {
-      release()
-    }
-  }
+  /** Refusals come at once from here on, those that were held back too. */
+  close (): void
 }
 
 /** Names a pepper inside the hashes it made: 48 bits of its digest, as the `keyid` of a PHC string has them. */
@@ -93,7 +60,7 @@ export function createPasswordHashing (options: PasswordHashingOptions, deps: Pa
   const { memoryCost, timeCost, parallelism } = options
   const { hasher, imported } = deps
   const parameters: Argon2Parameters = { memoryCost, timeCost, parallelism }
-  const enqueue = createQueue(options.concurrency, options.maxQueue, deps.events)
+  const queue = hashingQueue(options, deps)
   const peppers = new Map(options.peppers.map((pepper) => [pepperId(pepper), pepper]))
   const current = options.peppers[0]
   const currentId = current === undefined ? undefined : pepperId(current)
@@ -109,7 +76,7 @@ export function createPasswordHashing (options: PasswordHashingOptions, deps: Pa
   }
 
   async function verifyDecoy (password: string): Promise<void> {
-    await enqueue(async () => { await hasher.verify(await makeDecoy(), password, current) })
+    await queue.run(async () => { await hasher.verify(await makeDecoy(), password, current) })
   }
 
   async function refuse (reason: string, password: string): Promise<'unusable'> {
@@ -120,7 +87,7 @@ export function createPasswordHashing (options: PasswordHashingOptions, deps: Pa
 
   return {
     async hash (password) {
-      const encoded = await enqueue(() => hasher.hash(password, parameters, current))
+      const encoded = await queue.run(() => hasher.hash(password, parameters, current))
       return currentId === undefined ? encoded : encoded.replace(/(,p=\d+)\$/, `$1,keyid=${currentId}$`)
     },
 
@@ -131,17 +98,19 @@ export function createPasswordHashing (options: PasswordHashingOptions, deps: Pa
       }
       const parsed = parseStoredHash(stored)
       if (parsed.kind === 'unusable') return await refuse(parsed.reason, password)
-      if (parsed.kind !== 'argon2') return await enqueue(() => imported.verify(stored, password)) ? 'match' : 'no_match'
+      if (parsed.kind !== 'argon2') return await queue.run(() => imported.verify(stored, password)) ? 'match' : 'no_match'
 
       const pepper = parsed.keyId === undefined ? undefined : peppers.get(parsed.keyId)
       if (parsed.keyId !== undefined && pepper === undefined) return await refuse('hash made with an unknown pepper', password)
-      return await enqueue(() => hasher.verify(parsed.plain, password, pepper)) ? 'match' : 'no_match'
+      return await queue.run(() => hasher.verify(parsed.plain, password, pepper)) ? 'match' : 'no_match'
     },
 
     needsRehash: (stored) => needsRehash(parseStoredHash(stored), parameters, currentId),
 
     async ready () {
-      await enqueue(makeDecoy)
-    }
+      await queue.run(makeDecoy)
+    },
+
+    close: () => { queue.close() }
   }
 }

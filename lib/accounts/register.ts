@@ -46,7 +46,7 @@ export async function register ({ username, password, fields, origin }: Registra
     sendAlreadyRegistered(name, deps)
     return 'pending'
   }
-  deps.events.emit('registered', { ...origin, userId: user.id, username: user.username })
+  deps.events.emit('registered', { userId: user.id, username: user.username, ...origin })
   if (deps.users.setEmailVerified !== undefined) {
     inBackground(deps, `verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, deps) })
   }

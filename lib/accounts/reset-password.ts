@@ -23,7 +23,7 @@ export async function requestPasswordReset ({ username, origin }: { username: st
     const user = await deps.users.findByUsername(name)
     if (user === null || user.disabled) return
     await sendReset(user, 'password_reset', deps)
-    deps.events.emit('password_reset_requested', { ...origin, userId: user.id })
+    deps.events.emit('password_reset_requested', { userId: user.id, ...origin })
   })
 }
 
@@ -122,7 +122,7 @@ async function markVerified (user: User, origin: Origin, deps: AccountsDeps): Pr
   if (deps.users.setEmailVerified === undefined || user.emailVerified === true || (addressed(user).email ?? '') === '') return
   try {
     await deps.users.setEmailVerified(user.id)
-    deps.events.emit('email_verified', { ...origin, userId: user.id })
+    deps.events.emit('email_verified', { userId: user.id, ...origin })
     await deps.oneTimeTokens.discard('verify_email', user.id)
   } catch (error) {
     deps.onError(error, 'an e-mail address could not be marked as verified after a password reset')

@@ -42,7 +42,7 @@ export async function verifyEmail ({ token, origin }: { token: string, origin: O
     throw error
   }
   if (user === null || user.disabled) throw invalidLink()
-  deps.events.emit('email_verified', { ...origin, userId: user.id })
+  deps.events.emit('email_verified', { userId: user.id, ...origin })
 }
 
 /**

@@ -81,7 +81,14 @@ add<'hash_queue_full'>({
   event: 'hash_queue_full',
   options: { password: { concurrency: 1, maxQueue: 1, hasher: slowHasher() } },
   // One runs, one waits, the third finds the queue full.
-  act: async (test) => await Promise.all([1, 2, 3].map(async (each) => await send(test, '/auth/register', { username: `user${each}`, password: PASSWORD }))),
+  act: async (test) => {
+    const sent = Promise.all([1, 2, 3].map(async (each) => await send(test, '/auth/register', { username: `user${each}`, password: PASSWORD })))
+    // The refusal is held back for less than half a second.
+    await new Promise<void>((resolve) => { test.app.authority.on('hash_queue_full', () => { resolve() }) })
+    await setImmediate()
+    test.clock.step(1250)
+    await sent
+  },
   payload: { running: 1, waiting: 1, maxQueue: 1 }
 })
 

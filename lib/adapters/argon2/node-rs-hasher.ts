@@ -1,21 +1,66 @@
-import type { PasswordHasher } from '../../ports/password-hasher.ts'
+import { existsSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { extname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { Worker } from 'node:worker_threads'
+import type { Options } from '@node-rs/argon2'
+import type { Argon2Parameters, PasswordHasher } from '../../ports/password-hasher.ts'
+import { hashingThreads, type HashingThreads } from './hashing-threads.ts'
 import { loadEngine } from './load-engine.ts'
+
+const REST_MS = 30_000
+
+/** Those of this process, whoever asks: one for each core is all that brings anything. `null`: the engine's own calls. */
+let shared: HashingThreads | null | undefined
+
+/** A bundle has no file for the thread, and may not know its own place. */
+function threadFile (): URL | null {
+  try {
+    const file = new URL(`./hashing-thread${extname(import.meta.url)}`, import.meta.url)
+    return existsSync(fileURLToPath(file)) ? file : null
+  } catch {
+    return null
+  }
+}
+
+function threads (): HashingThreads | null {
+  if (shared === undefined) {
+    const file = process.platform === 'linux' ? threadFile() : null
+    shared = file === null ? null : hashingThreads({ start: () => new Worker(file), size: availableParallelism(), restMs: REST_MS })
+  }
+  return shared
+}
+
+function withSecret (options: Options, secret: Uint8Array | undefined): Options {
+  // A copy: of a view, a message to a thread would carry all of the buffer behind it.
+  return secret === undefined ? options : { ...options, secret: new Uint8Array(secret) }
+}
+
+/** Without `algorithm` and `version` it is argon2id, version 19; their enums exist in the package's types only. */
+function hashOptions ({ memoryCost, timeCost, parallelism }: Argon2Parameters, secret: Uint8Array | undefined): Options {
+  return withSecret({ outputLen: 32, memoryCost, timeCost, parallelism }, secret)
+}
 
 /**
  * argon2id by `@node-rs/argon2`, an optional peer dependency. Its strings and those of `argon2Hasher` are interchangeable.
  * Both calls reject with an error that names the package where it is not installed.
+ *
+ * On Linux it hashes in worker threads of the lowest priority, so that a flood of sign-ins takes no time from the event loop. The
+ * process has at most one for each core, begun when they are needed. Elsewhere a thread can't have a priority of its own, and a
+ * bundle lacks the thread's file: there it hashes on the threads of libuv's pool, as `argon2Hasher` does.
  */
 export function nodeRsHasher (): PasswordHasher {
   const load = () => loadEngine('@node-rs/argon2', () => import('@node-rs/argon2'))
   return {
-    async hash (password, { memoryCost, timeCost, parallelism }, secret) {
-      const engine = await load()
-      // Without `algorithm` and `version` it is argon2id, version 19; their enums exist in the package's types only.
-      return await engine.hash(password, { outputLen: 32, memoryCost, timeCost, parallelism, ...(secret === undefined ? {} : { secret }) })
+    async hash (password, parameters, secret) {
+      const options = hashOptions(parameters, secret)
+      const own = threads()
+      return own === null ? await (await load()).hash(password, options) : String(await own.run({ what: 'hash', password, options }))
     },
     async verify (encoded, password, secret) {
-      const engine = await load()
-      return await engine.verify(encoded, password, secret === undefined ? {} : { secret })
+      const options = withSecret({}, secret)
+      const own = threads()
+      return own === null ? await (await load()).verify(encoded, password, options) : await own.run({ what: 'verify', encoded, password, options }) === true
     }
   }
 }

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { authenticatePassword, confirmAuthentic } from '../../../lib/accounts/authenticate-password.ts'
 import { changePassword } from '../../../lib/accounts/change-password.ts'
-import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world, WRONG_LOGIN } from './world.ts'
+import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world, WRONG_LOGIN } from './world.ts'
 
 const BCRYPT = `$2b$10$${'a'.repeat(53)}`
 const at = { clientId: null, origin }
@@ -69,7 +69,10 @@ t.test('a full hashing queue is told, and alike for known and unknown users', as
   await w.addUser()
   const deps = { ...w.deps, users: w.store }
   const refused = async (username: string) => {
-    const outcomes = await Promise.all(Array.from({ length: 20 }, () => outcomeOf(authenticatePassword({ username, password: PASSWORD, ...at }, deps))))
+    const attempts = Promise.all(Array.from({ length: 20 }, () => outcomeOf(authenticatePassword({ username, password: PASSWORD, ...at }, deps))))
+    await turns()
+    w.clock.step(1250)
+    const outcomes = await attempts
     return outcomes.filter((outcome) => outcome !== 'done' && outcome.error === 'temporarily_unavailable')
   }
   const known = await refused('ada@example.com')
@@ -187,6 +190,8 @@ t.test('an old hash', async (t) => {
     void narrow.deps.hashing.hash('busy')
     const deps = { ...w.deps, hashing: { ...w.deps.hashing, hash: async (password: string) => await new Promise<string>((resolve, reject) => { void narrow.deps.hashing.hash('busy').catch(() => {}); narrow.deps.hashing.hash(password).then(resolve, reject) }) } }
     await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, deps)
+    await turns()
+    narrow.clock.step(1250)
     await w.idle()
     t.equal(await w.passwordHashOf(user.id), BCRYPT)
     t.strictSame(w.errors, [])

@@ -51,7 +51,7 @@ export async function world (options: WorldOptions = {}) {
   const secrets: string[] = []
   const hashing = createPasswordHashing(
     { ...parameters, concurrency: options.concurrency ?? 64, maxQueue: options.maxQueue ?? 64, peppers: [] },
-    { hasher, imported: { verify: async (encoded, password) => encoded.startsWith('$2b$') && password === PASSWORD }, events, onUnusable () {} }
+    { hasher, imported: { verify: async (encoded, password) => encoded.startsWith('$2b$') && password === PASSWORD }, events, clock, onUnusable () {} }
   )
   await hashing.ready()
   const deps: AccountsDeps = {

@@ -4,6 +4,7 @@ import type { PasswordHashingOptions } from '../../../lib/accounts/password-hash
 import { argon2Hasher } from '../../../lib/adapters/argon2/argon2-hasher.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import type { PasswordHasher } from '../../../lib/ports/password-hasher.ts'
+import { steppedClock } from '../../../lib/testing/clock.ts'
 
 const cheap = { memoryCost: 64, timeCost: 1, parallelism: 1 }
 const STORED = '$argon2id$v=19$m=64,t=1,p=1$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo'
@@ -19,6 +20,7 @@ function spied (options: Partial<PasswordHashingOptions> = {}, { atOnce = false 
   const calls: Call[] = []
   const events: Array<[string, unknown]> = []
   const unusable: string[] = []
+  const clock = steppedClock()
   let running = 0
   let peak = 0
   function record<T> (call: Omit<Call, 'end'>, result: T): Promise<T> {
@@ -41,15 +43,24 @@ function spied (options: Partial<PasswordHashingOptions> = {}, { atOnce = false 
     hasher,
     imported: { verify: (encoded, password) => record({ engine: 'imported', password, encoded }, password === 'right') },
     events: { emit (name, payload) { events.push([name, payload]) } },
+    clock,
     onUnusable (reason) { unusable.push(reason) }
   })
-  return { hashing, calls, events, unusable, peak: () => peak }
+  /** What a call is refused with, once the refusal is no longer held back. */
+  const refused = async (work: Promise<unknown>): Promise<string> => {
+    const code = codeOf(work)
+    await tick()
+    clock.step(1250)
+    return await code
+  }
+  return { hashing, calls, events, unusable, clock, refused, peak: () => peak }
 }
 
 t.test('DOS-argon2-memory 50 parallel with concurrency 2 and queue 3: 5 run, 2 at once, 45 get 503, one event', async (t) => {
-  const { hashing, calls, events, peak } = spied()
+  const { hashing, calls, events, clock, peak } = spied()
   const settled = Promise.allSettled(Array.from({ length: 50 }, (_, i) => i % 2 === 0 ? hashing.verify(STORED, `p${i}`) : hashing.verify(BCRYPT, `p${i}`)))
   await tick()
+  clock.step(1250)
   t.equal(calls.length, 2)
   t.same(events, [['hash_queue_full', { running: 2, waiting: 3, maxQueue: 3 }]])
   for (let done = 0; done < 5; done++) {
@@ -71,9 +82,9 @@ t.test('DOS-argon2-memory 50 parallel with concurrency 2 and queue 3: 5 run, 2 a
 })
 
 t.test('DOS-argon2-memory the event comes once an overload; the next overload has its own', async (t) => {
-  const { hashing, calls, events } = spied({ concurrency: 1, maxQueue: 1 })
+  const { hashing, calls, events, refused: outcome } = spied({ concurrency: 1, maxQueue: 1 })
   const start = () => { hashing.hash('x').catch(() => {}) }
-  const refused = async () => { t.equal(await codeOf(hashing.hash('x')), 'temporarily_unavailable') }
+  const refused = async () => { t.equal(await outcome(hashing.hash('x')), 'temporarily_unavailable') }
   start()
   start()
   t.equal(events.length, 0, 'full, but nobody was turned away')
@@ -94,9 +105,9 @@ t.test('DOS-argon2-memory the event comes once an overload; the next overload ha
 })
 
 t.test('DOS-argon2-memory without a queue the first beyond `concurrency` is refused', async (t) => {
-  const { hashing, calls } = spied({ concurrency: 1, maxQueue: 0 })
+  const { hashing, calls, refused } = spied({ concurrency: 1, maxQueue: 0 })
   const first = hashing.verify(STORED, 'right')
-  t.equal(await codeOf(hashing.verify(STORED, 'right')), 'temporarily_unavailable')
+  t.equal(await refused(hashing.verify(STORED, 'right')), 'temporarily_unavailable')
   calls[0]?.end()
   t.equal(await first, 'match')
 })
@@ -118,6 +129,7 @@ t.test('DOS-argon2-memory a permit comes back after an engine failed, by rejecti
     hasher: { hash () { throw new Error('broken') }, verify () { throw new Error('broken') } },
     imported: { verify () { throw new Error('broken') } },
     events: { emit () {} },
+    clock: steppedClock(),
     onUnusable () {}
   })
   for (let round = 0; round < 2; round++) {
@@ -172,6 +184,7 @@ t.test('ENUM-login the decoy has the current parameters; without ready() it is m
     },
     imported: { verify: async () => false },
     events: { emit () {} },
+    clock: steppedClock(),
     onUnusable () {}
   })
   await t.rejects(hashing.ready(), { message: 'out of memory' })
@@ -193,6 +206,7 @@ t.test('POL-argon2id peppers: named in the string, stripped for the engine, rota
     },
     imported: { verify: async () => false },
     events: { emit () {} },
+    clock: steppedClock(),
     onUnusable () {}
   })
   const [first, second] = [new Uint8Array(32).fill(1), new Uint8Array(32).fill(2)]

@@ -1,0 +1,112 @@
+import type { Worker } from 'node:worker_threads'
+import type { Options } from '@node-rs/argon2'
+
+/** One call of the engine, as it goes to a thread. */
+export type HashingCall =
+  | { what: 'hash', password: string, options: Options }
+  | { what: 'verify', encoded: string, password: string, options: Options }
+
+type Answer = { value: unknown } | { error: unknown }
+
+interface Job { call: HashingCall, resolve(value: unknown): void, reject(reason: unknown): void }
+
+interface Thread { worker: Worker, job: Job | undefined, cause: unknown, rest: NodeJS.Timeout | undefined }
+
+/** The thread ended before it answered. The next call has a new one. */
+export class HashingThreadError extends Error {
+  readonly code = 'FST_AUTHORITY_HASHING_THREAD'
+  override readonly name = 'HashingThreadError'
+}
+
+export interface HashingThreads {
+  /**
+   * Runs one call in a thread that has nothing else to do; where all are busy, in the order of the calls.
+   *
+   * @throws HashingThreadError where the thread ended; else what the engine threw
+   */
+  run(call: HashingCall): Promise<unknown>
+}
+
+/**
+ * At most `size` worker threads that answer each `HashingCall`, each begun by `start` when a call finds none idle, and ended after `restMs`
+ * without work: a machine of many cores does not keep what a flood has begun. They keep a process alive while they work, and
+ * not when they rest.
+ */
+export function hashingThreads ({ start, size, restMs }: { start: () => Worker, size: number, restMs: number }): HashingThreads {
+  /** The last to have worked is the first to work again, so that those beyond need come to rest. */
+  const idle: Thread[] = []
+  const waiting: Job[] = []
+  /** Those that are ending included: their memory is not free before they have. */
+  let count = 0
+
+  function another (): Thread {
+    const thread: Thread = { worker: start(), job: undefined, cause: undefined, rest: undefined }
+    count++
+    thread.worker.on('message', (answer: Answer) => { finish(thread, answer) })
+      .on('error', (cause: unknown) => { thread.cause = cause })
+      .on('exit', (code: number) => { ended(thread, code) })
+    return thread
+  }
+
+  function give (thread: Thread, job: Job): void {
+    clearTimeout(thread.rest)
+    thread.job = job
+    thread.worker.ref()
+    thread.worker.postMessage(job.call, [])
+  }
+
+  function finish (thread: Thread, answer: Answer): void {
+    const { job } = thread
+    thread.job = undefined
+    const next = waiting.shift()
+    if (next === undefined) rest(thread)
+    else give(thread, next)
+    if ('value' in answer) job?.resolve(answer.value)
+    else job?.reject(answer.error)
+  }
+
+  function rest (thread: Thread): void {
+    thread.worker.unref()
+    idle.push(thread)
+    thread.rest = setTimeout(() => {
+      forget(thread)
+      void thread.worker.terminate()
+    }, restMs)
+    thread.rest.unref()
+  }
+
+  function forget (thread: Thread): void {
+    clearTimeout(thread.rest)
+    const index = idle.indexOf(thread)
+    if (index >= 0) idle.splice(index, 1)
+  }
+
+  function ended (thread: Thread, code: number): void {
+    count--
+    forget(thread)
+    const { cause } = thread
+    thread.job?.reject(new HashingThreadError(`The thread that hashed ended with code ${code}.`, cause === undefined ? {} : { cause }))
+    const next = waiting.shift()
+    if (next !== undefined) begin(next)
+  }
+
+  function begin (job: Job): void {
+    try {
+      give(another(), job)
+    } catch (error) {
+      job.reject(error)
+    }
+  }
+
+  return {
+    async run (call) {
+      return await new Promise((resolve, reject) => {
+        const job: Job = { call, resolve, reject }
+        const thread = idle.pop()
+        if (thread !== undefined) give(thread, job)
+        else if (count < size) begin(job)
+        else waiting.push(job)
+      })
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { build } from 'esbuild'
+import t from 'tap'
+
+const run = promisify(execFile)
+const source = (file: string) => join(import.meta.dirname, '../../../lib/adapters/argon2', file)
+const LOWEST = process.platform === 'linux' ? 'lowest' : 'own'
+
+/** What a host runs: one hash, one verification, and where it was done. Nothing in it ends the process. */
+const HOST = `
+  const hasher = nodeRsHasher()
+  const encoded = await hasher.hash('correct horse', { memoryCost: 64, timeCost: 1, parallelism: 1 }, Buffer.alloc(32, 7))
+  const matches = await hasher.verify(encoded, 'correct horse', Buffer.alloc(32, 7))
+  const { readdirSync, readFileSync } = await import('node:fs')
+  const lowest = process.platform === 'linux' && readdirSync('/proc/self/task').some((id) => / 39 19 /.test(readFileSync('/proc/self/task/' + id + '/stat', 'utf8')))
+  console.log(matches, lowest ? 'lowest' : 'own')
+`
+
+/** The hasher as plain JavaScript: as the package has it, with the thread's file beside it, or as a bundler leaves it, without. */
+async function built (outdir: string, entries: string[], format: 'esm' | 'cjs'): Promise<void> {
+  await build({ entryPoints: entries.map(source), outdir, format, bundle: true, platform: 'node', external: ['@node-rs/argon2'], logLevel: 'silent' })
+}
+
+async function outputOf (file: string): Promise<string> {
+  // A process that does not end by itself is killed, and the test fails.
+  const { stdout } = await run(process.execPath, [file], { timeout: 30_000, env: { PATH: process.env['PATH'] } })
+  return stdout.trim()
+}
+
+t.test('a process that has hashed ends by itself, and not before the hash is done', async (t) => {
+  const directory = t.testdir({ 'package.json': '{"type":"module"}', 'host.js': `import { nodeRsHasher } from './node-rs-hasher.js'\n${HOST}` })
+  await built(directory, ['node-rs-hasher.ts', 'hashing-thread.ts'], 'esm')
+  t.equal(await outputOf(join(directory, 'host.js')), `true ${LOWEST}`)
+})
+
+t.test('a bundle without the file of the thread hashes in the pool', async (t) => {
+  for (const [format, type, host] of [
+    ['esm', 'module', `import { nodeRsHasher } from './node-rs-hasher.js'\n${HOST}`],
+    ['cjs', 'commonjs', `const { nodeRsHasher } = require('./node-rs-hasher.js')\n;(async () => {${HOST}})()`]
+  ] as const) {
+    const directory = t.testdir({ 'package.json': JSON.stringify({ type }), 'host.js': host })
+    await built(directory, ['node-rs-hasher.ts'], format)
+    t.notOk(readdirSync(directory).includes('hashing-thread.js'))
+    t.equal(await outputOf(join(directory, 'host.js')), 'true own', format)
+  }
+})
+
+t.test('where the package is missing, the error of the thread names it', async (t) => {
+  const directory = t.testdir({ 'package.json': '{"type":"module"}', 'host.js': `import { nodeRsHasher } from './node-rs-hasher.js'\nawait nodeRsHasher().hash('x', {}).catch((error) => { console.log(error.message, error.cause.code ?? error.cause.message) })` })
+  await build({ entryPoints: ['node-rs-hasher.ts', 'hashing-thread.ts'].map(source), outdir: directory, format: 'esm', bundle: true, platform: 'node', external: ['@node-rs/*'], alias: { '@node-rs/argon2': '@node-rs/not-there' }, logLevel: 'silent' })
+  t.match(await outputOf(join(directory, 'host.js')), /npm install @node-rs\/argon2 (?:ERR_MODULE_NOT_FOUND|Cannot find)/)
+})
