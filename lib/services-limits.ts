@@ -12,10 +12,10 @@ import type { Random } from './ports/random.ts'
 import { outageReports } from './services-outages.ts'
 import { deriveKey } from './services-secrets.ts'
 
-interface LimiterParts { attempts: AttemptStore, clock: Clock, random: Random, events: Events, log: FastifyBaseLogger, deviceSecret: string }
+interface LimiterParts { attempts: AttemptStore, countsFor: (attempts: AttemptStore) => boolean, clock: Clock, random: Random, events: Events, log: FastifyBaseLogger, deviceSecret: string }
 
 /** The limits of interface §5 over the routes. */
-export async function requestLimiter (options: AuthorityOptions, { attempts, clock, random, events, log, deviceSecret }: LimiterParts): Promise<RequestLimiter> {
+export async function requestLimiter (options: AuthorityOptions, { attempts, countsFor, clock, random, events, log, deviceSecret }: LimiterParts): Promise<RequestLimiter> {
   const limits = resolveRateLimits<FastifyRequest, FastifyReply>(options.rateLimit)
   const store = surviveOutages({
     store: attempts,
@@ -26,7 +26,7 @@ export async function requestLimiter (options: AuthorityOptions, { attempts, clo
   })
   const limiter = await createAttemptLimiter(store)
   return createRequestLimiter(limits, {
-    attempts: { ...limiter, refund: (attemptId, given) => store.refund(attemptId, given) },
+    attempts: { ...limiter, refund: store.refund, beside: () => store.isWell() && countsFor(attempts) ? attempts : null },
     random,
     events,
     log,

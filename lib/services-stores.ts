@@ -3,7 +3,8 @@ import { memoryAttemptStore } from './adapters/memory/attempt-store.ts'
 import { memoryState } from './adapters/memory/state.ts'
 import { systemClock } from './adapters/node/system-clock.ts'
 import { redisAttemptStore } from './adapters/redis/attempt-store.ts'
-import { type RedisClient, redisConnection } from './adapters/redis/connection.ts'
+import type { RedisClient } from './adapters/redis/connection.ts'
+import { sharedConnection } from './adapters/redis/shared-connection.ts'
 import { redisState, type RedisState } from './adapters/redis/state.ts'
 import { StartError } from './errors.ts'
 import type { Events } from './events.ts'
@@ -26,6 +27,8 @@ export interface Stores {
   users: UserStore
   clients: ClientStore
   attempts: AttemptStore
+  /** Whether the state counts attempts of this store in one step with what is attempted. */
+  countsFor(attempts: AttemptStore): boolean
   /** Looks whether the stores can be worked with. @throws StartError for what only a person can mend; an outage is logged */
   prepare(): Promise<void>
   /** Removes what has expired, and looks at the shared clock. */
@@ -75,7 +78,9 @@ export function connectStores (options: AuthorityOptions, { redis, events, log }
     attempts: redis === undefined
       ? memoryAttempts
       // By the server's clock, unless a test steps one.
-      : redisAttemptStore(redisConnection(redis), { ...(prefix === undefined ? {} : { prefix }), ...(options.clock === undefined ? {} : { now: () => ownClock.now() }) }),
+      : redisAttemptStore(sharedConnection(redis), { ...(prefix === undefined ? {} : { prefix }), ...(options.clock === undefined ? {} : { now: () => ownClock.now() }) }),
+
+    countsFor: (attempts) => given.countsFor?.(attempts) ?? false,
 
     async prepare () {
       await Promise.all([

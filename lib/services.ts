@@ -90,7 +90,7 @@ export async function createServices (given: AuthorityOptions, { log, messageUrl
   accounts.hashing.ready().catch((error: unknown) => { log.error({ err: error }, 'fastify-authority: the password hasher does not work') })
   const refresh = { ...DEFAULTS.refreshToken, ...options.refreshToken }
   const session = { ...DEFAULTS.session, ...options.session }
-  const limiter = await requestLimiter(options, { attempts: stores.attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret() })
+  const limiter = await requestLimiter(options, { attempts: stores.attempts, countsFor: stores.countsFor, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret() })
   const grants: GrantDeps = {
     accounts,
     clients,

@@ -24,7 +24,7 @@ const CHECKS: ReadonlyArray<{ name: string, see: string, holds(params: TokenRequ
  * @throws OAuthError `invalid_grant`, `invalid_request`, `invalid_client`
  * @see RFC 6749 §4.1.3, OpenID Connect Core 1.0 §3.1.3
  */
-export async function authorizationCodeGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<TokenResponse> {
+export async function authorizationCodeGrant (params: TokenRequestParams, { client, origin, attempt }: GrantContext, deps: GrantDeps): Promise<TokenResponse> {
   if (client === null) throw invalidClient(undefined)
   const presented = parseRefreshToken(required(params, 'code'))
   if (presented === null) throw refused('malformed')
@@ -33,7 +33,7 @@ export async function authorizationCodeGrant (params: TokenRequestParams, { clie
   await deps.idTokens?.ready(client)
 
   const secret = deps.accounts.random.secret()
-  const family = await redeem(presented, digest(secret), { client, origin }, deps)
+  const family = await redeem(presented, digest(secret), { client, origin, attempt }, deps)
   const details = readAuthorizationDetails(family.authorization ?? '{}')
   const failed = CHECKS.find(({ holds }) => !holds(params, details))
   if (failed !== undefined) {
@@ -51,13 +51,13 @@ export async function authorizationCodeGrant (params: TokenRequestParams, { clie
 }
 
 /** The tokens of a family that has just begun, without its refresh token. */
-async function answer (family: RefreshTokenFamily, { client, details, origin }: GrantContext & { client: Client, details: AuthorizationDetails }, deps: GrantDeps): Promise<TokenResponse> {
+async function answer (family: RefreshTokenFamily, { client, details, origin }: Omit<GrantContext, 'attempt'> & { client: Client, details: AuthorizationDetails }, deps: GrantDeps): Promise<TokenResponse> {
   const user = await deps.accounts.users.findById(family.userId)
   if (!isActive(user)) throw refused('user gone or disabled')
   const scopes = family.scope.split(' ')
   const accessToken = await signAccessToken({ user, client, scopes, sid: family.sid, authenticatedAt: family.authenticatedAt }, deps)
   const idToken = await signIdToken({ user, client, scopes, family, accessToken, nonce: details.nonce }, deps)
-  deps.accounts.events.emit('token_issued', { ...origin, userId: user.id, sid: family.sid, clientId: client.clientId, scope: family.scope, grantType: 'authorization_code' })
+  deps.accounts.events.emit('token_issued', { userId: user.id, sid: family.sid, clientId: client.clientId, scope: family.scope, grantType: 'authorization_code', ...origin })
   return {
     access_token: accessToken,
     token_type: 'Bearer',
@@ -67,7 +67,7 @@ async function answer (family: RefreshTokenFamily, { client, details, origin }: 
   }
 }
 
-async function redeem (presented: PresentedRefreshToken, tokenDigest: string, { client, origin }: GrantContext & { client: Client }, deps: GrantDeps): Promise<RefreshTokenFamily> {
+async function redeem (presented: PresentedRefreshToken, tokenDigest: string, { client, origin, attempt }: GrantContext & { client: Client }, deps: GrantDeps): Promise<RefreshTokenFamily> {
   const now = deps.accounts.clock.now()
   const result = await deps.tokens.redeemCode({
     sid: presented.sid,
@@ -78,12 +78,14 @@ async function redeem (presented: PresentedRefreshToken, tokenDigest: string, { 
     expiresAt: now + deps.refreshToken.expiresInMs,
     idleExpiresAt: now + Math.min(deps.refreshToken.idleTimeoutMs, deps.refreshToken.expiresInMs),
     onlineExpiresAt: now + deps.accessTokens.expiresInSeconds * 1000,
-    userAgent: origin.userAgent?.slice(0, 256) ?? null
+    userAgent: origin.userAgent?.slice(0, 256) ?? null,
+    attempt: attempt.toCount()
   })
+  if (result.attempt !== undefined) await attempt.counted(result.attempt)
   if (result.outcome === 'redeemed') return result.family
   if (result.outcome === 'replayed') {
     deps.sessions.forget(result.family.sid)
-    deps.accounts.events.emit('logged_out', { ...origin, userId: result.family.userId, sids: [result.family.sid], by: 'code_reused' })
+    deps.accounts.events.emit('logged_out', { userId: result.family.userId, sids: [result.family.sid], by: 'code_reused', ...origin })
   }
   throw refused(result.outcome)
 }

@@ -22,6 +22,6 @@ export async function clientCredentialsGrant (params: TokenRequestParams, { clie
   const scope = grantScope(parseScope(params.scope), allowed).join(' ')
   await deps.accessTokens.ready()
   const accessToken = deps.accessTokens.mint({ sub: client.clientId, client_id: client.clientId, scope })
-  deps.accounts.events.emit('token_issued', { ...origin, userId: null, sid: null, clientId: client.clientId, scope, grantType: 'client_credentials' })
+  deps.accounts.events.emit('token_issued', { userId: null, sid: null, clientId: client.clientId, scope, grantType: 'client_credentials', ...origin })
   return { access_token: accessToken, token_type: 'Bearer', expires_in: deps.accessTokens.expiresInSeconds, scope }
 }

@@ -1,4 +1,5 @@
 import type { AccountsDeps } from '../accounts/deps.ts'
+import type { AttemptAtWork } from '../limits/attempt.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { TokenStore } from '../ports/token-store.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
@@ -36,6 +37,8 @@ export interface GrantDeps {
 export interface GrantContext {
   client: Client | null
   origin: Origin
+  /** What this request counts as. */
+  attempt: AttemptAtWork
 }
 
 /** The fields of a token answer. @see RFC 6749 §5.1, OpenID Connect Core 1.0 §3.1.3.3 */

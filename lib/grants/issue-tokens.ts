@@ -1,3 +1,4 @@
+import type { AttemptAtWork } from '../limits/attempt.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Client } from '../ports/client-store.ts'
 import { digest } from '../protocol/digest.ts'
@@ -11,6 +12,8 @@ export interface Issue {
   scopes: string[]
   origin: Origin
   grantType: string
+  /** What this counts as, where the success is to be given back with the commit. */
+  attempt?: AttemptAtWork
 }
 
 /** Tokens that are committed, and the family they belong to. */
@@ -22,7 +25,7 @@ export interface IssuedTokens {
 /**
  * Starts a refresh token family and makes its first tokens. Signing comes before the commit: what can't be signed leaves nothing behind.
  */
-export async function issueTokens ({ user, client, scopes, origin, grantType }: Issue, deps: GrantDeps): Promise<IssuedTokens> {
+export async function issueTokens ({ user, client, scopes, origin, grantType, attempt }: Issue, deps: GrantDeps): Promise<IssuedTokens> {
   const { clock, random, events } = deps.accounts
   const now = clock.now()
   const familyId = newTokenId(user.id, random.id())
@@ -46,8 +49,8 @@ export async function issueTokens ({ user, client, scopes, origin, grantType }: 
     offline: true,
     authorization: null,
     tokenDigest: digest(secret)
-  })
-  events.emit('token_issued', { ...origin, userId: user.id, sid, clientId: client?.clientId ?? null, scope, grantType })
+  }, attempt?.toGiveBack())
+  events.emit('token_issued', { userId: user.id, sid, clientId: client?.clientId ?? null, scope, grantType, ...origin })
   return {
     sid,
     response: {

@@ -10,7 +10,7 @@ import { issueTokens } from './issue-tokens.ts'
  * RFC 9700 §2.4 says that this grant must not be used, with third parties in mind; docs/adr says why it is here and how it is fenced.
  * @see RFC 6749 §4.3
  */
-export async function passwordGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<TokenResponse> {
+export async function passwordGrant (params: TokenRequestParams, { client, origin, attempt }: GrantContext, deps: GrantDeps): Promise<TokenResponse> {
   const username = required(params, 'username')
   const password = required(params, 'password')
   if (client === null && deps.passwordGrant !== 'first-party') throw new OAuthError('unauthorized_client', 'The password grant is for registered clients.')
@@ -19,7 +19,7 @@ export async function passwordGrant (params: TokenRequestParams, { client, origi
 
   const clientId = client?.clientId ?? null
   const user = await authenticatePassword({ username, password, clientId, origin }, deps.accounts)
-  const { sid, response } = await issueTokens({ user, client, scopes, origin, grantType: 'password' }, deps)
+  const { sid, response } = await issueTokens({ user, client, scopes, origin, grantType: 'password', attempt }, deps)
   // A password change or a disabled account between the check and the commit above would have missed this family. What can't
   // be confirmed, because the user store is down, is taken back too.
   let confirmed = false

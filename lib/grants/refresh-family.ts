@@ -1,4 +1,5 @@
 import { isActive } from '../tokens/active-user.ts'
+import type { AttemptAtWork } from '../limits/attempt.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { RefreshTokenFamily, TokenUse } from '../ports/token-store.ts'
 import type { User } from '../ports/user-store.ts'
@@ -16,6 +17,8 @@ export interface RefreshAttempt {
   origin: Origin
   /** The refusal of that endpoint; `detail` is for the log. */
   refused: (detail: string) => Error
+  /** What it counts as. */
+  counting: AttemptAtWork
 }
 
 /** The granted scope of the family, less what may no longer be granted. */
@@ -36,6 +39,8 @@ export async function signForFamily ({ family, client, scopes }: { family: Refre
  */
 export async function commitUse (attempt: RefreshAttempt, clientId: string | null | undefined, deps: GrantDeps): Promise<RefreshTokenFamily> {
   const result = await deps.tokens.useToken(tokenUse(attempt, clientId, deps))
+  if (result.attempt !== undefined) await attempt.counting.counted(result.attempt)
+  if (result.outcome === 'limited') throw attempt.refused('limited')
   if (result.outcome === 'unknown') throw attempt.refused('unknown, expired or revoked')
   if (result.outcome === 'replayed') throw replayed(result.family, attempt, deps)
   return result.family
@@ -51,6 +56,8 @@ export async function withRotation<Result> (attempt: RefreshAttempt, clientId: s
   const { presented } = attempt
   const nextSecret = deps.accounts.random.secret()
   const rotation = await deps.tokens.rotateToken(tokenUse(attempt, clientId, deps), { digest: digest(nextSecret), sealed: sealSuccessor(presented.secret, nextSecret) })
+  if (rotation.attempt !== undefined) await attempt.counting.counted(rotation.attempt)
+  if (rotation.outcome === 'limited') throw attempt.refused('limited')
   if (rotation.outcome === 'unknown') throw attempt.refused('unknown, expired or revoked')
   if (rotation.outcome === 'replayed') throw replayed(rotation.family, attempt, deps)
   let result: Result
@@ -66,7 +73,7 @@ export async function withRotation<Result> (attempt: RefreshAttempt, clientId: s
 }
 
 export function reportRefresh (family: RefreshTokenFamily, rotated: boolean, { origin }: RefreshAttempt, deps: GrantDeps): void {
-  deps.accounts.events.emit('token_refreshed', { ...origin, userId: family.userId, sid: family.sid, clientId: family.clientId, rotated })
+  deps.accounts.events.emit('token_refreshed', { userId: family.userId, sid: family.sid, clientId: family.clientId, rotated, ...origin })
 }
 
 /** A disabled or deleted user's sessions all end with the first refresh that notices. */
@@ -77,7 +84,7 @@ async function activeUser (family: RefreshTokenFamily, { origin, refused }: Refr
   throw refused('user gone or disabled')
 }
 
-function tokenUse ({ presented }: RefreshAttempt, clientId: string | null | undefined, deps: GrantDeps): TokenUse {
+function tokenUse ({ presented, counting }: RefreshAttempt, clientId: string | null | undefined, deps: GrantDeps): TokenUse {
   const now = deps.accounts.clock.now()
   return {
     sid: presented.sid,
@@ -85,13 +92,14 @@ function tokenUse ({ presented }: RefreshAttempt, clientId: string | null | unde
     now,
     graceMs: deps.refreshToken.graceMs,
     idleExpiresAt: now + deps.refreshToken.idleTimeoutMs,
-    ...(clientId === undefined ? {} : { clientId })
+    ...(clientId === undefined ? {} : { clientId }),
+    attempt: counting.toCount()
   }
 }
 
 /** The store has revoked the family by now; this instance's access tokens of it follow. */
 function replayed (family: RefreshTokenFamily, { origin, refused }: RefreshAttempt, deps: GrantDeps): Error {
   deps.sessions.forget(family.sid)
-  deps.accounts.events.emit('refresh_token_reused', { ...origin, userId: family.userId, sid: family.sid, clientId: family.clientId })
+  deps.accounts.events.emit('refresh_token_reused', { userId: family.userId, sid: family.sid, clientId: family.clientId, ...origin })
   return refused('replayed')
 }

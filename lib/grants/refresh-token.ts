@@ -14,12 +14,12 @@ import { commitUse, type RefreshAttempt, reportRefresh, signForFamily, stillGran
  * @throws OAuthError `invalid_grant`, `invalid_scope`, `invalid_request`, `unauthorized_client`
  * @see RFC 6749 §6, RFC 9700 §4.14
  */
-export async function refreshTokenGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<TokenResponse> {
+export async function refreshTokenGrant (params: TokenRequestParams, { client, origin, attempt: counting }: GrantContext, deps: GrantDeps): Promise<TokenResponse> {
   if (client === null && deps.passwordGrant !== 'first-party') throw new OAuthError('unauthorized_client', 'The refresh token grant is for registered clients.')
   const presented = parseRefreshToken(required(params, 'refresh_token'))
   const requested = parseScope(params.scope)
   if (presented === null) throw refused('malformed')
-  const attempt: RefreshAttempt = { presented, origin, refused }
+  const attempt: RefreshAttempt = { presented, origin, refused, counting }
 
   // Before the token is touched: a key that is not there yet must not cost a rotation.
   await deps.accessTokens.ready()

@@ -2,7 +2,7 @@ import type { Client } from '../ports/client-store.ts'
 import type { RefreshTokenFamily } from '../ports/token-store.ts'
 import { invalidToken } from '../protocol/bearer.ts'
 import { parseRefreshToken } from '../protocol/refresh-token.ts'
-import type { GrantDeps, Origin } from './deps.ts'
+import type { GrantContext, GrantDeps } from './deps.ts'
 import { commitUse, type RefreshAttempt, reportRefresh, signForFamily, stillGrantable, withRotation } from './refresh-family.ts'
 
 export interface RefreshResponse {
@@ -18,10 +18,10 @@ export interface RefreshResponse {
  * @throws OAuthError `invalid_token`
  * @see RFC 6749 §6, RFC 9700 §4.14
  */
-export async function refreshAccessToken (token: string, origin: Origin, deps: GrantDeps): Promise<RefreshResponse> {
+export async function refreshAccessToken (token: string, { origin, attempt: counting }: Pick<GrantContext, 'origin' | 'attempt'>, deps: GrantDeps): Promise<RefreshResponse> {
   const presented = parseRefreshToken(token)
   if (presented === null) throw refused('malformed')
-  const attempt = { presented, origin, refused }
+  const attempt: RefreshAttempt = { presented, origin, refused, counting }
   // Before the token is touched: a key that is not there yet must not cost a rotation.
   await deps.accessTokens.ready()
   return deps.refreshToken.rotate === 'always'

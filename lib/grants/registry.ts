@@ -11,15 +11,15 @@ import { refreshTokenGrant } from './refresh-token.ts'
 /** One grant of the token endpoint. A new one is a file, a test and a line in `GRANTS`. */
 export interface Grant {
   type: GrantType
-  /** The rate limit an attempt counts under, and the account it is an attempt on. */
-  attempt(params: TokenRequestParams): { rule: 'login' | 'refresh', account?: string }
+  /** The rate limit an attempt counts under, the account it is an attempt on, and whether the token store may count it. */
+  attempt(params: TokenRequestParams): { rule: 'login' | 'refresh', account?: string, byStore?: true }
   handle(params: TokenRequestParams, context: GrantContext, deps: GrantDeps): Promise<TokenResponse>
 }
 
 const GRANTS: readonly Grant[] = [
   { type: 'password', attempt: (params) => ({ rule: 'login', ...accountOf(params.username) }), handle: passwordGrant },
-  { type: 'authorization_code', attempt: () => ({ rule: 'refresh' }), handle: authorizationCodeGrant },
-  { type: 'refresh_token', attempt: () => ({ rule: 'refresh' }), handle: refreshTokenGrant },
+  { type: 'authorization_code', attempt: () => ({ rule: 'refresh', byStore: true }), handle: authorizationCodeGrant },
+  { type: 'refresh_token', attempt: () => ({ rule: 'refresh', byStore: true }), handle: refreshTokenGrant },
   // Not `login`: a client's secret is 32 random bytes and can't be guessed as a password can, and whoever tries can do so at any
   // grant. But a few instances behind one address, whose successes `login` would count too, would lock each other out.
   { type: 'client_credentials', attempt: () => ({ rule: 'refresh' }), handle: clientCredentialsGrant }

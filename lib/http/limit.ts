@@ -1,11 +1,12 @@
 import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from '../errors.ts'
 import type { Events } from '../events.ts'
+import { type AttemptAtWork, runAttempt, UNLIMITED } from '../limits/attempt.ts'
 import { accountKey, addressKey, apiKeyKey, customKey, knownDeviceKey } from '../limits/attempt-keys.ts'
 import { type BypassList, parseBypassList } from '../limits/bypass-list.ts'
 import { extendDevice, verifyDevice } from '../limits/known-devices.ts'
 import type { AddressRuleName, LimitInfo, ResolvedRateLimitsOf, Rule, RuleName } from '../limits/rules.ts'
-import type { AttemptLimit, AttemptOutcome, AttemptStanding } from '../ports/attempt-store.ts'
+import type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore } from '../ports/attempt-store.ts'
 import type { Random } from '../ports/random.ts'
 import { isFromBrowser, readDeviceCookie, setDeviceCookie } from './device-cookie.ts'
 
@@ -14,23 +15,26 @@ export interface AttemptCheck {
   rule: AddressRuleName
   /** The normalised username, whether such a user exists or not. */
   account?: string
+  /** The work hands the attempt to a store that may count it in the same step, and does nothing but look before that. */
+  byStore?: true
 }
 
 export interface RequestLimiter {
   /**
-   * Reserves the attempt, does the work, and gives back what the outcome says: rules that count failures only after a success;
-   * everything where no attempt was made, because the service could not do the work.
-   * @throws LimitedError before the work, where a limit refuses
+   * Counts the attempt, does the work, and gives back what the outcome says (see limits/attempt).
+   * @throws LimitedError where a limit refuses: before the work has done anything
    */
-  run<T>(request: FastifyRequest, reply: FastifyReply, check: AttemptCheck, work: () => Promise<T>): Promise<T>
+  run<T>(request: FastifyRequest, reply: FastifyReply, check: AttemptCheck, work: (attempt: AttemptAtWork) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
 export interface RequestLimiterDeps {
   /** @fastify/rate-limit over an attempt store. */
   attempts: {
-    reserve(request: FastifyRequest, attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
+    reserve(attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
     refund(attemptId: string, limits: readonly AttemptLimit[]): void | Promise<void>
+    /** The counters, where they are well and the state keeps them beside its records; else `null`. */
+    beside(): AttemptStore | null
     close(): Promise<void>
   }
   random: Random
@@ -49,6 +53,7 @@ export class LimitedError extends OAuthError {
 
   constructor (info: LimitInfo, custom?: { body: unknown, statusCode: number, contentType?: string }) {
     super('too_many_requests', 'Too many attempts. Try again later.', {
+      withoutStack: true,
       detail: `rule ${info.rule}`,
       // A handler of the host has set its headers on the reply, and none of ours may undo them. Fastify forgets one when a route throws.
       ...(custom === undefined
@@ -64,39 +69,28 @@ type Limits = ResolvedRateLimitsOf<FastifyRequest, FastifyReply>
 
 /** The limits of interface §5 over a request. `false`: none at all. */
 export function createRequestLimiter (options: Limits | false, deps: RequestLimiterDeps): RequestLimiter {
-  if (options === false) return { run: async (_request, _reply, _check, work) => await work(), close: async () => { await deps.attempts.close() } }
+  if (options === false) return { run: async (_request, _reply, _check, work) => await work(UNLIMITED), close: async () => { await deps.attempts.close() } }
   const bypass = parseBypassList(options.bypass)
+  const { attempts } = deps
 
   return {
     async run (request, reply, check, work) {
       const device = options.rules.account === false ? null : deviceOf(request, check, deps)
       const limits = await limitsOf(request, check, device?.known ?? null, { options, bypass, deps })
-      const attemptId = deps.random.id()
-      if (limits.length > 0) {
-        const outcome = await deps.attempts.reserve(request, attemptId, limits)
-        showStanding(reply, outcome.standings)
-        if (!outcome.allowed) await refuse(request, reply, outcome.refusedBy, options, deps)
-      }
-      const refund = async (which: readonly AttemptLimit[]): Promise<void> => {
-        if (which.length > 0) await deps.attempts.refund(attemptId, which)
-      }
-      try {
-        const result = await work()
-        await refund(limits.filter(({ rule }) => countsFailuresOnly(options, rule)))
-        device?.remember(reply)
-        return result
-      } catch (error) {
-        if (!isAttempt(error)) await refund(limits)
-        throw error
-      }
+      const result = limits.length === 0
+        ? await work(UNLIMITED)
+        : await runAttempt({ id: deps.random.id(), limits, givenBack: limits.filter(({ rule }) => countsFailuresOnly(options, rule)), byStore: check.byStore === true }, work, {
+          reserve: attempts.reserve,
+          refund: attempts.refund,
+          beside: attempts.beside,
+          show (standings) { showStanding(reply, standings) },
+          refuse: async (by) => await refuse(request, reply, by, options, deps)
+        })
+      device?.remember(reply)
+      return result
     },
-    close: async () => { await deps.attempts.close() }
+    close: async () => { await attempts.close() }
   }
-}
-
-/** What the service could not do, because the queue is full or a store is down, was no attempt of the caller. */
-function isAttempt (error: unknown): boolean {
-  return error instanceof OAuthError && error.error !== 'temporarily_unavailable' && error.error !== 'server_error'
 }
 
 function countsFailuresOnly (options: Limits, rule: string): boolean {

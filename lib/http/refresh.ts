@@ -17,9 +17,9 @@ export function refreshRoute (child: FastifyInstance, { grants, limiter, path }:
       response: { 200: RefreshResponse, '4xx': ErrorResponse, 503: ErrorResponse }
     }),
     onRequest: noStoreHook
-  }, async (request, reply) => await guarded(async () => await limiter.run(request, reply, { rule: 'refresh' }, async () => {
+  }, async (request, reply) => await guarded(async () => await limiter.run(request, reply, { rule: 'refresh', byStore: true }, async (attempt) => {
     const token = bearerToken(request.headers.authorization)
     if (token === undefined) throw missingToken()
-    return await refreshAccessToken(token, originOf(request), grants)
+    return await refreshAccessToken(token, { origin: originOf(request), attempt }, grants)
   })))
 }

@@ -27,11 +27,11 @@ export function tokenRoute (child: FastifyInstance, { grants: deps, limiter, pat
   }, async (request, reply) => await guarded(async () => {
     const params = parseTokenRequest(request.body)
     const grant = findGrant(params.grant_type, deps)
-    return await limiter.run(request, reply, grant.attempt(params), async () => {
+    return await limiter.run(request, reply, grant.attempt(params), async (attempt) => {
       const client = await authenticateClient(request.headers.authorization, params, deps.clients)
       if (client !== null) rememberClient(request, client)
       checkGrantAllowed(grant, client)
-      return await grant.handle(params, { client, origin: originOf(request) }, deps)
+      return await grant.handle(params, { client, origin: originOf(request), attempt }, deps)
     })
   }))
 }

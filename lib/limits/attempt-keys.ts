@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
 
 /** What a counter's key stands for. It is part of the digest, so that an API key spelt like an address is no address. */
@@ -36,6 +36,7 @@ export function mappedIPv4 (groups: readonly number[]): string | null {
  */
 export function canonicalAddress (ip: string | undefined): string | null {
   if (ip === undefined) return null
+  if (isIPv4(ip)) return ip
   const bare = /^\[([^\]]*)\](?::\d+)?$/.exec(ip)?.[1] ?? /^([\d.]+):\d+$/.exec(ip)?.[1] ?? ip
   if (isIPv4(bare)) return bare
   if (!isIPv6(bare)) return null
@@ -50,7 +51,7 @@ export function canonicalAddress (ip: string | undefined): string | null {
 export function addressKey (ip: string | undefined): string {
   const address = canonicalAddress(ip)
   if (address === null) return digest('address', 'none')
-  if (isIPv4(address)) return digest('address', address)
+  if (!address.includes(':')) return digest('address', address)
   return digest('address', `${address.split(':').slice(0, 4).join(':')}::/64`)
 }
 
@@ -76,5 +77,5 @@ export function knownDeviceKey (account: string, deviceId: string): string {
 
 /** 43 characters, whatever it is made from: no user's bytes and no user's length reach a store. */
 function digest (subject: Subject, value: string): string {
-  return createHash('sha256').update(`${subject}\0${value}`).digest('base64url')
+  return hash('sha256', `${subject}\0${value}`, 'base64url')
 }

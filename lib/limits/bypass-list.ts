@@ -27,6 +27,8 @@ export function parseBypassList (entries: readonly string[]): BypassList {
   return {
     entries: ranges.map((range) => `${range.address}/${range.prefix}`),
     has (ip) {
+      // A look into a list makes an object of the address, and most lists are empty.
+      if (ranges.length === 0) return false
       const address = canonicalAddress(ip)
       return address !== null && list.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
     }

@@ -1,5 +1,5 @@
 import { OAuthError } from '../errors.ts'
-import type { AttemptOutcome, AttemptStore } from '../ports/attempt-store.ts'
+import type { AttemptLimit, AttemptOutcome, AttemptStore } from '../ports/attempt-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import { within } from '../stores/within.ts'
 import type { OnStoreError } from './rules.ts'
@@ -20,12 +20,17 @@ export interface OutageDeps {
   onRecovered: () => void
 }
 
+export interface SurvivingStore extends AttemptStore {
+  /** Whether the store itself is what counts now. */
+  isWell(): boolean
+}
+
 /**
  * The store, with an answer within 250 ms whatever becomes of it. After a failure it is left alone for a second, then one
  * attempt probes it while the others don't wait; the first probe that succeeds ends the outage.
  * With `deny`, `reserve` rejects with `temporarily_unavailable` during an outage. `refund` never rejects.
  */
-export function surviveOutages ({ store, localStore, onStoreError, clock, onDegraded, onRecovered }: OutageDeps): AttemptStore {
+export function surviveOutages ({ store, localStore, onStoreError, clock, onDegraded, onRecovered }: OutageDeps): SurvivingStore {
   /** Monotonic time of the next probe; `null`: the store is well. */
   let probeAt: number | null = null
   let probing = false
@@ -36,7 +41,7 @@ export function surviveOutages ({ store, localStore, onStoreError, clock, onDegr
     if (first) onDegraded(error)
   }
 
-  function substitute (attemptId: string, limits: Parameters<AttemptStore['reserve']>[1]): AttemptOutcome | Promise<AttemptOutcome> {
+  function substitute (attemptId: string, limits: readonly AttemptLimit[]): AttemptOutcome | Promise<AttemptOutcome> {
     if (onStoreError === 'local') return localStore.reserve(attemptId, limits)
     if (onStoreError === 'allow') return { allowed: true, standings: [] }
     throw new OAuthError('temporarily_unavailable', 'The service is temporarily unavailable.', {
@@ -45,36 +50,70 @@ export function surviveOutages ({ store, localStore, onStoreError, clock, onDegr
     })
   }
 
+  function answered (isProbe: boolean): void {
+    // Only a probe ends the outage: an answer that was under way when it began says nothing.
+    if (!isProbe) return
+    probeAt = null
+    probing = false
+    onRecovered()
+  }
+
+  function gone (isProbe: boolean, error: unknown): void {
+    failed(error)
+    if (isProbe) probing = false
+  }
+
+  /** A store that keeps the time by itself needs no other timer. */
+  const inTime = <Answer>(pending: Promise<Answer>): Promise<Answer> => store.punctual === true ? pending : within(BUDGET_MS, clock, () => pending)
+
+  async function reserved (pending: Promise<AttemptOutcome>, isProbe: boolean, attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome> {
+    let outcome: AttemptOutcome
+    try {
+      outcome = await inTime(pending)
+    } catch (error) {
+      gone(isProbe, error)
+      return substitute(attemptId, limits)
+    }
+    answered(isProbe)
+    return outcome
+  }
+
+  async function refunded (local: void | Promise<void>, attemptId: string, limits: readonly AttemptLimit[]): Promise<void> {
+    await local
+    if (probeAt !== null) return
+    try {
+      const pending = store.refund(attemptId, limits)
+      if (isPromise(pending)) await inTime(pending)
+    } catch (error) {
+      failed(error)
+    }
+  }
+
   return {
-    async reserve (attemptId, limits) {
+    isWell: () => probeAt === null,
+
+    // What is counted in this process is answered without a promise.
+    reserve (attemptId, limits) {
       if (probeAt !== null && (probing || clock.monotonic() < probeAt)) return substitute(attemptId, limits)
       const isProbe = probeAt !== null
       if (isProbe) probing = true
+      let outcome: AttemptOutcome | Promise<AttemptOutcome>
       try {
-        const outcome = await within(BUDGET_MS, clock, () => store.reserve(attemptId, limits))
-        // Only a probe ends the outage: an answer that was under way when it began says nothing.
-        if (isProbe) {
-          probeAt = null
-          onRecovered()
-        }
-        return outcome
+        outcome = store.reserve(attemptId, limits)
       } catch (error) {
-        failed(error)
-      } finally {
-        if (isProbe) probing = false
+        gone(isProbe, error)
+        return substitute(attemptId, limits)
       }
-      return substitute(attemptId, limits)
+      if (isPromise(outcome)) return reserved(outcome, isProbe, attemptId, limits)
+      answered(isProbe)
+      return outcome
     },
 
-    async refund (attemptId, limits) {
-      // Either may hold the reservation: the store may have made it after the answer was given up on.
-      await localStore.refund(attemptId, limits)
-      if (probeAt !== null) return
-      try {
-        await within(BUDGET_MS, clock, () => store.refund(attemptId, limits))
-      } catch (error) {
-        failed(error)
-      }
-    }
+    // Either may hold the reservation: the store may have made it after the answer was given up on.
+    refund: (attemptId, limits) => refunded(localStore.refund(attemptId, limits), attemptId, limits)
   }
+}
+
+function isPromise<T> (value: T | Promise<T>): value is Promise<T> {
+  return value instanceof Promise
 }

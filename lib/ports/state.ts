@@ -1,3 +1,4 @@
+import type { AttemptStore } from './attempt-store.ts'
 import type { ConsentStore } from './consent-store.ts'
 import type { KeyStore } from './key-store.ts'
 import type { OneTimeTokenStore } from './one-time-token-store.ts'
@@ -22,6 +23,10 @@ export interface State {
   prepare?(): Promise<void>
   /** The clock of the server that holds the state, milliseconds since the epoch: one for all instances. Absent where that is this machine's. */
   time?(): Promise<number>
+  /** Whether `tokens` counts attempts of this store in the same step as what is attempted (see `OpenAttempt`). May change. */
+  countsFor?(attempts: AttemptStore): boolean
+  /** Whether every call of its stores settles within two seconds by itself, so that nobody has to watch it. */
+  readonly punctual?: boolean
   /** Removes what has expired, in small slices. Called about once a minute. */
   sweep(now: number): void | Promise<void>
 }

@@ -1,3 +1,5 @@
+import type { CountedAttempt, OpenAttempt } from './attempt-store.ts'
+
 /**
  * A refresh token family: what one sign-in gave one device. All its tokens share `sid`; each is kept as a digest only.
  * Times are milliseconds since the epoch.
@@ -57,14 +59,25 @@ export interface CodeRedemption {
   /** Both ends of a family that is not `offline`: nothing refreshes it, so it ends with its only access token. */
   onlineExpiresAt: number
   userAgent: string | null
+  /** Counted in the same step by a store that can. */
+  attempt?: OpenAttempt | undefined
 }
 
-export type RedeemOutcome =
+/** With what became of the attempt, where the store has counted it. */
+interface Counting {
+  attempt?: CountedAttempt
+}
+
+/** A limit refuses the attempt: nothing was done, and nothing looked at. */
+type Limited = Counting & { outcome: 'limited' }
+
+export type RedeemOutcome = Limited | Counting & (
   | { outcome: 'redeemed', family: RefreshTokenFamily }
   /** The code was used before, or its secret is another: the family is revoked, with all tokens it gave. */
   | { outcome: 'replayed', family: RefreshTokenFamily }
   /** No such code, expired, revoked, or another client's, which nothing happens to. */
   | { outcome: 'unknown' }
+)
 
 /** A family with the digest of its first refresh token. */
 export interface NewRefreshTokenFamily extends RefreshTokenFamily {
@@ -87,14 +100,17 @@ export interface TokenUse {
   idleExpiresAt: number
   /** The client whose family it is (`null`: no client's). Another's is `unknown`, and nothing happens to it. Left out: anyone's. */
   clientId?: string | null
+  /** Counted in the same step by a store that can. */
+  attempt?: OpenAttempt | undefined
 }
 
-export type UseOutcome =
+export type UseOutcome = Limited | Counting & (
   | { outcome: 'used', family: RefreshTokenFamily }
   /** A token of this family that was replaced longer ago than the grace time: the family is revoked. */
   | { outcome: 'replayed', family: RefreshTokenFamily }
   /** No such family, revoked, or expired. */
   | { outcome: 'unknown' }
+)
 
 /** The token that another replaced: it still counts within the grace time. */
 export interface ReplacedToken {
@@ -115,12 +131,13 @@ export interface RotationUndo {
   former: ReplacedToken | null
 }
 
-export type RotateOutcome =
+export type RotateOutcome = Limited | Counting & (
   | { outcome: 'rotated', family: RefreshTokenFamily, undo: RotationUndo }
   /** Replaced within the grace time, or by a parallel call that won: `sealed` is the winner's successor. */
   | { outcome: 'repeated', family: RefreshTokenFamily, sealed: string, undo: RotationUndo }
   | { outcome: 'replayed', family: RefreshTokenFamily }
   | { outcome: 'unknown' }
+)
 
 /**
  * Refresh token families. Every operation is atomic across all instances. Outages reject; protocol outcomes resolve.
@@ -132,7 +149,8 @@ export type RotateOutcome =
  * An expired or revoked family is as one that never was.
  */
 export interface TokenStore {
-  createFamily(family: NewRefreshTokenFamily): Promise<void>
+  /** Gives `attempt`, which has been counted, back where it is made: in the same step, where the store can. A store that knows nothing of its counters never gets one. */
+  createFamily(family: NewRefreshTokenFamily, attempt?: OpenAttempt): Promise<void>
   createCode(code: NewAuthorizationCode): Promise<void>
   /**
    * Turns a code into a family. Of any number of parallel calls with one code, one is `redeemed`; the code is remembered for as

@@ -50,7 +50,7 @@ export function surviveStateOutages (state: State, { graceMs, clock, onDegraded,
   async function guarded<Answer> (call: () => Promise<Answer>): Promise<Answer> {
     const beganAt = clock.monotonic()
     try {
-      const answer = await within(BUDGET_MS, clock, call)
+      const answer = await (state.punctual === true ? call() : within(BUDGET_MS, clock, call))
       answered(beganAt)
       return answer
     } catch (error) {
@@ -62,7 +62,7 @@ export function surviveStateOutages (state: State, { graceMs, clock, onDegraded,
   const isMadeUpFor = ({ endedAt }: { endedAt: number | null }): boolean => endedAt !== null && clock.monotonic() - endedAt > graceMs
   /** The time of the outage, as long after its end as a replaced token counts. */
   const madeUp = (usual: number): number => outage === null || usual === 0 || isMadeUpFor(outage) ? usual : usual + Math.ceil(Math.min(clock.monotonic() - outage.beganAt, LONGEST_OUTAGE_MS))
-  const patient = <Use extends Pick<TokenUse, 'graceMs'>>(use: Use): Use => ({ ...use, graceMs: madeUp(use.graceMs) })
+  const patient = <Use extends Pick<TokenUse, 'graceMs'>>(use: Use): Use => outage === null ? use : { ...use, graceMs: madeUp(use.graceMs) }
 
   const tokens = guardAll(state.tokens, TOKEN_METHODS, guarded)
   return {
@@ -70,9 +70,9 @@ export function surviveStateOutages (state: State, { graceMs, clock, onDegraded,
     shared: state.shared,
     tokens: {
       ...tokens,
-      peekToken: async (use) => await tokens.peekToken(patient(use)),
-      useToken: async (use) => await tokens.useToken(patient(use)),
-      rotateToken: async (use, next) => await tokens.rotateToken(patient(use), next)
+      peekToken: (use) => tokens.peekToken(patient(use)),
+      useToken: (use, ...more) => tokens.useToken(patient(use), ...more),
+      rotateToken: (use, ...more) => tokens.rotateToken(patient(use), ...more)
     },
     oneTimeTokens: guardAll(state.oneTimeTokens, ONE_TIME_TOKEN_METHODS, guarded),
     browserSessions: guardAll(state.browserSessions, SESSION_METHODS, guarded),
@@ -88,9 +88,9 @@ type Guard = <Answer>(call: () => Promise<Answer>) => Promise<Answer>
 
 /** The same store, each method behind the guard. A host's store may be a class, so methods are called on it. */
 function guardAll<Store extends object, Name extends keyof Store & string> (store: Store, names: Readonly<Record<Name, true>>, guard: Guard): Pick<Store, Name> {
-  const methods = Object.keys(names).map((name) => [name, async (...args: unknown[]): Promise<unknown> => {
+  const methods = Object.keys(names).map((name) => [name, (...args: unknown[]): Promise<unknown> => {
     const method = (store as Record<string, (...given: unknown[]) => Promise<unknown>>)[name] as (...given: unknown[]) => Promise<unknown>
-    return await guard(async () => await method.apply(store, args))
+    return guard(() => method.apply(store, args))
   }])
   return Object.fromEntries(methods) as Pick<Store, Name>
 }

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { defineScript, redisConnection } from '../../lib/adapters/redis/connection.ts'
+import { redisConnection } from '../../lib/adapters/redis/connection.ts'
+import { defineScript } from '../../lib/adapters/redis/script.ts'
 import { startRedis } from '../support/redis-server.ts'
 
 t.test('an answer of Redis that came in time, while this process was busy, counts', async (t) => {

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Cluster, Redis } from 'ioredis'
 import t, { type Test } from 'tap'
-import { defineScript, type RedisClient, redisConnection } from '../../lib/adapters/redis/connection.ts'
+import { type RedisClient, redisConnection } from '../../lib/adapters/redis/connection.ts'
+import { defineScript } from '../../lib/adapters/redis/script.ts'
 import { type RedisServer, startRedis, startRedisCluster } from '../support/redis-server.ts'
 
 const SECRET = 'sw0rdfish'
@@ -46,6 +47,9 @@ async function recovered (call: () => Promise<unknown>, withinMs = 10_000): Prom
     }
   }
 }
+
+/** What this turn has asked for goes at its end. */
+const sent = async (): Promise<void> => { await new Promise((resolve) => { setImmediate(resolve) }) }
 
 async function reaches (client: Redis, status: Redis['status']): Promise<void> {
   while (client.status !== status) await delay(5)
@@ -149,6 +153,7 @@ t.test('RC8 what was under way when the connection broke is done at most once', 
   await run(COUNT, '{a}', [])
   redis.pause()
   const broken = refusal(() => run(COUNT, '{a}', []))
+  await sent()
   client.stream.destroy()
   t.match((await broken).error.message, 'The connection to Redis broke before it answered.')
   redis.resume()
@@ -219,6 +224,7 @@ t.test('RC12 a cluster: every slot is reached; without one master the other slot
   const [node] = client.nodes('master')
   for (const master of cluster.masters) master.pause()
   const broken = keys.map((key) => refusal(() => run(COUNT, `${key}:once`, [])))
+  await sent()
   node?.stream.destroy()
   await Promise.all(broken)
   for (const master of cluster.masters) master.resume()

@@ -10,7 +10,7 @@ const INVALID_OPTIONS = { name: 'StartError', code: 'FST_AUTHORITY_INVALID_OPTIO
 
 /** A client that is connected to a server which answers every script so. */
 const answering = (answer: () => Promise<unknown>): RedisClient => ({
-  status: 'ready', isCluster: false, connect: async () => undefined, evalsha: answer, eval: answer, on: () => undefined, off: () => undefined
+  status: 'ready', isCluster: false, connect: async () => undefined, evalsha: async () => [[await answer()]], eval: answer, on: () => undefined, off: () => undefined
 })
 
 t.test('redisState: prepare takes a server that can do what is needed, in one trip', async (t) => {

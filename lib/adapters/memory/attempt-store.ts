@@ -89,29 +89,28 @@ export function memoryAttemptStore ({ clock, maxKeysPerRule = 100_000 }: { clock
   return {
     reserve (attemptId, limits) {
       const now = clock.monotonic()
-      for (const { rule } of limits) {
-        const counters = countersOf(rule)
-        // Two a step outrun the one that a step can add, so memory shrinks without a timer.
-        for (const list of [counters.open, counters.blocked]) {
-          for (let i = 0; i < 2 && list.head !== null && isExpired(list.head, now); i++) forget(counters, list.head)
-        }
-      }
-      const found = limits.map((limit) => {
-        const counters = countersOf(limit.rule)
-        const counter = find(counters, limit, now)
+      for (const { rule } of limits) forgetSome(countersOf(rule), now)
+      const found: Array<Counter | null> = []
+      let refused = false
+      for (const limit of limits) {
+        const counter = find(countersOf(limit.rule), limit, now)
+        found.push(counter)
         if (counter !== null) expire(counter, limit.windowMs, now)
-        return { counters, limit, counter }
-      })
-      const refused = found.filter(({ limit, counter }) => (counter?.times.length ?? 0) >= limit.max)
-      if (refused.length > 0) {
-        const standings = found.map(({ limit, counter }) => standing(limit, counter, now))
-        const worst = refused.map(({ limit, counter }) => standing(limit, counter, now)).reduce((a, b) => b.resetMs > a.resetMs ? b : a)
-        return { allowed: false, refusedBy: worst, standings }
+        if (usedOf(counter) >= limit.max) refused = true
       }
+      if (refused) return refusal(limits, found, now)
       // Known keys first: they move to the end of their list, so making room for a new one doesn't take them away.
-      const ordered = [...found].sort((a, b) => Number(a.counter === null) - Number(b.counter === null))
-      const added = new Map(ordered.map((entry) => [entry, add(entry.counters, entry.limit, entry.counter, attemptId, now)]))
-      return { allowed: true, standings: found.map((entry) => standing(entry.limit, added.get(entry) ?? null, now)) }
+      for (let index = 0; index < limits.length; index++) {
+        const limit = limits[index] as AttemptLimit
+        const counter = found[index] ?? null
+        if (counter !== null) add(countersOf(limit.rule), limit, counter, attemptId, now)
+      }
+      const standings: AttemptStanding[] = []
+      for (let index = 0; index < limits.length; index++) {
+        const limit = limits[index] as AttemptLimit
+        standings.push(standing(limit, found[index] ?? add(countersOf(limit.rule), limit, null, attemptId, now), now))
+      }
+      return { allowed: true, standings }
     },
 
     refund (attemptId, limits) {
@@ -148,12 +147,33 @@ function newCounter ({ key, windowMs, max }: AttemptLimit): Counter {
   return { key, times: [], attemptIds: [], windowMs, max, list: null, previous: null, next: null }
 }
 
-function expire (counter: Counter, windowMs: number, now: number): void {
-  const kept = counter.times.findIndex((time) => now - time < windowMs)
-  const gone = kept === -1 ? counter.times.length : kept
+function refusal (limits: readonly AttemptLimit[], found: ReadonlyArray<Counter | null>, now: number): AttemptOutcome {
+  const standings = limits.map((limit, index) => standing(limit, found[index] ?? null, now))
+  const refusing = standings.filter(({ max }, index) => usedOf(found[index] ?? null) >= max)
+  return { allowed: false, refusedBy: refusing.reduce((a, b) => b.resetMs > a.resetMs ? b : a), standings }
+}
+
+/** Two of each list: that outruns the one that a step can add, so memory shrinks without a timer. */
+function forgetSome (counters: RuleCounters, now: number): void {
+  for (let i = 0; i < 2 && counters.open.head !== null && isExpired(counters.open.head, now); i++) forget(counters, counters.open.head)
+  for (let i = 0; i < 2 && counters.blocked.head !== null && isExpired(counters.blocked.head, now); i++) forget(counters, counters.blocked.head)
+}
+
+function usedOf (counter: Counter | null): number {
+  return counter === null ? 0 : counter.times.length
+}
+
+/** In place: `splice` would make a list of what goes. */
+function expire ({ times, attemptIds }: Counter, windowMs: number, now: number): void {
+  let gone = 0
+  while (gone < times.length && now - (times[gone] as number) >= windowMs) gone++
   if (gone === 0) return
-  counter.times.splice(0, gone)
-  counter.attemptIds.splice(0, gone)
+  for (let kept = gone; kept < times.length; kept++) {
+    times[kept - gone] = times[kept] as number
+    attemptIds[kept - gone] = attemptIds[kept] as string
+  }
+  times.length -= gone
+  attemptIds.length -= gone
 }
 
 function isExpired (counter: Counter, now: number): boolean {

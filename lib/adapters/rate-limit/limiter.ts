@@ -7,35 +7,52 @@ export interface AttemptLimiter {
   /**
    * Reserves the attempt under all `limits` (at least one) in one step of the store. Rejects with what the store throws.
    */
-  reserve(request: FastifyRequest, attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
+  reserve(attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
   close(): Promise<void>
 }
 
-/** A check on its way through @fastify/rate-limit. */
-interface PendingCheck {
-  attemptId: string
-  limits: readonly AttemptLimit[]
-  outcome?: AttemptOutcome
+/** What the plugin takes for a request, and for the key of one: all that it reads of a request is the group of its route. */
+interface Check {
+  readonly routeOptions: { readonly config: object }
+  readonly attemptId: string
+  readonly limits: readonly AttemptLimit[]
+  outcome: AttemptOutcome | null
 }
+
+type Done = (error: Error | null, result?: { current: number, ttl: number }) => void
+
+/** What the plugin compares: it counts one key a call, where the store has decided over several at once. */
+const MAX = 1
+const NO_GROUP = { config: {} }
 
 /**
  * @fastify/rate-limit over an `AttemptStore`, in a private Fastify instance: registered in the host's tree, it and the host's
  * own would share decorators and each get the other's store.
  *
- * The plugin counts one key per call and we decide over several at once, so the key it carries is the id of a pending check,
- * by which the store finds all its limits.
+ * The plugin counts one key per call and we decide over several at once, so the key it carries is the check itself, with all its
+ * limits; the host's request stays outside, and with it whatever a host's hook gives our routes.
+ *
+ * An attempt that a state counts in the same step as what is attempted (see `OpenAttempt`) does not come by here: the counters and
+ * the rule that they are decided by are the same.
  */
 export async function createAttemptLimiter (attempts: AttemptStore): Promise<AttemptLimiter> {
-  const pending = new Map<string, PendingCheck>()
-  const current = new WeakMap<FastifyRequest, string>()
-  let sequence = 0
+  function decided (check: Check, outcome: AttemptOutcome, done: Done): void {
+    check.outcome = outcome
+    done(null, outcome.allowed ? { current: MAX, ttl: 0 } : { current: MAX + 1, ttl: outcome.refusedBy.resetMs })
+  }
 
-  // A host's onRoute hook can give our route a `groupId`, which the plugin appends to the key.
-  const checkOf = (key: string): PendingCheck | undefined => pending.get(key.slice(0, key.indexOf('.') + 1))
-
-  class PendingCheckStore {
-    incr (key: string, callback: (error: Error | null, result?: { current: number, ttl: number }) => void): void {
-      decide(key).then((result) => { callback(null, result) }, callback)
+  class CheckStore {
+    incr (key: unknown, done: Done): void {
+      const check = key as Check
+      let outcome: AttemptOutcome | Promise<AttemptOutcome>
+      try {
+        outcome = attempts.reserve(check.attemptId, check.limits)
+      } catch (error) {
+        done(error as Error)
+        return
+      }
+      if (outcome instanceof Promise) outcome.then((answer) => { decided(check, answer, done) }, done)
+      else decided(check, outcome, done)
     }
 
     child (): this {
@@ -43,45 +60,19 @@ export async function createAttemptLimiter (attempts: AttemptStore): Promise<Att
     }
   }
 
-  async function decide (key: string): Promise<{ current: number, ttl: number }> {
-    const check = checkOf(key)
-    if (check === undefined) throw new Error('no such pending check')
-    const outcome = await attempts.reserve(check.attemptId, check.limits)
-    check.outcome = outcome
-    const max = maxOf(check)
-    if (!outcome.allowed) return { current: max + 1, ttl: outcome.refusedBy.resetMs }
-    const first = outcome.standings[0]
-    return { current: max - (first?.remaining ?? max), ttl: first?.resetMs ?? 0 }
-  }
-
   const inner = Fastify({ logger: false })
-  await inner.register(rateLimit, { global: false, store: PendingCheckStore })
+  await inner.register(rateLimit, { global: false, store: CheckStore })
   await inner.ready()
-  const check = inner.createRateLimit({
-    keyGenerator: (request) => current.get(request) ?? '',
-    max: (request, key) => maxOf(checkOf(key)),
-    timeWindow: (request, key) => checkOf(key)?.limits[0]?.windowMs ?? 0
-  })
+  const check = inner.createRateLimit({ keyGenerator: (request) => request as unknown as string, max: MAX, timeWindow: 1 })
 
   return {
-    async reserve (request, attemptId, limits) {
-      const id = `${++sequence}.`
-      const entry: PendingCheck = { attemptId, limits }
-      pending.set(id, entry)
-      current.set(request, id)
-      try {
-        const result = await check(request)
-        const { outcome } = entry
-        if (outcome === undefined || result.isAllowed || result.isExceeded === outcome.allowed) throw new Error('the rate limit was not decided by the attempt store')
-        return outcome
-      } finally {
-        pending.delete(id)
-      }
+    async reserve (attemptId, limits) {
+      const entry: Check = { routeOptions: NO_GROUP, attemptId, limits, outcome: null }
+      const result = await check(entry as unknown as FastifyRequest)
+      const { outcome } = entry
+      if (outcome === null || result.isAllowed || result.isExceeded === outcome.allowed) throw new Error('the rate limit was not decided by the attempt store')
+      return outcome
     },
     async close () { await inner.close() }
   }
-}
-
-function maxOf (check: PendingCheck | undefined): number {
-  return check?.limits[0]?.max ?? 0
 }

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
-import type { AttemptLimit, AttemptStanding, AttemptStore } from '../../ports/attempt-store.ts'
-import { defineScript } from './connection.ts'
+import { hash } from 'node:crypto'
+import type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore } from '../../ports/attempt-store.ts'
+import { REFUND, RESERVE } from './attempt-scripts.ts'
 import type { RedisConnection } from './connection.ts'
 
 export interface RedisAttemptStoreOptions {
@@ -10,112 +10,90 @@ export interface RedisAttemptStoreOptions {
   now?: () => number
 }
 
-/**
- * A counter is one string: 12 bytes an attempt, oldest first, 6 of its time in milliseconds and 6 of the digest of its id.
- * ARGV: the time (empty: the server's), the id, then name, windowMs and max of each limit. The reply: 1 or 0, then of each limit
- * how many are counted and when one more passes. A time given by a test may go slower than the server's, hence the longer life.
- */
-const RESERVE = defineScript(`
-local now = tonumber(ARGV[1])
-local spare = 60000
-if not now then
-  local time = redis.call('TIME')
-  now = time[1] * 1000 + math.floor(time[2] / 1000)
-  spare = 0
-end
-local logs, reply = {}, {1}
-for i = 3, #ARGV, 3 do
-  local window = tonumber(ARGV[i + 1])
-  local log = redis.call('GET', KEYS[1] .. ':' .. ARGV[i]) or ''
-  local first = 1
-  while first < #log and now - struct.unpack('>I6', log, first) >= window do first = first + 12 end
-  log = string.sub(log, first)
-  logs[i] = log
-  if #log / 12 >= tonumber(ARGV[i + 2]) then reply[1] = 0 end
-end
-for i = 3, #ARGV, 3 do
-  local window, max, log = tonumber(ARGV[i + 1]), tonumber(ARGV[i + 2]), logs[i]
-  if reply[1] == 1 then
-    -- A clock set back must not put this one before those that are there.
-    local at = now
-    if #log > 0 then at = math.max(now, (struct.unpack('>I6', log, #log - 11))) end
-    log = log .. struct.pack('>I6I6', at, tonumber(ARGV[2]))
-    redis.call('SET', KEYS[1] .. ':' .. ARGV[i], log, 'PX', at - now + window + spare)
-  end
-  local used = #log / 12
-  local reset = 0
-  if max < 1 then reset = window end
-  -- Where max was lowered, more than one has to expire before the next passes.
-  local frees = math.max(0, used - max) * 12 + 1
-  if frees < #log then reset = struct.unpack('>I6', log, frees) + window - now end
-  reply[#reply + 1] = used
-  reply[#reply + 1] = reset
-end
-return reply
-`)
 
-/** ARGV: the id, then the name of each limit. */
-const REFUND = defineScript(`
-local id = struct.pack('>I6', tonumber(ARGV[1]))
-for i = 2, #ARGV do
-  local key = KEYS[1] .. ':' .. ARGV[i]
-  local log = redis.call('GET', key) or ''
-  for at = #log - 11, 1, -12 do
-    if string.sub(log, at + 6, at + 11) == id then
-      if #log == 12 then
-        redis.call('DEL', key)
-      else
-        redis.call('SET', key, string.sub(log, 1, at - 1) .. string.sub(log, at + 12), 'KEEPTTL')
-      end
-      break
-    end
-  end
-end
-return 1
-`)
-
-const digest = (text: string): Buffer => createHash('sha256').update(text).digest()
 
 /** 128 bits of the digest of rule and key: 22 characters, whatever they are made from. */
-const nameOf = ({ rule, key }: AttemptLimit): string => digest(`${rule}\0${key}`).toString('base64url', 0, 16)
+const nameOf = ({ rule, key }: AttemptLimit): string => hash('sha256', `${rule}\0${key}`, 'base64url').slice(0, 22)
 
-/** 48 bits of the digest: enough to tell the few attempts of one counter apart. */
-const idOf = (attemptId: string): number => digest(attemptId).readUIntBE(0, 6)
-
-function numbersOf (reply: unknown, count: number): number[] {
-  const numbers = Array.isArray(reply) ? reply.map(Number) : []
-  if (numbers.length !== count || !numbers.every(Number.isSafeInteger)) throw new TypeError('Redis holds a counter that is none, or answered with what is no count.')
-  return numbers
+/** 48 bits, enough to tell the few attempts of one counter apart. No caller chooses an id, so nothing here is against collisions by design. */
+function idOf (attemptId: string): number {
+  let high = 0x811c9dc5
+  let low = 0
+  for (let at = 0; at < attemptId.length; at++) {
+    const code = attemptId.charCodeAt(at)
+    high = Math.imul(high ^ code, 0x01000193)
+    low = Math.imul(low, 31) + code | 0
+  }
+  return (high & 0xffff) * 0x1_0000_0000 + (low >>> 0)
 }
+
+function outcomeOf (limits: readonly AttemptLimit[], reply: unknown): AttemptOutcome {
+  const numbers = typeof reply === 'string' ? reply.split(' ') : []
+  if (numbers.length !== 1 + 2 * limits.length) throw unreadable()
+  const standings: AttemptStanding[] = []
+  let refusedBy: AttemptStanding | null = null
+  for (let index = 0; index < limits.length; index++) {
+    const { rule, max, windowMs } = limits[index] as AttemptLimit
+    const used = count(numbers[2 * index + 1])
+    const standing = { rule, max, windowMs, remaining: Math.max(0, max - used), resetMs: count(numbers[2 * index + 2]) }
+    standings.push(standing)
+    if (used >= max && (refusedBy === null || standing.resetMs > refusedBy.resetMs)) refusedBy = standing
+  }
+  if (count(numbers[0]) === 1) return { allowed: true, standings }
+  if (refusedBy === null) throw unreadable()
+  return { allowed: false, refusedBy, standings }
+}
+
+const unreadable = (): TypeError => new TypeError('Redis holds a counter that is none, or answered with what is no count.')
+
+function count (text: string | undefined): number {
+  const number = Number(text)
+  if (!Number.isSafeInteger(number)) throw unreadable()
+  return number
+}
+
+/** Where the counters of a store are, and what its scripts take and answer: for scripts that count an attempt beside their own work. */
+export interface RedisCounters {
+  connection: RedisConnection
+  root: string
+  reservation(attemptId: string, limits: readonly AttemptLimit[]): Array<string | number>
+  refund(attemptId: string, limits: readonly AttemptLimit[]): Array<string | number>
+  outcomeOf(limits: readonly AttemptLimit[], reply: unknown): AttemptOutcome
+}
+
+const countersOfStores = new WeakMap<AttemptStore, RedisCounters>()
+
+/** `undefined`: the store is none of `redisAttemptStore`. */
+export const countersOf = (store: AttemptStore): RedisCounters | undefined => countersOfStores.get(store)
 
 /**
  * Attempts in Redis, counted for all instances together: an exact sliding log per key, on the clock of the Redis server. One
- * script and one round trip a step. All counters lie in one slot, since one attempt is decided on several of them at once; each
- * goes `windowMs` after its newest attempt. An outage rejects.
+ * script a step. All counters lie in one slot, since one attempt is decided on several of them at once; each goes `windowMs` after
+ * its newest attempt. An outage rejects.
  */
-export function redisAttemptStore ({ run }: RedisConnection, { prefix = 'rl:', now }: RedisAttemptStoreOptions = {}): AttemptStore {
+export function redisAttemptStore (connection: RedisConnection, { prefix = 'rl:', now }: RedisAttemptStoreOptions = {}): AttemptStore {
   if (/[{}]/.test(prefix)) throw new TypeError('The prefix of the rate limits must have no braces: they mark the hash slot of a key.')
-  const root = `${prefix}{limits}`
-
-  return {
+  const counters: RedisCounters = {
+    connection,
+    root: `${prefix}{limits}`,
+    reservation (attemptId, limits) {
+      const args: Array<string | number> = [now === undefined ? '' : Math.floor(now()), idOf(attemptId)]
+      for (const limit of limits) args.push(nameOf(limit), Math.ceil(limit.windowMs), limit.max)
+      return args
+    },
+    refund: (attemptId, limits) => [idOf(attemptId), ...limits.map(nameOf)],
+    outcomeOf
+  }
+  const store: AttemptStore = {
+    punctual: true,
     async reserve (attemptId, limits) {
       if (limits.length === 0) return { allowed: true, standings: [] }
-      const args = limits.flatMap((limit) => [nameOf(limit), Math.ceil(limit.windowMs), limit.max])
-      const reply = await run(RESERVE, root, [now === undefined ? '' : Math.floor(now()), idOf(attemptId), ...args])
-      const [allowed, ...counts] = numbersOf(reply, 1 + 2 * limits.length)
-      const judged = limits.map(({ rule, max, windowMs }, index) => {
-        const [used = 0, resetMs = 0] = counts.slice(2 * index)
-        const standing: AttemptStanding = { rule, max, windowMs, remaining: Math.max(0, max - used), resetMs }
-        return { standing, refuses: used >= max }
-      })
-      const standings = judged.map(({ standing }) => standing)
-      if (allowed === 1) return { allowed: true, standings }
-      const refusedBy = judged.filter(({ refuses }) => refuses).map(({ standing }) => standing).reduce((a, b) => b.resetMs > a.resetMs ? b : a)
-      return { allowed: false, refusedBy, standings }
+      return outcomeOf(limits, await connection.run(RESERVE, counters.root, counters.reservation(attemptId, limits)))
     },
-
     async refund (attemptId, limits) {
-      if (limits.length > 0) await run(REFUND, root, [idOf(attemptId), ...limits.map(nameOf)])
+      if (limits.length > 0) await connection.run(REFUND, counters.root, counters.refund(attemptId, limits))
     }
   }
+  countersOfStores.set(store, counters)
+  return store
 }

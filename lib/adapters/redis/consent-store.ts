@@ -1,9 +1,9 @@
 import type { Consent, ConsentStore } from '../../ports/consent-store.ts'
-import { defineScript } from './connection.ts'
 import type { RedisConnection } from './connection.ts'
 import { ownerOf } from './names.ts'
 import type { Names } from './names.ts'
 import { isOne, jsonText, list, texts, whole } from './replies.ts'
+import { defineScript, type Script } from './script.ts'
 
 /**
  * All consents of a user are one string, packed with cmsgpack, in the order in which their clients came: nobody has many, and they
@@ -77,6 +77,8 @@ for _, consent in ipairs(consents) do
 end
 return found
 `)
+
+export const CONSENT_SCRIPTS: readonly Script[] = [FIND, GRANT, REVOKE, LIST]
 
 function consentIn (userId: string, reply: unknown): Consent {
   const [client, grantedAt, expiresAt, scopes] = list(reply)

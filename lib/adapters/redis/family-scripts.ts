@@ -1,5 +1,6 @@
-import { defineScript } from './connection.ts'
+import { counting, givingBack } from './attempt-scripts.ts'
 import { recordsLua } from './records.ts'
+import { defineScript, type Script } from './script.ts'
 
 /**
  * The scripts of families and codes. KEYS[1] is the root of the user's partition. An absent field is `false`, which no argument
@@ -179,3 +180,14 @@ for _, one in ipairs(recordsOf(ARGV[1])) do
 end
 return found
 `)
+
+/** With an attempt, as `counting` and `givingBack` say. */
+export const CREATE_GIVING_BACK = givingBack(CREATE)
+export const REDEEM_COUNTING = counting(REDEEM, ['redeemed'])
+export const USE_COUNTING = counting(USE, ['used'])
+export const ROTATE_COUNTING = counting(ROTATE, ['rotated', 'repeated'])
+
+export const FAMILY_SCRIPTS: readonly Script[] = [
+  CREATE, REDEEM, FIND, PEEK, USE, ROTATE, UNDO, REVOKE, REVOKE_OF_USER, REVOKE_OF_SESSION, REVOKE_OF_CLIENT, LIST,
+  CREATE_GIVING_BACK, REDEEM_COUNTING, USE_COUNTING, ROTATE_COUNTING
+]

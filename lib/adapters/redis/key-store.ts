@@ -1,8 +1,8 @@
 import type { KeyStore, StoredKey } from '../../ports/key-store.ts'
-import { defineScript } from './connection.ts'
 import type { RedisConnection } from './connection.ts'
 import type { Names } from './names.ts'
 import { isOne, json, list, text, whole } from './replies.ts'
+import { defineScript, type Script } from './script.ts'
 
 /** One hash: `kid` to algorithm, sequence and the rest, packed with cmsgpack. It is kept for 400 days after its last write. */
 const KEYS = `
@@ -34,6 +34,8 @@ redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], KEPT_MS)
 return 1
 `)
+
+export const KEY_SCRIPTS: readonly Script[] = [LIST, ADD_IF_ABSENT, REMOVE]
 
 function keyIn (reply: unknown): StoredKey {
   const [kid, alg, sequence, signsFrom, createdAt, publicJwk, sealed] = list(json(reply))

@@ -1,9 +1,9 @@
 import type { OneTimeToken, OneTimeTokenPurpose, OneTimeTokenStore } from '../../ports/one-time-token-store.ts'
-import { defineScript } from './connection.ts'
 import type { RedisConnection } from './connection.ts'
 import { ownerOf, requirePartition } from './names.ts'
 import type { Names } from './names.ts'
 import { isOne, jsonText, list, whole } from './replies.ts'
+import { defineScript, type Script } from './script.ts'
 
 /**
  * A token is a record by its digest and an entry by its user, which names the digest: the next one for the same purpose, and a
@@ -61,6 +61,8 @@ const DISCARD = defineScript(`${TOKENS}
 discard(ARGV[2])
 return 1
 `)
+
+export const ONE_TIME_TOKEN_SCRIPTS: readonly Script[] = [PUT, FIND, CONSUME, DISCARD]
 
 function tokenIn (purpose: OneTimeTokenPurpose, digest: string, reply: unknown): OneTimeToken | null {
   if (reply === null) return null

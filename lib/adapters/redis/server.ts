@@ -1,8 +1,8 @@
 import { StartError } from '../../errors.ts'
-import { defineScript } from './connection.ts'
 import type { RedisConnection } from './connection.ts'
 import type { Names } from './names.ts'
 import { list, textOrNull } from './replies.ts'
+import { defineScript, type Script } from './script.ts'
 
 /** The first that has all that the scripts use. */
 const OLDEST = '6.2'
@@ -19,6 +19,8 @@ local function info (section)
 end
 return { info('server'), info('memory'), type(rawget(_G, 'cmsgpack')) }
 `)
+
+export const SERVER_SCRIPTS: readonly Script[] = [LOOK]
 
 /** No right, no such command, no script: nothing that passes, as loading, a failover or a full memory do. */
 const REFUSED = /^Redis refused: (NOPERM|NOAUTH|WRONGPASS|ERR)\b/

@@ -1,5 +1,5 @@
-import { defineScript } from './connection.ts'
 import { recordsLua } from './records.ts'
+import { defineScript, type Script } from './script.ts'
 
 /** The scripts of browser sessions. KEYS[1] is the root of the user's partition. */
 const SESSIONS = `${recordsLua({ record: 's', index: 'su', fields: 9 })}
@@ -100,3 +100,5 @@ for _, one in ipairs(recordsOf(ARGV[1])) do
 end
 return found
 `)
+
+export const SESSION_SCRIPTS: readonly Script[] = [CREATE, FIND, USE, RENEW, REVOKE, REVOKE_OF_USER, LIST]

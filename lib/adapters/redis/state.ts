@@ -1,5 +1,6 @@
+import type { AttemptStore } from '../../ports/attempt-store.ts'
 import type { State } from '../../ports/state.ts'
-import { redisConnection } from './connection.ts'
+import { countersOf } from './attempt-store.ts'
 import type { RedisClient } from './connection.ts'
 import { redisConsentStore } from './consent-store.ts'
 import { redisKeyStore } from './key-store.ts'
@@ -7,6 +8,7 @@ import { namesUnder } from './names.ts'
 import { redisOneTimeTokenStore } from './one-time-token-store.ts'
 import { evictionPolicyOf, requireFitServer } from './server.ts'
 import { redisSessionStore } from './session-store.ts'
+import { sharedConnection } from './shared-connection.ts'
 import { redisTokenStore } from './token-store.ts'
 
 export interface RedisStateOptions {
@@ -21,6 +23,7 @@ export interface RedisStateOptions {
 export interface RedisState extends State {
   prepare(): Promise<void>
   time(): Promise<number>
+  countsFor(attempts: AttemptStore): boolean
   /**
    * The `maxmemory-policy` by which the server may throw away what is kept here, and with it sign somebody out; `null` where it
    * throws nothing away, or does not tell. An outage rejects.
@@ -30,18 +33,20 @@ export interface RedisState extends State {
 
 /**
  * State in Redis 6.2 or later, or Valkey: any number of instances. `client` is a `Redis` or a `Cluster` of ioredis; it stays the
- * host's, who closes it. Every operation is one script and one round trip, and rejects within 250 ms where there is no answer. All
- * that a user has lies in one hash slot, every key has a TTL, and no key holds anything of a user or a client but digests.
+ * host's, who closes it. Every operation is one script, those of one turn of the event loop one round trip, and rejects within
+ * 250 ms where there is no answer. All that a user has lies in one hash slot, every key has a TTL, and no key holds anything of a
+ * user or a client but digests.
  */
 export function redisState (client: RedisClient, { prefix = 'authority:', maxFamiliesPerUser = 100, maxSessionsPerUser = 100 }: RedisStateOptions = {}): RedisState {
   for (const [name, max] of Object.entries({ maxFamiliesPerUser, maxSessionsPerUser })) {
     if (!Number.isSafeInteger(max) || max < 1) throw new RangeError(`${name} must be a whole number from 1 up.`)
   }
   const names = namesUnder(prefix)
-  const connection = redisConnection(client)
+  const connection = sharedConnection(client)
   return {
     kind: 'redis',
     shared: true,
+    punctual: true,
     tokens: redisTokenStore(connection, names, maxFamiliesPerUser),
     oneTimeTokens: redisOneTimeTokenStore(connection, names),
     browserSessions: redisSessionStore(connection, names, maxSessionsPerUser),
@@ -50,6 +55,7 @@ export function redisState (client: RedisClient, { prefix = 'authority:', maxFam
     prepare: () => requireFitServer(connection, names),
     time: connection.time,
     evictionPolicy: () => evictionPolicyOf(connection, names),
+    countsFor: (attempts) => connection.spansSlots() && countersOf(attempts)?.connection === connection,
     sweep () {
       // Redis removes what has expired by itself.
     }

@@ -10,7 +10,7 @@ const limit = (rule: string, max: number) => ({ rule, key: 'k', windowMs: 1000, 
 
 async function app (t: { teardown(task: () => Promise<void>): void }, limiter: Awaited<ReturnType<typeof createAttemptLimiter>>, host = Fastify()) {
   let id = 0
-  host.get('/', async (request): Promise<AttemptOutcome> => await limiter.reserve(request, String(++id), [limit('login', 3), limit('account', 2)]))
+  host.get('/', async (): Promise<AttemptOutcome> => await limiter.reserve(String(++id), [limit('login', 3), limit('account', 2)]))
   t.teardown(async () => {
     await host.close()
     await limiter.close()

@@ -87,7 +87,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
   const store = memoryAttemptStore({ clock: w.clock })
   const attempts = await createAttemptLimiter(store)
   const limiter = createRequestLimiter(options.limits === undefined ? false : resolveRateLimits(options.limits), {
-    attempts: { ...attempts, refund: (id, given) => { store.refund(id, given) } },
+    attempts: { ...attempts, refund: (id, given) => { store.refund(id, given) }, beside: () => null },
     random: systemRandom(),
     events: w.deps.events,
     log: { warn () {} },

@@ -46,7 +46,7 @@ export async function limitedApp (t: { teardown(task: () => Promise<void>): void
   const attempts = await createAttemptLimiter(store)
   const app = Fastify(serverOptions)
   const limiter = createRequestLimiter(resolveRateLimits(limits), {
-    attempts: { ...attempts, refund: (id, given) => { store.refund(id, given) } },
+    attempts: { ...attempts, refund: (id, given) => { store.refund(id, given) }, beside: () => null },
     random: systemRandom(),
     events,
     log: { warn: (...args: unknown[]) => { warnings.push(String(args.at(-1))) } },
