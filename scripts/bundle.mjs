@@ -1,0 +1,21 @@
+// The JavaScript of the package's doors on a server: one file each, and one for what they share. Read one by one, three hundred modules
+// were a third of what the plugin adds to the start of an app. The browser client stays in modules, for bundlers to pick from.
+import { fileURLToPath } from 'node:url'
+import { build } from 'esbuild'
+
+await build({
+  absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
+  // The thread is a door too: a worker is started by its file, which stands beside the one that starts it.
+  entryPoints: { index: 'lib/index.ts', 'testing/index': 'lib/testing/index.ts', 'hashing-thread': 'lib/adapters/argon2/hashing-thread.ts' },
+  outdir: 'dist/lib',
+  bundle: true,
+  splitting: true,
+  chunkNames: 'shared-[hash]',
+  packages: 'external',
+  format: 'esm',
+  platform: 'node',
+  target: 'node20.19',
+  // A stack trace leads to the sources, which the maps hold.
+  sourcemap: true,
+  logLevel: 'warning'
+})
