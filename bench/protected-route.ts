@@ -1,36 +1,36 @@
-import Fastify, { type FastifyInstance } from 'fastify'
-import authPlugin, { memoryUserStore } from '../lib/index.ts'
-import { type Benchmark, listen } from './subject.ts'
+import { bare, expressBearer, fastifyJwt, fastJwtInHook, handWritten, ours, oursNeverSeen } from './protected-apps.ts'
+import type { HttpBenchmark } from './subject.ts'
 
-const users = memoryUserStore([{ id: 'u1', username: 'ann', passwordHash: null }])
-
-/** What `app.authenticate` adds to a route of the host, for a token that this process has seen. */
-export const protectedRoute: Benchmark = {
-  title: 'GET /, one access token, seen before',
-  requestsPerRound: 5000,
+export const protectedRoute: HttpBenchmark = {
+  title: 'a protected route, ES256, token seen before',
+  shotMs: 500,
   concurrency: 20,
   subjects: {
-    // The same bytes come in, and a hook runs too.
-    'bare route': async () => {
-      const app = Fastify() as unknown as FastifyInstance
-      app.get('/', { onRequest: (_request, _reply, done) => { done() } }, async () => ({ hello: 'world' }))
-      const other = await protectedApp()
-      const { access_token: token } = await other.authority.issueTokens('u1')
-      await other.close()
-      return await listen(app, { method: 'GET', path: '/', headers: { authorization: `Bearer ${token}` }, body: '' })
-    },
-    'app.authenticate': async () => {
-      const app = await protectedApp()
-      const { access_token: token } = await app.authority.issueTokens('u1')
-      return await listen(app, { method: 'GET', path: '/', headers: { authorization: `Bearer ${token}` }, body: '' })
-    }
+    'bare route': { start: async () => await bare(1) },
+    'app.authenticate, 1 token': { start: async () => await ours(1), goal: 1.10 },
+    'bare route, 800 tokens': { start: async () => await bare(800) },
+    'app.authenticate, 800 tokens': { start: async () => await ours(800), against: 'bare route, 800 tokens', goal: 1.10 },
+    'bare route, 5000 tokens': { start: async () => await bare(5000) },
+    'app.authenticate, 5000 tokens': { start: async () => await ours(5000), against: 'bare route, 5000 tokens', goal: 1.20 },
+    'fast-jwt with cache in a hook, 1 token': { start: async () => await fastJwtInHook(1) },
+    '@fastify/jwt with cache, 1 token': { start: async () => await fastifyJwt(1, { cache: true }) },
+    '@fastify/jwt with cache, 5000 tokens': { start: async () => await fastifyJwt(5000, { cache: true }), against: 'bare route, 5000 tokens' },
+    '@fastify/jwt, 1 token': { start: async () => await fastifyJwt(1, { cache: false }) },
+    'express-oauth2-jwt-bearer, 1 token': { start: async () => await expressBearer(1) }
   }
 }
 
-async function protectedApp (): Promise<FastifyInstance> {
-  const app = Fastify() as unknown as FastifyInstance
-  await app.register(authPlugin, { issuer: 'http://localhost', users })
-  app.get('/', { onRequest: app.authenticate }, async () => ({ hello: 'world' }))
-  await app.ready()
-  return app
+/** More than are ever remembered, and none asks twice before it is forgotten. */
+const TOKENS = 60_000
+
+export const unseenToken: HttpBenchmark = {
+  title: 'a protected route, ES256, token never seen',
+  shotMs: 500,
+  concurrency: 20,
+  subjects: {
+    'one node:crypto verify by hand': { start: async () => await handWritten(TOKENS) },
+    'app.authenticate': { start: async () => await oursNeverSeen(TOKENS), goal: 1.05 },
+    '@fastify/jwt with cache': { start: async () => await fastifyJwt(TOKENS, { cache: true }) },
+    '@fastify/jwt': { start: async () => await fastifyJwt(TOKENS, { cache: false }) }
+  }
 }

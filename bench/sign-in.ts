@@ -1,36 +1,67 @@
+import { availableParallelism } from 'node:os'
 import Fastify, { type FastifyInstance } from 'fastify'
-import authPlugin, { argon2Hasher, memoryUserStore } from '../lib/index.ts'
-import { type Benchmark, listen } from './subject.ts'
+import authPlugin, { argon2Hasher, memoryUserStore, nodeRsHasher } from '../lib/index.ts'
+import { rawVerify } from './flood/raw-verify.ts'
+import { type Library, PARAMETERS, PASSWORD } from './flood/scene.ts'
+import { betterAuthSignIn } from './peers/better-auth.ts'
+import { type HttpBenchmark, serve, type Subject } from './subject.ts'
 
-const password = 'correct horse battery'
 const request = {
   method: 'POST',
+  path: '/auth/token',
   headers: { 'content-type': 'application/json' },
-  body: JSON.stringify({ grant_type: 'password', username: 'ann', password })
+  body: JSON.stringify({ grant_type: 'password', username: 'ann', password: PASSWORD })
 } as const
 
-/** What a sign-in costs beside the one argon2 verification that it can't be without. Limits are off: one address does it all. */
-export const signIn: Benchmark = {
-  title: 'a sign-in with a right password, argon2id m=19456 t=2 p=1',
-  requestsPerRound: 60,
-  concurrency: 2,
-  subjects: {
-    'argon2 verify in a bare route': async () => {
-      const hasher = argon2Hasher()
-      const stored = await hash()
-      const app = Fastify() as unknown as FastifyInstance
-      app.post<{ Body: { password: string } }>('/', async ({ body }) => ({ matches: await hasher.verify(stored, body.password) }))
-      return await listen(app, { ...request, path: '/' })
-    },
-    'POST /auth/token': async () => {
-      const app = Fastify() as unknown as FastifyInstance
-      const users = memoryUserStore([{ id: 'u1', username: 'ann', passwordHash: await hash() }])
-      await app.register(authPlugin, { issuer: 'http://localhost', users, rateLimit: false })
-      return await listen(app, { ...request, path: '/auth/token' })
-    }
-  }
+async function storedHash (): Promise<string> {
+  return await argon2Hasher().hash(PASSWORD, PARAMETERS)
 }
 
-async function hash (): Promise<string> {
-  return await argon2Hasher().hash(password, { memoryCost: 19_456, timeCost: 2, parallelism: 1 })
+/** The library's own call in a bare route: as many at once as come, which is the pool's four, or `atOnce`. */
+async function raw (library: Library, atOnce = Number.POSITIVE_INFINITY): Promise<Subject> {
+  const app = Fastify() as unknown as FastifyInstance
+  const stored = await storedHash()
+  const verify = await rawVerify(library)
+  const waiting: Array<() => void> = []
+  let running = 0
+  app.post<{ Body: { password: string } }>('/auth/token', async ({ body }) => {
+    if (running >= atOnce) await new Promise<void>((resolve) => { waiting.push(resolve) })
+    else running++
+    const matches = await verify(stored, body.password)
+    const next = waiting.shift()
+    if (next === undefined) running--
+    else next()
+    return { matches }
+  })
+  return await serve(app, request)
+}
+
+/** All by default but the limits, which one address would soon reach. */
+async function ours (library: Library): Promise<Subject> {
+  const app = Fastify() as unknown as FastifyInstance
+  const users = memoryUserStore([{ id: 'u1', username: 'ann', passwordHash: await storedHash() }])
+  await app.register(authPlugin, { issuer: 'http://localhost', users, rateLimit: false, password: { hasher: library === 'argon2' ? argon2Hasher() : nodeRsHasher() } })
+  return await serve(app, request)
+}
+
+const CORES = availableParallelism()
+const atCores = (library: Library): string => `${library} in a bare route, ${CORES} at once`
+
+/** What a sign-in costs beside the one argon2id that it can't be without. */
+export const signIn: HttpBenchmark = {
+  title: 'a sign-in with a right password, argon2id m=19456 t=2 p=1',
+  shotMs: 1200,
+  concurrency: 8,
+  idleClients: true,
+  subjects: {
+    '@node-rs/argon2 in a bare route': { start: async () => await raw('@node-rs/argon2') },
+    [atCores('@node-rs/argon2')]: { start: async () => await raw('@node-rs/argon2', CORES) },
+    'POST /auth/token, nodeRsHasher()': { start: async () => await ours('@node-rs/argon2') },
+    'the same, CPU beside as many at once': { start: async () => await ours('@node-rs/argon2'), against: atCores('@node-rs/argon2'), goal: 1.05 },
+    'argon2 in a bare route': { start: async () => await raw('argon2') },
+    [atCores('argon2')]: { start: async () => await raw('argon2', CORES), against: 'argon2 in a bare route' },
+    'POST /auth/token, argon2Hasher()': { start: async () => await ours('argon2'), against: 'argon2 in a bare route' },
+    'the same, CPU beside as many at once ': { start: async () => await ours('argon2'), against: atCores('argon2'), goal: 1.05 },
+    'better-auth sign-in/email (scrypt)': { start: betterAuthSignIn }
+  }
 }

@@ -1,27 +1,60 @@
 import type { AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** What a benchmark loads: one request, against a server of its own. */
-export interface Subject {
-  port: number
+/** One request as it goes over the wire. `content-length`, `host` and `connection` are added. */
+export interface LoadedRequest {
   method: 'GET' | 'POST'
   path: string
   headers: Record<string, string>
   body: string
+}
+
+/** What a benchmark loads: a server of its own, in a process of its own. */
+export interface Subject {
+  port: number
+  /** Connections take turns with these; one is enough where all ask the same. */
+  requests: LoadedRequest[]
   /** What every answer must be. */
   status: number
+  /**
+   * Each connection goes on with what its last answer had in this member of its JSON: in the next request it stands for `%TOKEN%`.
+   * Its first is `tokens[connection]`.
+   */
+  follow?: { member: string, tokens: string[] }
 }
 
-export interface Benchmark {
+export interface Entry {
+  start (): Promise<Subject>
+  /** What it is compared to; default: the first of all. */
+  against?: string
+  /** What the ratio of CPU to that is to be at the most. */
+  goal?: number
+}
+
+export interface HttpBenchmark {
   title: string
-  requestsPerRound: number
-  /** How many requests are under way at once. */
+  /** How many connections, each with one request at a time. */
   concurrency: number
-  /** By name; the first is what the others are compared to. Each is started in a process of its own. */
-  subjects: Record<string, () => Promise<Subject>>
+  /** Whether clients may sleep: where the server wants every core, one that keeps awake takes it one away. */
+  idleClients?: boolean
+  /** Of one subject in one round. */
+  shotMs: number
+  /** Whether a Redis server is started for all of them (see `redisUrl`). */
+  redis?: boolean
+  /** By name; the first is what the others are compared to. */
+  subjects: Record<string, Entry>
 }
 
-export async function listen (app: FastifyInstance, subject: Omit<Subject, 'port' | 'status'>): Promise<Subject> {
+export async function listen (app: FastifyInstance): Promise<number> {
   await app.listen({ port: 0, host: '127.0.0.1' })
-  return { ...subject, port: (app.server.address() as AddressInfo).port, status: 200 }
+  return (app.server.address() as AddressInfo).port
+}
+
+/** One request, over and over, that is answered 200. */
+export async function serve (app: FastifyInstance, request: Partial<LoadedRequest>): Promise<Subject> {
+  return { port: await listen(app), requests: [{ method: 'GET', path: '/', headers: {}, body: '', ...request }], status: 200 }
+}
+
+export function bearer (token: string): Record<string, string> {
+  return { authorization: `Bearer ${token}` }
 }

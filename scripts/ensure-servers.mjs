@@ -19,14 +19,14 @@ const SERVERS = [
   },
   {
     name: 'Redis or Valkey',
-    neededBy: ['test/contract', 'test/concurrency', 'test/faults', 'test/http'],
+    neededBy: ['test/contract', 'test/concurrency', 'test/faults', 'test/http', 'bench'],
     isPresent: () => process.env.REDIS_SERVER_BIN ? existsSync(process.env.REDIS_SERVER_BIN) : ['redis-server', 'valkey-server'].some(isOnPath),
     debianPackages: process.env.REDIS_SERVER_BIN ? [] : ['redis-server'],
     otherwise: 'install redis-server or valkey-server, or name its executable in REDIS_SERVER_BIN'
   },
   {
     name: 'PostgreSQL',
-    neededBy: ['test/contract', 'test/concurrency', 'test/docs', 'test/faults'],
+    neededBy: ['test/contract', 'test/concurrency', 'test/docs', 'test/faults', 'bench'],
     isPresent: () => process.env.POSTGRES_BIN ? isPostgres(process.env.POSTGRES_BIN) : [...pathDirectories(), ...debianPostgres()].some(isPostgres),
     debianPackages: process.env.POSTGRES_BIN ? [] : ['postgresql'],
     otherwise: 'install PostgreSQL, or name the directory of initdb and postgres in POSTGRES_BIN'

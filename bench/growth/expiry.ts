@@ -48,12 +48,12 @@ export async function expire (engine: Engine, count: number): Promise<Expiry> {
   const expiry: Expiry = { sweepMs: [], alone: [], beside: [], bytes }
   const end = familyOf(0).idleExpiresAt
   const isQuick = count < 10_000
-  for (let round = 0; round < (isQuick ? 2 : 5); round++) {
+  for (let round = 0; round < (isQuick ? 1 : 3); round++) {
     await engine.loadFamilies(0, count + ALIVE)
     bytes[`full, round ${round + 1}`] = await engine.bytes()
     // The first go on for longer than those that will be swept.
     for (let number = 0; number < ALIVE; number++) await state.tokens.useToken({ ...useOf(number, 0), idleExpiresAt: end + 5 * DAY_MS })
-    const until = performance.now() + (isQuick ? 500 : 3000)
+    const until = performance.now() + (isQuick ? 100 : 3000)
     expiry.alone.push(await load(engine, () => performance.now() > until))
     await engine.hasten?.((name) => kept.has(name))
     let isSwept = false

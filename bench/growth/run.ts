@@ -5,17 +5,19 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { type BenchOptions, type Chart, median, type Report, show, type Table } from '../report.ts'
 import type { Kind } from './bytes.ts'
 import type { Expiry } from './expiry.ts'
 import type { Round } from './worker.ts'
 
 const STORES = ['memory', 'sqlite', 'redis', 'postgres']
+/** What the issue of growth is about: the others are in the tables. */
+const IN_CHART = new Set(['POST /auth/refresh', 'limit check', 'findSession'])
 
 interface Loaded { perRecord: Record<string, number>, operations: string[] }
+interface Grown { table: Table, curves: Chart['lines'] }
 interface Place { child: ChildProcess, size: number, loaded: Loaded, rounds: Map<string, Round[]> }
 
-const middle = (values: readonly number[]): number => values.toSorted((left, right) => left - right)[Math.floor(values.length / 2)] ?? Number.NaN
-const short = (value: number): string => value.toFixed(value < 10 ? 2 : value < 100 ? 1 : 0)
 
 function start (store: string, job: string, count: number): ChildProcess {
   return fork(fileURLToPath(new URL(`./worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)), [store, job, String(count)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
@@ -47,11 +49,7 @@ async function once<T> (store: string, job: string, count: number): Promise<T> {
   }
 }
 
-function row (cells: ReadonlyArray<string | number>, widths: readonly number[]): void {
-  console.log(cells.map((cell, index) => index === 0 ? String(cell).padEnd(widths[0] ?? 0) : String(cell).padStart(widths[index] ?? 0)).join('  '))
-}
-
-async function growthOf (store: string, sizes: readonly number[], rounds: number): Promise<void> {
+async function growthOf (store: string, sizes: readonly number[], rounds: number): Promise<Grown> {
   const places: Place[] = []
   try {
     // One after the other: loads of several at once would only be in each other's way.
@@ -73,64 +71,89 @@ async function growthOf (store: string, sizes: readonly number[], rounds: number
         }
       }
     }
-    reportGrowth(store, places, names)
+    return { table: growthTable(store, places, names), curves: curvesOf(store, places, names) }
   } finally {
     await Promise.all(places.map(async ({ child }) => { await stop(child) }))
   }
 }
 
-function reportGrowth (store: string, places: readonly Place[], names: readonly string[]): void {
-  const widths = [20, 8, ...places.map(() => 18)]
-  console.log(`\n${store}: µs an operation (ratio to the smallest, round by round); CPU is the caller's, server that of the server's processes, script its time in scripts`)
-  row(['', '', ...places.map(({ size }) => `${size} records`)], widths)
-  for (const name of names) {
-    const columns = ['wall', 'own', 'cpu', 'script', 'log'] as const
-    for (const column of columns) {
-      const values = places.map(({ rounds }) => (rounds.get(name) ?? []).map((round) => round[column] ?? 0))
-      if (values.every((list) => list.every((value) => value === 0))) continue
-      const ratios = values.map((list) => middle(list.map((value, index) => value / (values[0]?.[index] ?? 1))))
-      row([column === 'wall' ? name : '', { wall: 'time', own: 'CPU', cpu: 'server', script: 'script', log: 'WAL, B' }[column], ...values.map((list, index) => `${short(middle(list))} (${(ratios[index] ?? 0).toFixed(2)})`)], widths)
-    }
-  }
-  for (const what of Object.keys(places[0]?.loaded.perRecord ?? {})) {
-    const bytes = places.map(({ loaded }) => loaded.perRecord[what] ?? 0)
-    row([what, 'bytes', ...bytes.map((value) => `${short(value)} (${(value / (bytes[0] ?? 1)).toFixed(2)})`)], widths)
-  }
+/** The ratio to the smallest, taken round by round. */
+function ratiosOf (values: readonly number[][]): number[] {
+  return values.map((list) => median(list.map((value, index) => value / (values[0]?.[index] ?? 1))))
 }
 
-function reportKinds (byStore: ReadonlyMap<string, Kind[]>): void {
+function growthTable (store: string, places: readonly Place[], names: readonly string[]): Table {
+  const columns = { wall: 'µs', own: 'CPU µs', cpu: 'CPU µs of the server', script: 'µs in scripts', log: 'bytes of log' } as const
+  const rows = names.flatMap((name) => Object.entries(columns).flatMap(([column, unit]) => {
+    const values = places.map(({ rounds }) => (rounds.get(name) ?? []).map((round) => round[column as keyof typeof columns] ?? 0))
+    if (values.every((list) => list.every((value) => value === 0))) return []
+    const ratios = ratiosOf(values)
+    return [[column === 'wall' ? name : '', unit, ...values.map((list, index) => `${show(median(list))} (${(ratios[index] ?? 0).toFixed(2)})`)]]
+  }))
+  const bytes = Object.keys(places[0]?.loaded.perRecord ?? {}).map((what) => {
+    const sizes = places.map(({ loaded }) => loaded.perRecord[what] ?? 0)
+    return [what, 'bytes', ...sizes.map((value) => `${show(value)} (${(value / (sizes[0] ?? 1)).toFixed(2)})`)]
+  })
+  return { title: `${store}, an operation (ratio to the smallest)`, columns: ['', '', ...places.map(({ size }) => `${size.toLocaleString('en-GB')} records`)], rows: [...rows, ...bytes] }
+}
+
+/** What the caller waits for, beside the smallest. */
+function curvesOf (store: string, places: readonly Place[], names: readonly string[]): Chart['lines'] {
+  return names.filter((name) => IN_CHART.has(name)).map((name) => {
+    const ratios = ratiosOf(places.map(({ rounds }) => (rounds.get(name) ?? []).map(({ wall }) => wall)))
+    return { name: `${store}: ${name}`, points: places.map(({ size }, index) => [size, ratios[index] ?? 0]) }
+  })
+}
+
+function kindsTable (byStore: ReadonlyMap<string, Kind[]>): Table {
   const stores = [...byStore.keys()]
-  const widths = [32, ...stores.map(() => 10), 16]
-  console.log('\nbytes a record, with its indexes; of Redis also what MEMORY USAGE says of its keys')
-  row(['', ...stores, byStore.has('redis') ? 'MEMORY USAGE' : ''], widths)
-  for (const { name } of [...byStore.values()].toSorted((left, right) => right.length - left.length)[0] ?? []) {
-    const kinds = stores.map((store) => byStore.get(store)?.find((kind) => kind.name === name))
-    const ofKeys = kinds.find((kind) => kind?.bytesOfKeys !== undefined)?.bytesOfKeys
-    row([name, ...kinds.map((kind) => kind === undefined ? '' : kind.bytes.toFixed(0)), ofKeys?.toFixed(0) ?? ''], widths)
+  const kinds = [...byStore.values()].toSorted((left, right) => right.length - left.length)[0] ?? []
+  return {
+    title: 'bytes a record, with its indexes',
+    columns: ['', ...stores, ...(byStore.has('redis') ? ['MEMORY USAGE of its keys'] : [])],
+    rows: kinds.map(({ name }) => {
+      const found = stores.map((store) => byStore.get(store)?.find((kind) => kind.name === name))
+      const ofKeys = found.find((kind) => kind?.bytesOfKeys !== undefined)?.bytesOfKeys
+      return [name, ...found.map((kind) => kind === undefined ? '' : Math.round(kind.bytes)), ...(byStore.has('redis') ? [ofKeys === undefined ? '' : Math.round(ofKeys)] : [])]
+    })
   }
 }
 
-function reportExpiry (store: string, count: number, { sweepMs, alone, beside, bytes }: Expiry): void {
-  const of = (times: Expiry['alone'], column: 'p50' | 'p99' | 'max'): number => middle(times.map((time) => time[column]))
-  console.log(`\n${store}: ${count} families that end at once; a use every 4 ms meanwhile; medians of ${sweepMs.length} rounds`)
-  console.log(`  until all are gone: ${middle(sweepMs).toFixed(0)} ms`)
-  for (const column of ['p50', 'p99', 'max'] as const) {
-    const ratio = middle(beside.map((time, index) => time[column] / (alone[index]?.[column] ?? 1)))
-    console.log(`  useToken ${column.padEnd(4)} alone ${short(of(alone, column))} ms, beside ${short(of(beside, column))} ms (${ratio.toFixed(2)})`)
+function expiryTable (count: number, byStore: ReadonlyMap<string, Expiry>): Table {
+  const of = (times: Expiry['alone'], column: 'p50' | 'p99' | 'max'): number => median(times.map((time) => time[column]))
+  return {
+    title: `${count.toLocaleString('en-GB')} families that end at once, and a use of another every 4 ms meanwhile`,
+    columns: ['', 'ms until all are gone', ...(['p50', 'p99', 'max'] as const).map((column) => `use, ${column}: ms alone, beside it (ratio)`), 'MB empty, full, swept'],
+    rows: [...byStore].map(([store, { sweepMs, alone, beside, bytes }]) => [
+      store, Math.round(median(sweepMs)),
+      ...(['p50', 'p99', 'max'] as const).map((column) => `${show(of(alone, column))}, ${show(of(beside, column))} (${median(beside.map((time, index) => time[column] / (alone[index]?.[column] ?? 1))).toFixed(2)})`),
+      ['empty', 'full, round 1', Object.keys(bytes).at(-1) ?? ''].map((when) => ((bytes[when] ?? 0) / 1e6).toFixed(1)).join(', ')
+    ])
   }
-  console.log(`  size: ${Object.entries(bytes).map(([when, value]) => `${when} ${(value / 1e6).toFixed(2)} MB`).join('; ')}`)
 }
 
-export async function growth (args: readonly string[]): Promise<void> {
-  const isQuick = args.includes('--quick')
+export async function growth ({ quick, args }: BenchOptions): Promise<Report> {
   const named = STORES.filter((store) => args.includes(store))
   const stores = named.length === 0 ? STORES : named
-  const sizes = isQuick ? [1000, 10_000] : [1000, 100_000, 1_000_000]
-  console.log(`growth, ${process.version}; medians of ${isQuick ? 2 : 5} interleaved rounds`)
-  for (const store of stores) await growthOf(store, sizes, isQuick ? 2 : 5)
+  const sizes = quick ? [1000, 3000] : [1000, 100_000, 1_000_000]
+  const rounds = quick ? 1 : 5
+  const grown: Grown[] = []
+  for (const store of stores) grown.push(await growthOf(store, sizes, rounds))
   const byStore = new Map<string, Kind[]>()
-  for (const store of stores) byStore.set(store, await once<Kind[]>(store, 'bytes', isQuick ? 1000 : 20_000))
-  reportKinds(byStore)
-  const expiring = isQuick ? 5000 : 100_000
-  for (const store of stores) reportExpiry(store, expiring, await once<Expiry>(store, 'expire', expiring))
+  for (const store of stores) byStore.set(store, await once<Kind[]>(store, 'bytes', quick ? 300 : 5000))
+  const expiring = quick ? 1000 : 50_000
+  const expiries = new Map<string, Expiry>()
+  for (const store of stores) expiries.set(store, await once<Expiry>(store, 'expire', expiring))
+  return {
+    title: 'growth',
+    method: `Each size is a process and a store of its own; ${rounds} rounds in which all sizes of a store take turns; medians.`,
+    tables: [...grown.map(({ table }) => table), kindsTable(byStore), expiryTable(expiring, expiries)],
+    charts: [{
+      name: 'growth',
+      title: 'Time of an operation, beside the same with a thousand records',
+      x: { label: 'records', logarithmic: true },
+      y: { label: 'ratio' },
+      lines: grown.flatMap(({ curves }) => curves)
+    }]
+  }
 }

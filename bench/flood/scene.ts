@@ -1,0 +1,24 @@
+/** Who takes part, and what they tell each other. */
+
+export const CLIENTS = 200
+export const PASSWORD = 'correct horse battery'
+export const USERS = 20
+export const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
+
+export type Library = '@node-rs/argon2' | 'argon2'
+export type Kind = 'without admission' | 'ours'
+
+/** To the probe or the clients: how long to work against which port. */
+export interface Task { port: number, durationMs: number }
+
+/** To the clients: whether they sign in or ask for the host's page. */
+export interface ClientTask extends Task { what: 'sign-in' | 'page' }
+
+/** Of a server since it was last asked. Memory in MiB. */
+export interface Measured { loopDelayP99: number, rssPeak: number, rss: number, cpuMs: number }
+
+/** Of the clients. The times, in milliseconds, are those of requests that succeeded. */
+export interface Spoils { succeeded: number, refused: number, p50: number, p99: number }
+
+/** Of the probe: when each question was sent, from its start, and how long its answer took, in milliseconds. */
+export type Seen = Array<[at: number, took: number]>

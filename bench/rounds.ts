@@ -1,0 +1,102 @@
+/**
+ * Servers beside each other: each is a process of its own and stays up, every round loads each for a moment, in changing order, so
+ * that whatever else the machine does falls on all alike. CPU is the server process's own, with all its threads. A ratio is taken
+ * inside a round, and the figure is the median of the rounds.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { startRedis } from '../test/support/redis-server.ts'
+import { connectLoad, type Load } from './load.ts'
+import { type BenchOptions, type Cell, median, type Report } from './report.ts'
+import type { HttpBenchmark, Subject } from './subject.ts'
+
+const ROUNDS = 7
+
+const REDIS_URL = 'BENCH_REDIS_URL'
+
+interface Server { name: string, child: ChildProcess, load: Load, cpu: number[], perSecond: number[] }
+
+/** `entry`: the file that answers `serve(benchmark, subject)` in the child. */
+export async function compare (name: string, benchmark: HttpBenchmark, { quick, args }: BenchOptions): Promise<Report> {
+  const rounds = quick ? 1 : ROUNDS
+  const shotMs = quick ? 30 : benchmark.shotMs
+  const chosen = Object.keys(benchmark.subjects).filter((subject, index) => args.length === 0 || index === 0 || args.some((part) => subject.includes(part)))
+  const servers: Server[] = []
+  const redis = benchmark.redis === true ? await startRedis() : null
+  if (redis !== null) process.env[REDIS_URL] = redis.url
+  try {
+    for (const subject of chosen) servers.push(await start(name, subject, benchmark))
+    for (const { load } of servers) await load.run(quick ? 30 : Math.max(1500, shotMs))
+    for (let round = 0; round < rounds; round++) {
+      for (const server of round % 2 === 0 ? servers : servers.toReversed()) await shoot(server, shotMs)
+    }
+  } finally {
+    for (const { child, load } of servers) {
+      load.close()
+      child.kill()
+    }
+    await redis?.stop()
+  }
+  return {
+    title: benchmark.title,
+    method: `${rounds} rounds of ${shotMs} ms, ${benchmark.concurrency} connections; CPU of the server's process per request; ratios inside a round, medians.`,
+    tables: [{ columns: ['', 'CPU µs', 'CPU ratio', 'least to most', 'goal', 'requests/s', 'ratio'], rows: servers.map((server) => row(server, servers, benchmark)) }]
+  }
+}
+
+async function shoot (server: Server, shotMs: number): Promise<void> {
+  const before = await ask<NodeJS.CpuUsage>(server.child, 'usage')
+  const started = performance.now()
+  const requests = await server.load.run(shotMs)
+  const seconds = (performance.now() - started) / 1000
+  const after = await ask<NodeJS.CpuUsage>(server.child, 'usage')
+  server.cpu.push((after.user + after.system - before.user - before.system) / requests)
+  server.perSecond.push(requests / seconds)
+}
+
+function row (server: Server, servers: readonly Server[], { subjects }: HttpBenchmark): Cell[] {
+  const entry = subjects[server.name]
+  const base = servers.find(({ name }) => name === entry?.against) ?? servers[0] ?? server
+  const ratios = server.cpu.map((cpu, round) => cpu / (base.cpu[round] ?? Number.NaN))
+  const speeds = server.perSecond.map((perSecond, round) => perSecond / (base.perSecond[round] ?? Number.NaN))
+  const against = base === servers[0] ? '' : ` (÷ ${base.name})`
+  return [
+    `${server.name}${against}`, median(server.cpu), median(ratios).toFixed(2),
+    `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`, entry?.goal === undefined ? '' : `≤ ${entry.goal.toFixed(2)}`,
+    Math.round(median(server.perSecond)), median(speeds).toFixed(2)
+  ]
+}
+
+async function start (name: string, subject: string, benchmark: HttpBenchmark): Promise<Server> {
+  const run = new URL(`./run${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
+  const child = fork(fileURLToPath(run), ['serve', name, subject], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+  return { name: subject, child, load: await connectLoad(await answer<Subject>(child), benchmark), cpu: [], perSecond: [] }
+}
+
+/** In the child: starts the server and then tells what the process has used, whenever it is asked. */
+export async function serveInChild (benchmark: HttpBenchmark, subject: string): Promise<void> {
+  process.on('disconnect', () => { process.exit() })
+  process.on('message', () => { process.send?.(process.cpuUsage()) })
+  process.send?.(await benchmark.subjects[subject]?.start())
+}
+
+/** Of the server that the benchmark has started for all its subjects. */
+export function redisUrl (): string {
+  return process.env[REDIS_URL] ?? ''
+}
+
+async function ask<T> (child: ChildProcess, what: string): Promise<T> {
+  const answered = answer<T>(child)
+  child.send(what)
+  return await answered
+}
+
+async function answer<T> (child: ChildProcess): Promise<T> {
+  return await new Promise((resolve, reject) => {
+    const stopped = (code: number | null): void => { reject(new Error(`the server stopped with code ${code}`)) }
+    child.once('exit', stopped).once('message', (message) => {
+      child.off('exit', stopped)
+      resolve(message as T)
+    })
+  })
+}

@@ -1,0 +1,12 @@
+// Every benchmark for a moment, so that none rots: it must run and find something, and nobody judges how fast.
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { ensureServers } from './ensure-servers.mjs'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
+
+if (!ensureServers(['bench'])) process.exit(1)
+const { status } = spawnSync(npm, ['run', '--silent', 'bench', '--', '--quick'], { cwd: root, stdio: 'inherit' })
+if (status !== 0) process.exit(status ?? 1)
+console.log('bench: every benchmark ran')

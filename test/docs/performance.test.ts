@@ -1,0 +1,32 @@
+/** docs/performance.md shows what was kept of the benchmarks, and nothing else. */
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { drawing } from '../../bench/drawing.ts'
+import { performancePage, readKept } from '../../bench/page.ts'
+import { SECTIONS } from '../../bench/sections.ts'
+
+const pathOf = (path: string): string => fileURLToPath(new URL(`../../${path}`, import.meta.url))
+const kept = readKept(pathOf('bench/results'))
+
+t.test('the page is what `npm run bench -- --save` makes of the results', async (t) => {
+  t.equal(readFileSync(pathOf('docs/performance.md'), 'utf8'), performancePage(kept))
+})
+
+t.test('so are its pictures', async (t) => {
+  const charts = [...kept.values()].flatMap((report) => report.charts ?? [])
+  t.ok(charts.length > 0)
+  for (const chart of charts) t.equal(readFileSync(pathOf(`docs/performance/${chart.name}.svg`), 'utf8'), drawing(chart), chart.name)
+})
+
+t.test('every benchmark has its section and its figures', async (t) => {
+  const run = readFileSync(pathOf('bench/run.ts'), 'utf8')
+  const names = /const HTTP[^{]*\{([^}]*)\}[\s\S]*?const OTHERS[^{]*\{([^}]*)\}/.exec(run)?.slice(1).flatMap((list) => list.split(',').map((entry) => entry.split(':')[0]?.trim().replaceAll("'", '') ?? '')) ?? []
+  t.ok(names.length > 3)
+  t.same(Object.keys(SECTIONS).sort(), names.sort())
+  t.same([...kept.keys()].sort(), names)
+})
+
+t.test('no figure of a quick run gets in', async (t) => {
+  for (const [name, { method }] of kept) t.notMatch(method, /^1 round/, name)
+})
