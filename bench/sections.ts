@@ -12,13 +12,13 @@ export const SECTIONS: Record<string, { heading: string, before: string, after: 
   },
   'sign-in': {
     heading: 'Signing in',
-    before: 'One argon2id hash (19 MiB, two passes) is nearly all of it. Eight clients sign in again and again; the first row of either package does nothing but verify, on the default pool of four threads. Two hashes at once on two cores are faster than four, which is what the queue sees to.',
+    before: 'One argon2id hash (19 MiB, two passes) is nearly all of it. Eight clients sign in again and again; the first row of either package does nothing but verify, on the default pool of four threads. Two hashes at once on two cores do as much as four, which is why the queue runs no more, and take half the memory.',
     after: 'Which package, and what else to know: [password hashing](guides/password-hashing.md).'
   },
   flood: {
     heading: 'A flood of sign-ins',
     before: 'Two hundred clients that try again the moment they are refused, for seven seconds, beside a host that goes on serving a page of its own. The clients run on the same cores, so they take their part of them.',
-    after: 'With `argon2` nothing can be told to run last, so the host\'s page waits for a core now and then. With `@node-rs/argon2` on Linux the hashes run in threads of the lowest priority. What remains in the slowest one in a hundred is mostly the first moment, in which two hundred requests arrive at once.'
+    after: 'With `argon2` nothing can be told to run last, so the host\'s page waits for a core now and then. With `@node-rs/argon2` on Linux the hashes run in threads of the lowest priority. The two hundred requests that arrive at once in the first moment are in the figures.'
   },
   refresh: {
     heading: 'Refresh and rotation',
@@ -28,7 +28,7 @@ export const SECTIONS: Record<string, { heading: string, before: string, after: 
   limits: {
     heading: 'Rate limits',
     before: 'A bare route with three limits on each request: address, account, and both together, for five thousand people. Ours decides over the three in one step, so that no refusal by one uses up another, and in exact sliding windows; the others count in fixed ones, three times.',
-    after: 'In memory, passing through @fastify/rate-limit is the greater part of ours. On Redis all three are one command, and requests that arrive together share it, so that it takes a third less than the others; what remains is ioredis and the reply.'
+    after: 'In memory, passing through @fastify/rate-limit is the greater part of ours. On Redis all three are one command, and requests that arrive together share it, so that it takes a fifth to a quarter less than the others; what remains is ioredis and the reply.'
   },
   refusals: {
     heading: 'Refusals',
