@@ -60,9 +60,6 @@ export interface OAuthErrorOptions {
   withoutStack?: boolean
 }
 
-/** Not where a host has frozen the intrinsics. */
-const STACKS_CAN_BE_SPARED = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit')?.writable === true
-
 /**
  * An error with a wire form. `message` is the `error_description`: printable ASCII without quote or backslash, whatever it
  * was made from. @see RFC 6749 §5.2
@@ -77,12 +74,14 @@ export class OAuthError extends Error {
   readonly field: string | undefined
 
   constructor (error: OAuthErrorCode, description: string, options: OAuthErrorOptions = {}) {
+    const message = description.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?').slice(0, 500)
     // What has a cause is told by the stack of that.
-    const spared = STACKS_CAN_BE_SPARED && (options.withoutStack === true || options.cause instanceof Error)
+    const spared = options.withoutStack === true || options.cause instanceof Error
     const { stackTraceLimit } = Error
-    if (spared) Error.stackTraceLimit = 0
-    super(description.replace(/[^\x20\x21\x23-\x5b\x5d-\x7e]/g, '?').slice(0, 500), 'cause' in options ? { cause: options.cause } : undefined)
-    if (spared) Error.stackTraceLimit = stackTraceLimit
+    // Does nothing where a host has frozen the intrinsics, be it after us.
+    if (spared) Reflect.set(Error, 'stackTraceLimit', 0)
+    super(message, 'cause' in options ? { cause: options.cause } : undefined)
+    if (spared) Reflect.set(Error, 'stackTraceLimit', stackTraceLimit)
     this.name = 'OAuthError'
     this.error = error
     this.statusCode = options.statusCode ?? STATUS[error]

@@ -71,8 +71,8 @@ export async function signAccessToken (of: { user: User, client: Client | null, 
     sub: of.user.id,
     scope: of.scopes.join(' '),
     sid: of.sid,
-    ...(of.client === null ? {} : { client_id: of.client.clientId }),
     auth_time: Math.floor(of.authenticatedAt / 1000),
-    extra
+    extra,
+    ...(of.client === null ? {} : { client_id: of.client.clientId })
   })
 }

@@ -92,8 +92,8 @@ function tokenUse ({ presented, counting }: RefreshAttempt, clientId: string | n
     now,
     graceMs: deps.refreshToken.graceMs,
     idleExpiresAt: now + deps.refreshToken.idleTimeoutMs,
-    ...(clientId === undefined ? {} : { clientId }),
-    attempt: counting.toCount()
+    attempt: counting.toCount(),
+    ...(clientId === undefined ? {} : { clientId })
   }
 }
 

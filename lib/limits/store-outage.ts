@@ -1,7 +1,7 @@
 import { OAuthError } from '../errors.ts'
 import type { AttemptLimit, AttemptOutcome, AttemptStore } from '../ports/attempt-store.ts'
 import type { Clock } from '../ports/clock.ts'
-import { within } from '../stores/within.ts'
+import { isPromise, within } from '../stores/within.ts'
 import type { OnStoreError } from './rules.ts'
 
 /** How long an attempt waits for the store. */
@@ -112,8 +112,4 @@ export function surviveOutages ({ store, localStore, onStoreError, clock, onDegr
     // Either may hold the reservation: the store may have made it after the answer was given up on.
     refund: (attemptId, limits) => refunded(localStore.refund(attemptId, limits), attemptId, limits)
   }
-}
-
-function isPromise<T> (value: T | Promise<T>): value is Promise<T> {
-  return value instanceof Promise
 }

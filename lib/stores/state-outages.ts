@@ -71,8 +71,8 @@ export function surviveStateOutages (state: State, { graceMs, clock, onDegraded,
     tokens: {
       ...tokens,
       peekToken: (use) => tokens.peekToken(patient(use)),
-      useToken: (use, ...more) => tokens.useToken(patient(use), ...more),
-      rotateToken: (use, ...more) => tokens.rotateToken(patient(use), ...more)
+      useToken: (use) => tokens.useToken(patient(use)),
+      rotateToken: (use, next) => tokens.rotateToken(patient(use), next)
     },
     oneTimeTokens: guardAll(state.oneTimeTokens, ONE_TIME_TOKEN_METHODS, guarded),
     browserSessions: guardAll(state.browserSessions, SESSION_METHODS, guarded),

@@ -7,7 +7,8 @@ export async function within<Answer> (budgetMs: number, clock: Clock, call: () =
   return await new Promise<Answer>((resolve, reject) => {
     // It may be this process that was busy for so long: an answer that has come meanwhile is read first.
     const cancel = clock.after(budgetMs, () => { setImmediate(() => { reject(new Error(`no answer within ${budgetMs} ms`)) }) })
-    pending.then((answer) => {
+    // A query builder is no promise: it may throw here, or answer with another that takes its time.
+    Promise.resolve(pending).then((answer) => {
       cancel()
       resolve(answer)
     }, (error: Error) => {
@@ -17,6 +18,6 @@ export async function within<Answer> (budgetMs: number, clock: Clock, call: () =
   })
 }
 
-function isPromise<T> (value: T | Promise<T>): value is Promise<T> {
+export function isPromise<T> (value: T | Promise<T>): value is Promise<T> {
   return typeof value === 'object' && value !== null && 'then' in value && typeof value.then === 'function'
 }

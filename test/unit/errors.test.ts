@@ -19,3 +19,13 @@ t.test('what strangers can cause at will writes down no stack, and everything el
   t.match(cause.stack, at, 'the cause tells where')
   t.match(new OAuthError('temporarily_unavailable', 'later', { cause: 'no error' }).stack, at)
 })
+
+t.test('the stacks of others are as they were, whatever becomes of ours', async (t) => {
+  const limit = Error.stackTraceLimit
+  t.throws(() => new OAuthError('invalid_token', undefined as unknown as string, { withoutStack: true }), TypeError)
+  t.equal(Error.stackTraceLimit, limit)
+  const property = Object.getOwnPropertyDescriptor(Error, 'stackTraceLimit') as PropertyDescriptor
+  Object.defineProperty(Error, 'stackTraceLimit', { ...property, writable: false })
+  t.teardown(() => { Object.defineProperty(Error, 'stackTraceLimit', property) })
+  t.equal(new OAuthError('invalid_token', 'no', { withoutStack: true }).message, 'no', 'also where a host has frozen them after us')
+})

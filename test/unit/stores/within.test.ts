@@ -4,6 +4,10 @@ import { systemClock } from '../../../lib/adapters/node/system-clock.ts'
 import { within } from '../../../lib/stores/within.ts'
 import { countingClock } from './counting-clock.ts'
 
+async function turns (): Promise<void> {
+  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => { setImmediate(resolve) })
+}
+
 t.test('an answer that is there at once costs no timer', async (t) => {
   const clock = countingClock()
   t.equal(await within(100, clock, () => { t.equal(clock.waiting(), 0); return 1 }), 1)
@@ -17,6 +21,20 @@ t.test('a call that throws or rejects does so, and leaves no timer', async (t) =
   t.equal(clock.waiting(), 0)
 })
 
+t.test('what query builders return, which can be awaited and is no promise, has its time too', async (t) => {
+  const awaitable = (then: PromiseLike<string>['then']): Promise<string> => new Proxy({}, { get: (_target, name) => name === 'then' ? then : undefined, has: (_target, name) => name === 'then' }) as Promise<string>
+  const clock = countingClock()
+  t.equal(await within(100, clock, () => awaitable((resolve) => Promise.resolve('rows').then(resolve))), 'rows')
+  await t.rejects(within(100, clock, () => awaitable(() => { throw new Error('no connection') })), { message: 'no connection' })
+  t.equal(clock.waiting(), 0)
+  let outcome = 'waits'
+  within(100, clock, () => awaitable((resolve) => Promise.resolve(resolve?.(new Promise<never>(() => {}) as unknown as string)) as never)).catch((error: Error) => { outcome = error.message })
+  await turns()
+  clock.step(100)
+  await turns()
+  t.equal(outcome, 'no answer within 100 ms')
+})
+
 t.test('what rejects after its time is nobody\'s, and ends no process', async (t) => {
   const clock = countingClock()
   const rejections: unknown[] = []
@@ -28,7 +46,7 @@ t.test('what rejects after its time is nobody\'s, and ends no process', async (t
   clock.step(100)
   await t.rejects(call, { message: 'no answer within 100 ms' })
   fail()
-  for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => { setImmediate(resolve) })
+  await turns()
   t.strictSame(rejections, [])
 })
 
