@@ -1,0 +1,93 @@
+/**
+ * Runs the official conformance suite of the OpenID Foundation against this library: `npm run conformance -- SUITE`, where SUITE is a
+ * checkout of it. The page docs/conformance.md says what that takes, and has the results. What is built and kept lies in `.conformance`.
+ */
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { connect } from 'node:net'
+import { delimiter, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildSuite } from './build.ts'
+import { HOST, makeCertificate, PROVIDER_NAME } from './certificate.ts'
+import { startFront } from './front.ts'
+import { findNeeds } from './needs.ts'
+import { configuration, type Plan, PLANS } from './plans.ts'
+import { freePorts, start, startScript, stop, untilReady } from './processes.ts'
+import { type PlanResult, updatePage, summary } from './report.ts'
+import { runPlan } from './run-plan.ts'
+import { suiteApi } from './suite-api.ts'
+
+const SUITE_STARTS_WITHIN_MS = 180_000
+const PROVIDER_STARTS_WITHIN_MS = 60_000
+const root = fileURLToPath(new URL('..', import.meta.url))
+const cache = join(root, '.conformance')
+
+// What was started ends with this process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => { process.exit(2) })
+
+try {
+  const [checkout, part = ''] = process.argv.slice(2)
+  process.exitCode = await main(checkout, PLANS.filter(({ name }) => name.includes(part))) ? 0 : 1
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exitCode = 2
+}
+
+/** Resolves to whether all results are as they should be. */
+async function main (checkout: string | undefined, plans: Plan[]): Promise<boolean> {
+  const { javaHome } = findNeeds(checkout)
+  mkdirSync(cache, { recursive: true })
+  const suite = buildSuite({ suite: resolve(String(checkout)), cache, javaHome })
+  const certificate = makeCertificate({ directory: cache, javaHome })
+  const [frontPort, suitePort, providerPort] = await freePorts(3) as [number, number, number]
+  const suiteUrl = `https://localhost:${frontPort}`
+  const issuer = `https://${PROVIDER_NAME}:${providerPort}`
+  const suiteLog = join(cache, 'suite.log')
+  const providerLog = join(cache, 'provider.log')
+
+  // The suite knows these two names and no other: it reaches nothing outside this machine, and loads no style sheet from anywhere.
+  const hosts = join(cache, 'hosts')
+  writeFileSync(hosts, `${HOST} localhost ${PROVIDER_NAME}\n`)
+  const front = await startFront({ port: frontPort, suitePort, certificate })
+  const provider = startScript('provider.ts', [String(providerPort), suiteUrl, certificate.pfxFile], { log: providerLog, env: { NODE_EXTRA_CA_CERTS: certificate.pemFile } })
+  const java = start(join(javaHome, 'bin/java'), [
+    '-Xmx2g', `-Djdk.net.hosts.file=${hosts}`, '-cp', suite.classPath.join(delimiter), 'StartSuite',
+    '--fintechlabs.devmode=true', `--server.port=${suitePort}`, `--server.address=${HOST}`, `--fintechlabs.base_url=${suiteUrl}`, `--fintechlabs.base_mtls_url=${suiteUrl}`
+  ], { log: suiteLog, cwd: cache })
+  try {
+    const api = suiteApi(`http://${HOST}:${suitePort}`)
+    console.log(`Starting version ${suite.version} (${suite.commit}) of the suite at ${suiteUrl}, and the provider ${issuer}`)
+    await untilReady('The provider', provider, { log: providerLog, timeoutMs: PROVIDER_STARTS_WITHIN_MS, isReady: async () => await accepts(providerPort) })
+    await untilReady('The suite', java, { log: suiteLog, timeoutMs: SUITE_STARTS_WITHIN_MS, isReady: api.isReady })
+
+    const results: PlanResult[] = []
+    const exports = join(cache, 'exports')
+    mkdirSync(exports, { recursive: true })
+    for (const plan of plans) {
+      console.log(`\n${plan.title} (${plan.name})`)
+      const { id, results: modules } = await runPlan({ api, plan, issuer, onResult: ({ name, result, remarks, seconds, isWanted }) => {
+        console.log(`${isWanted ? '  ' : '! '}${result.padEnd(8)} ${name} (${seconds.toFixed(1)} s)`)
+        for (const remark of remarks) console.log(`             ${remark}`)
+      } })
+      writeFileSync(join(exports, `${plan.name}.json`), JSON.stringify(configuration(plan, issuer), null, 2))
+      writeFileSync(join(exports, `${plan.name}.zip`), await api.exportPlan(id))
+      results.push({ plan, modules })
+    }
+    console.log(`\n${summary(results)}\nExports: ${relative(process.cwd(), exports)}`)
+    if (process.env['UPDATE'] === '1' && plans.length === PLANS.length) updatePage(join(root, 'docs/conformance.md'), suite, results)
+    return results.length > 0 && results.every(({ modules }) => modules.length > 0 && modules.every(({ isWanted }) => isWanted))
+  } finally {
+    front.close()
+    front.closeAllConnections()
+    await Promise.all([stop(java), stop(provider)])
+  }
+}
+
+async function accepts (port: number): Promise<boolean> {
+  return await new Promise((resolve) => {
+    const socket = connect(port, HOST)
+    socket.once('error', () => { resolve(false) }).once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
+}
