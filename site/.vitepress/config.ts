@@ -1,0 +1,55 @@
+/** The pages of docs/ as a site: `npm run docs` builds it into dist/site. SITE_BASE is the path that it is served under. */
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitepress'
+import { slugOf } from '../../scripts/markdown.ts'
+import { linksOfTheSite } from '../links.ts'
+import { groups, urlOf } from '../sidebar.ts'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const docs = join(root, 'docs')
+const { description, repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { description: string, repository?: string | { url: string } }
+const url = typeof repository === 'string' ? repository : repository?.url
+const home = url === undefined ? null : url.replace(/^git\+/, '').replace(/\.git$/, '')
+const base = process.env['SITE_BASE'] ?? '/'
+const sidebar = groups(docs)
+
+/** A list of the pages for programs that read, each as it was written. @see https://llmstxt.org */
+function forPrograms (directory: string): void {
+  const lines = sidebar.flatMap(({ text, items, pages }) => ['', `## ${text}`, '', ...items.map((item, index) => `- [${item.text}](${base}${pages[index] ?? ''})`)])
+  writeFileSync(join(directory, 'llms.txt'), ['# fastify-authority', '', `> ${description}`, ...lines, ''].join('\n'))
+  for (const file of sidebar.flatMap(({ pages }) => pages)) {
+    mkdirSync(dirname(join(directory, file)), { recursive: true })
+    copyFileSync(join(docs, file), join(directory, file))
+  }
+}
+
+export default defineConfig({
+  title: 'fastify-authority',
+  description,
+  base,
+  srcDir: '../docs',
+  outDir: '../dist/site',
+  cacheDir: '../node_modules/.cache/vitepress',
+  cleanUrls: true,
+  // Where a reader's own server runs.
+  ignoreDeadLinks: [/^http:\/\/localhost(?::\d+)?(?:\/|$)/],
+  rewrites: (file) => file.replace(/(^|\/)README\.md$/, '$1index.md'),
+  markdown: {
+    anchor: { slugify: slugOf },
+    config (md) { linksOfTheSite(md, home) }
+  },
+  themeConfig: {
+    search: { provider: 'local', options: { miniSearch: { searchOptions: { combineWith: 'AND' } } } },
+    outline: [2, 3],
+    ...home === null ? {} : { editLink: { pattern: `${home}/edit/main/docs/:path` } },
+    nav: [
+      { text: 'Getting started', link: urlOf('getting-started.md') },
+      { text: 'Reference', link: urlOf('reference/options.md') },
+      ...home === null ? [] : [{ text: 'Source', link: home }]
+    ],
+    sidebar: sidebar.map(({ text, items, collapsed }) => ({ text, items, ...collapsed === undefined ? {} : { collapsed } }))
+  },
+  buildEnd ({ outDir }) { forPrograms(outDir) }
+})

@@ -1,0 +1,38 @@
+import { posix } from 'node:path'
+import type { MarkdownRenderer } from 'vitepress'
+
+/**
+ * The pages are written for GitHub and for the files of the package, where a link names a file. On the site a README is the page of its
+ * folder, and what lies outside `docs` is in the repository: without the address of one the words stay and the link goes.
+ */
+export function linksOfTheSite (md: MarkdownRenderer, repository: string | null): void {
+  md.core.ruler.push('links_of_the_site', ({ tokens, env }) => {
+    const folder = posix.join('docs', posix.dirname((env as { relativePath: string }).relativePath))
+    for (const { children } of tokens) {
+      for (const [index, token] of (children ?? []).entries()) {
+        const href = token.type === 'link_open' ? token.attrGet('href') : null
+        if (href === null || /^(?:[a-z]+:|#|\/)/.test(href)) continue
+        const [path = '', hash = ''] = href.split(/(?=#)/)
+        const file = posix.join(folder, path)
+        if (file.startsWith('docs/')) token.attrSet('href', path.replace(/(^|\/)README\.md$/, '$1index.md') + hash)
+        else if (repository !== null) token.attrSet('href', `${repository}/blob/main/${file}${hash}`)
+        else unlink(children ?? [], index)
+      }
+    }
+  })
+}
+
+type Tokens = NonNullable<ReturnType<MarkdownRenderer['parse']>[number]['children']>
+
+function unlink (tokens: Tokens, open: number): void {
+  const close = tokens.findIndex(({ type }, index) => index > open && type === 'link_close')
+  for (const index of [open, close]) {
+    const token = tokens[index]
+    if (token === undefined) continue
+    token.type = 'text'
+    token.tag = ''
+    token.attrs = null
+    token.nesting = 0
+    token.content = ''
+  }
+}
