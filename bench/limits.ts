@@ -1,6 +1,6 @@
 import rateLimit from '@fastify/rate-limit'
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { RateLimiterMemory, RateLimiterRedis } from 'rate-limiter-flexible'
 import { memoryAttemptStore } from '../lib/adapters/memory/attempt-store.ts'
 import { systemClock } from '../lib/adapters/node/system-clock.ts'
@@ -9,9 +9,9 @@ import { createAttemptLimiter } from '../lib/adapters/rate-limit/limiter.ts'
 import { redisAttemptStore } from '../lib/adapters/redis/attempt-store.ts'
 import { sharedConnection } from '../lib/adapters/redis/shared-connection.ts'
 import { accountKey, addressKey, customKey } from '../lib/limits/attempt-keys.ts'
-import { surviveOutages } from '../lib/limits/store-outage.ts'
+import { surviveOutages } from '../lib/boundary/attempt-outages.ts'
 import type { AttemptStore } from '../lib/ports/attempt-store.ts'
-import { redisUrl } from './rounds.ts'
+import { redisClient } from './rounds.ts'
 import { type HttpBenchmark, listen, type LoadedRequest, type Subject } from './subject.ts'
 
 /** So many people, each from an address of their own: no limit refuses, and every counter holds a handful of attempts. */
@@ -80,7 +80,6 @@ async function flexible (redis?: Redis): Promise<Subject> {
   return await subject(async () => async (request) => await Promise.all(limiters.map(async (limiter, index) => await limiter.consume((KEYS[index] as typeof userOf)(request)))))
 }
 
-const redis = (): Redis => new Redis(redisUrl())
 
 /** An attempt that counts towards three limits at once: the address, the account and the pair of both. */
 export const limits: HttpBenchmark = {
@@ -91,10 +90,10 @@ export const limits: HttpBenchmark = {
   subjects: {
     'bare route': { start: async () => await subject(async () => null) },
     'three limits, memory': { start: async () => await ours(memoryAttemptStore({ clock: systemClock })), goal: 1.15 },
-    'three limits, Redis': { start: async () => await ours(redisAttemptStore(sharedConnection(redis()))), goal: 1.25 },
+    'three limits, Redis': { start: async () => await ours(redisAttemptStore(sharedConnection(redisClient()))), goal: 1.25 },
     'rate-limiter-flexible, memory': { start: async () => await flexible() },
-    'rate-limiter-flexible, Redis': { start: async () => await flexible(redis()) },
+    'rate-limiter-flexible, Redis': { start: async () => await flexible(redisClient()) },
     '@fastify/rate-limit, memory': { start: async () => await fastifyRateLimit() },
-    '@fastify/rate-limit, Redis': { start: async () => await fastifyRateLimit(redis()) }
+    '@fastify/rate-limit, Redis': { start: async () => await fastifyRateLimit(redisClient()) }
   }
 }

@@ -5,6 +5,7 @@ import express from 'express'
 import { auth } from 'express-oauth2-jwt-bearer'
 import Fastify, { type FastifyInstance } from 'fastify'
 import authPlugin, { memoryUserStore } from '../lib/index.ts'
+import { some } from './quick.ts'
 import { bearer, type LoadedRequest, listen, type Subject } from './subject.ts'
 
 const ISSUER = 'http://localhost'
@@ -26,7 +27,7 @@ export async function protectedApp (): Promise<FastifyInstance> {
 
 export async function tokensOf (app: FastifyInstance, count: number): Promise<string[]> {
   const tokens: string[] = []
-  for (let i = 0; i < count; i++) tokens.push((await app.authority.issueTokens('u1')).access_token)
+  for (let i = 0; i < some(count); i++) tokens.push((await app.authority.issueTokens('u1')).access_token)
   return tokens
 }
 

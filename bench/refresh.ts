@@ -1,8 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import Fastify, { type FastifyInstance } from 'fastify'
-import { Redis } from 'ioredis'
 import authPlugin, { type AuthorityOptions, memoryUserStore } from '../lib/index.ts'
-import { redisUrl } from './rounds.ts'
+import { redisClient } from './rounds.ts'
 import { bearer, type Entry, type HttpBenchmark, type LoadedRequest, listen, type Subject } from './subject.ts'
 
 const CONNECTIONS = 50
@@ -47,7 +46,7 @@ async function echo (kind: 'refresh' | 'rotation', alg: string): Promise<Subject
   return { port: await listen(app), requests: kind === 'refresh' ? tokens.map(refreshOf) : [request], status: 200, ...(kind === 'refresh' ? {} : { follow: { member: 'refresh_token', tokens } }) }
 }
 
-const onRedis = async (run: typeof refresh, alg: string): Promise<Subject> => await run(alg, { redis: new Redis(redisUrl()) })
+const onRedis = async (run: typeof refresh, alg: string): Promise<Subject> => await run(alg, { redis: redisClient() })
 
 function groupOf (alg: string, goal: number): Record<string, Entry> {
   return {

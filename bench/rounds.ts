@@ -5,6 +5,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { Redis } from 'ioredis'
 import { startRedis } from '../test/support/redis-server.ts'
 import { connectLoad, type Load } from './load.ts'
 import { type BenchOptions, type Cell, median, type Report } from './report.ts'
@@ -14,7 +15,15 @@ const ROUNDS = 7
 
 const REDIS_URL = 'BENCH_REDIS_URL'
 
-interface Server { name: string, child: ChildProcess, load: Load, cpu: number[], perSecond: number[] }
+interface Server {
+  name: string
+  load: Load
+  /** What its process has used so far. */
+  usage(): Promise<NodeJS.CpuUsage>
+  end(): void
+  cpu: number[]
+  perSecond: number[]
+}
 
 /** `entry`: the file that answers `serve(benchmark, subject)` in the child. */
 export async function compare (name: string, benchmark: HttpBenchmark, { quick, args }: BenchOptions): Promise<Report> {
@@ -25,15 +34,16 @@ export async function compare (name: string, benchmark: HttpBenchmark, { quick, 
   const redis = benchmark.redis === true ? await startRedis() : null
   if (redis !== null) process.env[REDIS_URL] = redis.url
   try {
-    for (const subject of chosen) servers.push(await start(name, subject, benchmark))
+    // Whether a server runs shows in this process too, which is started already. One shows that it does in a child.
+    for (const [index, subject] of chosen.entries()) servers.push(await (quick && index > 0 ? startHere : start)(name, subject, benchmark))
     for (const { load } of servers) await load.run(quick ? 30 : Math.max(1500, shotMs))
     for (let round = 0; round < rounds; round++) {
       for (const server of round % 2 === 0 ? servers : servers.toReversed()) await shoot(server, shotMs)
     }
   } finally {
-    for (const { child, load } of servers) {
+    for (const { load, end } of servers) {
       load.close()
-      child.kill()
+      end()
     }
     await redis?.stop()
   }
@@ -45,11 +55,11 @@ export async function compare (name: string, benchmark: HttpBenchmark, { quick, 
 }
 
 async function shoot (server: Server, shotMs: number): Promise<void> {
-  const before = await ask<NodeJS.CpuUsage>(server.child, 'usage')
+  const before = await server.usage()
   const started = performance.now()
   const requests = await server.load.run(shotMs)
   const seconds = (performance.now() - started) / 1000
-  const after = await ask<NodeJS.CpuUsage>(server.child, 'usage')
+  const after = await server.usage()
   server.cpu.push((after.user + after.system - before.user - before.system) / requests)
   server.perSecond.push(requests / seconds)
 }
@@ -70,7 +80,15 @@ function row (server: Server, servers: readonly Server[], { subjects }: HttpBenc
 async function start (name: string, subject: string, benchmark: HttpBenchmark): Promise<Server> {
   const run = new URL(`./run${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
   const child = fork(fileURLToPath(run), ['serve', name, subject], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
-  return { name: subject, child, load: await connectLoad(await answer<Subject>(child), benchmark), cpu: [], perSecond: [] }
+  const load = await connectLoad(await answer<Subject>(child), benchmark)
+  return { name: subject, load, usage: async () => await ask<NodeJS.CpuUsage>(child, 'usage'), end () { child.kill() }, cpu: [], perSecond: [] }
+}
+
+/** It stays until the process ends. */
+async function startHere (name: string, subject: string, benchmark: HttpBenchmark): Promise<Server> {
+  const entry = benchmark.subjects[subject]
+  if (entry === undefined) throw new Error(`${name} has no subject ${subject}`)
+  return { name: subject, load: await connectLoad(await entry.start(), benchmark), usage: async () => process.cpuUsage(), end () {}, cpu: [], perSecond: [] }
 }
 
 /** In the child: starts the server and then tells what the process has used, whenever it is asked. */
@@ -80,9 +98,12 @@ export async function serveInChild (benchmark: HttpBenchmark, subject: string): 
   process.send?.(await benchmark.subjects[subject]?.start())
 }
 
-/** Of the server that the benchmark has started for all its subjects. */
-export function redisUrl (): string {
-  return process.env[REDIS_URL] ?? ''
+/** A client of the server that the benchmark has started for all its subjects. */
+export function redisClient (): Redis {
+  const client = new Redis(process.env[REDIS_URL] ?? '')
+  // The server may end before its clients.
+  client.on('error', () => {})
+  return client
 }
 
 async function ask<T> (child: ChildProcess, what: string): Promise<T> {

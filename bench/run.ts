@@ -5,7 +5,9 @@
 import { flood } from './flood/run.ts'
 import { growth } from './growth/run.ts'
 import { limits } from './limits.ts'
+import { memory } from './memory/run.ts'
 import { saveReport, writePage } from './page.ts'
+import { beQuick } from './quick.ts'
 import { protectedRoute, unseenToken } from './protected-route.ts'
 import { refreshing } from './refresh.ts'
 import { mint } from './mint.ts'
@@ -20,7 +22,7 @@ import type { HttpBenchmark } from './subject.ts'
 /** Servers under the same load. */
 const HTTP: Record<string, HttpBenchmark> = { 'protected-route': protectedRoute, 'unseen-token': unseenToken, refusals, 'sign-in': signIn, refresh: refreshing, limits }
 /** Those with a shape of their own. */
-const OTHERS: Record<string, Bench> = { flood, growth, start, mint, 'round-trips': roundTrips }
+const OTHERS: Record<string, Bench> = { flood, growth, memory, start, mint, 'round-trips': roundTrips }
 
 const [name, ...more] = process.argv.slice(2)
 if (name === 'serve') {
@@ -29,6 +31,7 @@ if (name === 'serve') {
 } else {
   const words = process.argv.slice(2).filter((word) => !word.startsWith('--'))
   const flags = process.argv.slice(2).filter((word) => word.startsWith('--'))
+  if (flags.includes('--quick')) beQuick()
   const benches: Record<string, Bench> = { ...Object.fromEntries(Object.entries(HTTP).map(([key, benchmark]) => [key, async (options) => await compare(key, benchmark, options)])), ...OTHERS }
   const chosen = words[0] === undefined ? Object.keys(benches) : [words[0]]
   if (chosen.some((key) => benches[key] === undefined)) {
@@ -42,5 +45,7 @@ if (name === 'serve') {
       if (flags.includes('--save')) saveReport(key, report)
     }
     if (flags.includes('--save')) writePage()
+    // Servers that ran in this process are still there.
+    if (flags.includes('--quick')) process.exit()
   }
 }

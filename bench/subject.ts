@@ -39,7 +39,7 @@ export interface HttpBenchmark {
   idleClients?: boolean
   /** Of one subject in one round. */
   shotMs: number
-  /** Whether a Redis server is started for all of them (see `redisUrl`). */
+  /** Whether a Redis server is started for all of them (see `redisClient`). */
   redis?: boolean
   /** By name; the first is what the others are compared to. */
   subjects: Record<string, Entry>

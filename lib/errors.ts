@@ -6,7 +6,7 @@
 export type OAuthErrorCode =
   | 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'unauthorized_client' | 'unsupported_grant_type' | 'invalid_scope'
   | 'invalid_token' | 'insufficient_scope'
-  | 'access_denied' | 'unsupported_response_type' | 'login_required' | 'consent_required'
+  | 'access_denied' | 'unsupported_response_type' | 'login_required' | 'consent_required' | 'interaction_required'
   | 'request_not_supported' | 'request_uri_not_supported' | 'registration_not_supported' | 'unmet_authentication_requirements'
   | 'invalid_password' | 'username_taken' | 'too_many_requests'
   | 'not_found' | 'server_error' | 'temporarily_unavailable'
@@ -25,6 +25,7 @@ const STATUS: Record<OAuthErrorCode, number> = {
   unsupported_response_type: 400,
   login_required: 400,
   consent_required: 400,
+  interaction_required: 400,
   request_not_supported: 400,
   request_uri_not_supported: 400,
   registration_not_supported: 400,
@@ -42,9 +43,11 @@ export type PasswordRefusalReason = 'too_long' | 'not_unicode' | 'too_short' | '
 
 /** What a page needs to say in the reader's language. It is no part of the wire form. */
 export type OAuthErrorReason = PasswordRefusalReason
-  /** Of a field of a form. */
+  /** About a field of a form. */
   | 'characters' | 'username_form' | 'email_form' | 'email_differs' | 'required'
-  /** Of an authorization request that can't be answered by a redirect, or of a form that another site posted. */
+  /** About a sign-in whose password was right. The answer has it too, as `error_reason`: a client has to know what to say. */
+  | 'email_not_verified'
+  /** About an authorization request that can't be answered by a redirect, or a form that another site posted. */
   | 'unknown_client' | 'redirect_uri_mismatch' | 'cross_site'
 
 export interface OAuthErrorOptions {
@@ -78,7 +81,7 @@ export class OAuthError extends Error {
     // What has a cause is told by the stack of that.
     const spared = options.withoutStack === true || options.cause instanceof Error
     const { stackTraceLimit } = Error
-    // Does nothing where a host has frozen the intrinsics, be it after us.
+    // Does nothing where a host has frozen the intrinsics, before or after us.
     if (spared) Reflect.set(Error, 'stackTraceLimit', 0)
     super(message, 'cause' in options ? { cause: options.cause } : undefined)
     if (spared) Reflect.set(Error, 'stackTraceLimit', stackTraceLimit)
@@ -102,7 +105,84 @@ export class UsernameTakenError extends Error {
   }
 }
 
-export type StartErrorCode = 'FST_AUTHORITY_INVALID_OPTIONS' | 'FST_AUTHORITY_NAME_TAKEN'
+export interface Misfit {
+  /** The option and the method, or the hook: `users.findById`, `rateLimit.key`. */
+  source: string
+  /** The field of the answer; left out where it is about the whole answer. */
+  field?: string
+  /** What it is and what the port takes, as a part of a sentence. Never the value. */
+  problem: string
+}
+
+/** A store or a hook of the host's answered what its port does not allow. Nothing of the answer is used, and none of its values is shown. */
+export class MisfitError extends Error {
+  readonly code: 'FST_AUTHORITY_STORE_MISFIT' | 'FST_AUTHORITY_HOOK_MISFIT'
+  readonly source: string
+  readonly field: string | null
+
+  constructor (of: 'store' | 'hook', { source, field, problem }: Misfit) {
+    super(`${source}: ${field ?? 'the answer'} is ${problem}.`)
+    this.name = 'MisfitError'
+    this.code = of === 'store' ? 'FST_AUTHORITY_STORE_MISFIT' : 'FST_AUTHORITY_HOOK_MISFIT'
+    this.source = source
+    this.field = field ?? null
+  }
+}
+
+/** The `MisfitError` of an answer: what kind it is, what the port takes, and never the value. */
+export function misfit (of: 'store' | 'hook', { got, takes, ...where }: Pick<Misfit, 'source' | 'field'> & { got: unknown, takes: string }): MisfitError {
+  return new MisfitError(of, { ...where, problem: `${kindOf(got)}; it takes ${takes}` })
+}
+
+function kindOf (value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (value === null) return 'null'
+  if (value === '') return 'an empty string'
+  if (Array.isArray(value)) return 'an array'
+  if (value instanceof Date) return 'a Date'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** A package that only some hosts need is not installed. */
+export class MissingPackageError extends Error {
+  readonly code = 'FST_AUTHORITY_PACKAGE_MISSING'
+
+  constructor (packageName: string, why: string, cause: unknown) {
+    super(`The package ${packageName} could not be loaded, and ${why}. Install it: npm install ${packageName}`, { cause })
+    this.name = 'MissingPackageError'
+  }
+}
+
+/** Whether it is one, or the wire form of one. It is a mistake in the host's code and no outage: what was attempted is counted. */
+export function isMisfit (error: unknown): boolean {
+  return error instanceof MisfitError || (error instanceof OAuthError && error.cause instanceof MisfitError)
+}
+
+/**
+ * A store's server was out of reach, or did not answer in time: what was asked of it may have been done. A store of the state that has
+ * a server marks these, by this class or by `isOutage: true` on an error of its own; everything else that it throws is a fault of that call alone.
+ */
+export class OutageError extends Error {
+  readonly isOutage = true
+}
+
+/** Codes of Node.js for a server that is not there, or does not answer. */
+const UNREACHABLE = /^(?:E(?:CONN(?:REFUSED|RESET|ABORTED)|PIPE|TIMEDOUT|HOSTUNREACH|HOSTDOWN|NETUNREACH|NETDOWN|NOTFOUND|AI_AGAIN)|UND_ERR_(?:\w+_TIMEOUT|SOCKET))$/
+
+/** Whether it is known to be an outage: it says so, or it or its cause is what Node.js says of a server that can't be reached. */
+export function isOutage (error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  if ('isOutage' in error) return error.isOutage === true
+  if ('code' in error && typeof error.code === 'string' && UNREACHABLE.test(error.code)) return true
+  return error.cause instanceof Error && error.cause !== error && isOutage(error.cause)
+}
+
+/** Whether it is a mistake in some code, ours or the host's, and no state of the world: no repeat would mend it. */
+export function isBug (error: unknown): boolean {
+  return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError || error instanceof SyntaxError
+}
+
+export type StartErrorCode = 'FST_AUTHORITY_INVALID_OPTIONS' | 'FST_AUTHORITY_NAME_TAKEN' | 'FST_AUTHORITY_ROUTE_TAKEN' | 'FST_AUTHORITY_FOREIGN_STATE'
 
 /** Stops the start. The message says what to set. */
 export class StartError extends Error {

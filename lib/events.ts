@@ -4,7 +4,8 @@ import { channel } from 'node:diagnostics_channel'
 /** Why a sign-in failed: for the log and for handlers, never for the wire. */
 export type LoginFailure = 'unknown_user' | 'wrong_password' | 'disabled' | 'no_password' | 'email_not_verified' | 'unusable_hash' | 'changed_meanwhile'
 
-interface Origin {
+/** Where the request came from that led to an event. */
+export interface Origin {
   /** The client's address as Fastify's `request.ip` has it. */
   ip?: string
   userAgent?: string | null
@@ -20,9 +21,9 @@ export interface AuthorityEvents {
   token_refreshed: Origin & { userId: string, sid: string, clientId: string | null, rotated: boolean }
   refresh_token_reused: Origin & { userId: string, sid: string, clientId: string | null }
   password_reset_requested: Origin & { userId: string }
-  password_changed: Origin & { userId: string, by: 'change' | 'reset' }
+  password_changed: Origin & { userId: string, by: 'change' | 'reset' | 'disowned' }
   email_verified: Origin & { userId: string }
-  logged_out: Origin & { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' }
+  logged_out: Origin & { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' }
   rate_limited: Origin & { rule: string, max: number, windowMs: number, retryAfter: number }
   hash_queue_full: { running: number, waiting: number, maxQueue: number }
   store_degraded: { store: string, error: string }
@@ -48,6 +49,8 @@ export interface Events {
  */
 export function createEvents (onHandlerError: (error: unknown, event: AuthorityEventName) => void): Events {
   const emitter = new EventEmitter()
+  // A host may have as many handlers as it likes: Node.js takes the eleventh for a leak, and prints a warning.
+  emitter.setMaxListeners(0)
   const channels = new Map(EVENT_NAMES.map((name) => [name, channel(`fastify-authority.${name}`)]))
   return {
     emit (name, payload) {

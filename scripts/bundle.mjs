@@ -3,6 +3,18 @@
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
+/**
+ * The 250 modules of TypeBox that check our own schemas come with the bundle. Where `import()` asks for TypeBox it stays outside: that
+ * is for the schemas of a host, which has registered its formats and types in the package.
+ * @type {import('esbuild').Plugin}
+ */
+const ownTypeBox = {
+  name: 'own-typebox',
+  setup ({ onResolve }) {
+    onResolve({ filter: /^@sinclair\/typebox(?:\/|$)/ }, ({ path, kind }) => kind === 'dynamic-import' ? { path, external: true } : { path: fileURLToPath(import.meta.resolve(path)) })
+  }
+}
+
 await build({
   absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
   // The thread is a door too: a worker is started by its file, which stands beside the one that starts it.
@@ -12,6 +24,7 @@ await build({
   splitting: true,
   chunkNames: 'shared-[hash]',
   packages: 'external',
+  plugins: [ownTypeBox],
   format: 'esm',
   platform: 'node',
   target: 'node20.19',

@@ -1,23 +1,62 @@
-// Looks at the packed tarball as a stranger would: are its files, exports and types what they claim to be?
+// Looks at the packed tarballs as a stranger would: are their files, exports and types what they claim to be?
 import { execFileSync } from 'node:child_process'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { join, posix } from 'node:path'
 import { pack, root } from './pack.mjs'
+import { packClient } from './pack-client.mjs'
 
-const REQUIRED = ['LICENSE', 'README.md', 'package.json', 'dist/lib/index.js', 'dist/lib/index.d.ts', 'dist/lib/testing/index.js', 'dist/lib/testing/index.d.ts']
-const ALLOWED = /^(LICENSE|README\.md|CHANGELOG\.md|package\.json|dist\/lib\/.+\.(js|js\.map|d\.ts))$/
+const REQUIRED = ['LICENSE', 'README.md', 'SECURITY.md', 'SUPPORT.md', 'docs/deployment.md', 'package.json', 'dist/lib/index.js', 'dist/lib/index.d.ts', 'dist/lib/testing/index.js', 'dist/lib/testing/index.d.ts']
+const ALLOWED = /^(LICENSE|(README|CHANGELOG|SECURITY|SUPPORT)\.md|package\.json|dist\/lib\/.+\.(js|js\.map|d\.ts)|docs\/(?!screenshots\/).+\.(md|svg)|docs\/screenshots\/pages\.png|examples\/.+\.(ts|tsx|js|css|json|md))$/
+/** What pages other than the README may lead to though it stays in the repository. */
+const IN_THE_REPOSITORY = /^(\.github|bench|docs\/screenshots|etc|scripts|test)(\/|$)|^(CONTRIBUTING|RELEASING|CODE_OF_CONDUCT)\.md$/
 
-const { tarball, remove } = pack()
+const CLIENT_REQUIRED = ['LICENSE', 'README.md', 'package.json', ...['index', 'popup', 'silent', 'react', 'vue', 'svelte'].flatMap((entry) => [`dist/${entry}.js`, `dist/${entry}.d.ts`])]
+const CLIENT_ALLOWED = /^(LICENSE|README\.md|package\.json|dist\/[\w-]+\.(js|js\.map|d\.ts))$/
+
+const { directory, tarball, remove } = pack()
 try {
+  checkReproducible(tarball)
+  checkLinks(tarball, check(tarball, REQUIRED, ALLOWED))
+  const client = packClient(directory)
+  check(client, CLIENT_REQUIRED, CLIENT_ALLOWED)
+  const manifest = JSON.parse(execFileSync('tar', ['-xzOf', client, 'package/package.json'], { encoding: 'utf8' }))
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  if (manifest.version !== version || manifest.dependencies !== undefined) throw new Error(`${manifest.name}: the same version and no dependency, not ${manifest.version} and ${JSON.stringify(manifest.dependencies)}`)
+} finally {
+  remove()
+}
+
+/** Who builds the same commit gets the same bytes, and can so tell that a published package is made of it. */
+function checkReproducible (tarball) {
+  const again = pack({ anew: true })
+  const [first, second] = [tarball, again.tarball].map((file) => createHash('sha256').update(readFileSync(file)).digest('hex'))
+  again.remove()
+  if (first !== second) throw new Error(`packing twice gives different bytes: SHA-256 ${first} and ${second}`)
+  console.log(`SHA-256 ${first}`)
+}
+
+function check (tarball, required, allowed) {
   const files = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' }).trim().split('\n').map((file) => file.replace(/^package\//, ''))
-  const missing = REQUIRED.filter((file) => !files.includes(file))
-  const stray = files.filter((file) => !ALLOWED.test(file))
+  const missing = required.filter((file) => !files.includes(file))
+  const stray = files.filter((file) => !allowed.test(file))
   if (missing.length > 0) throw new Error(`missing from the package: ${missing.join(', ')}`)
   if (stray.length > 0) throw new Error(`does not belong in the package: ${stray.join(', ')}`)
   console.log(`${files.length} files`)
   run('publint', ['run', tarball, '--strict'])
   run('attw', [tarball, '--profile', 'esm-only'])
-} finally {
-  remove()
+  return files
+}
+
+/** Whoever reads the pages in node_modules has the package alone: what the README leads to is in it, and of the other pages nearly all. */
+function checkLinks (tarball, files) {
+  const there = new Set(files.flatMap((file) => file.split('/').map((_, index, steps) => steps.slice(0, index + 1).join('/'))))
+  const dead = files.filter((file) => file.endsWith('.md')).flatMap((page) => {
+    const text = execFileSync('tar', ['-xzOf', tarball, `package/${page}`], { encoding: 'utf8' }).replaceAll(/^```[^]*?^```$/gm, '')
+    const targets = [...text.matchAll(/\]\(([^)#\s]+)|\b(?:src|srcset|href)="([^"#\s]+)/g)].map(([, link, attribute]) => link ?? attribute).filter((target) => !/^[a-z][a-z+.-]*:/i.test(target))
+    return targets.map((target) => posix.join(posix.dirname(page), target).replace(/\/$/, '')).filter((file) => !there.has(file) && (page === 'README.md' || !IN_THE_REPOSITORY.test(file))).map((file) => `${page} leads to ${file}`)
+  })
+  if (dead.length > 0) throw new Error(`links that lead to nothing in the package:\n${dead.join('\n')}`)
 }
 
 function run (tool, args) {

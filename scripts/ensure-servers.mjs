@@ -8,25 +8,26 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const chromiumPaths = JSON.parse(readFileSync(new URL('chromium-paths.json', import.meta.url), 'utf8'))
 
+/** `debianPackages`: the first that brings it. */
 const SERVERS = [
   {
     name: 'Chromium',
     neededBy: ['test/browser'],
     isPresent: () => process.env.CHROMIUM_PATH ? existsSync(process.env.CHROMIUM_PATH) : chromiumPaths.some((path) => existsSync(path)),
-    // What somebody named and is not there, no package brings.
-    debianPackages: process.env.CHROMIUM_PATH ? [] : ['chromium'],
+    // What somebody named and is not there, no package brings. The one without a window, of Debian 12 and later, takes half the work.
+    debianPackages: process.env.CHROMIUM_PATH ? [] : ['chromium-headless-shell', 'chromium'],
     otherwise: 'install Chromium or Chrome, or name its executable in CHROMIUM_PATH'
   },
   {
     name: 'Redis or Valkey',
-    neededBy: ['test/contract', 'test/concurrency', 'test/faults', 'test/http', 'bench'],
+    neededBy: ['test/contract', 'test/concurrency', 'test/faults', 'test/http', 'test/properties', 'bench'],
     isPresent: () => process.env.REDIS_SERVER_BIN ? existsSync(process.env.REDIS_SERVER_BIN) : ['redis-server', 'valkey-server'].some(isOnPath),
     debianPackages: process.env.REDIS_SERVER_BIN ? [] : ['redis-server'],
     otherwise: 'install redis-server or valkey-server, or name its executable in REDIS_SERVER_BIN'
   },
   {
     name: 'PostgreSQL',
-    neededBy: ['test/contract', 'test/concurrency', 'test/docs', 'test/faults', 'bench'],
+    neededBy: ['test/contract', 'test/concurrency', 'test/docs', 'test/faults', 'test/properties', 'bench'],
     isPresent: () => process.env.POSTGRES_BIN ? isPostgres(process.env.POSTGRES_BIN) : [...pathDirectories(), ...debianPostgres()].some(isPostgres),
     debianPackages: process.env.POSTGRES_BIN ? [] : ['postgresql'],
     otherwise: 'install PostgreSQL, or name the directory of initdb and postgres in POSTGRES_BIN'
@@ -36,11 +37,15 @@ const SERVERS = [
 /** `args`: those of the test runner. True when all that the tests need is there. */
 export function ensureServers (args) {
   const missing = SERVERS.filter(({ neededBy, isPresent }) => neededBy.some((directory) => mayRun(directory, args)) && !isPresent())
-  const packages = missing.flatMap(({ debianPackages }) => debianPackages)
-  if (packages.length > 0 && isDebian() && process.getuid?.() === 0) {
-    console.log(`installing for the tests: ${packages.join(', ')}`)
+  if (missing.some(({ debianPackages }) => debianPackages.length > 0) && isDebian() && process.getuid?.() === 0) {
     apt(['update'])
-    apt(['install', '-y', '--no-install-recommends', ...packages])
+    for (const { debianPackages, isPresent } of missing) {
+      for (const name of debianPackages) {
+        if (isPresent()) break
+        console.log(`installing for the tests: ${name}`)
+        apt(['install', '-y', '--no-install-recommends', name])
+      }
+    }
   }
   const absent = missing.filter(({ isPresent }) => !isPresent())
   for (const { name, neededBy, otherwise } of absent) console.error(`${neededBy.join(', ')}: no ${name} on this machine: ${otherwise}`)
@@ -85,3 +90,5 @@ function isDebian () {
 function apt (args) {
   spawnSync('apt-get', ['-q', ...args], { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } })
 }
+
+if (process.argv[1] !== undefined && resolve(process.argv[1]) === fileURLToPath(import.meta.url)) process.exitCode = ensureServers(process.argv.slice(2)) ? 0 : 1

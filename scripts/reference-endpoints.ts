@@ -2,12 +2,14 @@ import { generateKeyPairSync } from 'node:crypto'
 import type { TSchema } from '@sinclair/typebox'
 import Fastify, { type FastifySchema, type RouteOptions } from 'fastify'
 import { authPlugin, memoryUserStore } from '../lib/index.ts'
-import { PATH_NAMES } from '../lib/options.ts'
+import type { Callers, CallersConfig } from '../lib/http/edge/callers.ts'
+import { PATH_NAMES } from '../lib/settings/paths.ts'
 import { PROSE } from './reference-prose.ts'
 
 export interface Endpoint {
   method: string
   url: string
+  callers: Callers
   schema: FastifySchema & { consumes?: string[], security?: unknown[] }
   /** The name in the option `paths`; `null`: it follows `prefix` alone. */
   pathName: string | null
@@ -22,6 +24,7 @@ export async function endpoints (): Promise<Endpoint[]> {
     .map((route, index) => ({
       method: String(route.method),
       url: route.url,
+      callers: (route.config as CallersConfig).fastifyAuthority.callers,
       schema: (route.schema ?? {}) as Endpoint['schema'],
       pathName: moved[index]?.url === route.url ? null : moved[index]?.url.split('/')[1] ?? null
     }))

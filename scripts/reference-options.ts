@@ -1,6 +1,7 @@
 import { Kind, type TSchema } from '@sinclair/typebox'
-import { DEFAULT_RULES, type RuleName } from '../lib/limits/rules.ts'
-import { OPTIONS_SCHEMA } from '../lib/options-schema.ts'
+import type { RuleName } from '../lib/limits/rules.ts'
+import { DEFAULTS } from '../lib/settings/defaults.ts'
+import { OPTIONS_SCHEMA } from '../lib/settings/schema.ts'
 
 /** One row: an option by its path from the top. */
 export interface OptionRow {
@@ -16,8 +17,9 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'registration.fields': 'Extra profile fields, as a `Type.Object(…)` of @sinclair/typebox.',
   'registration.verifyEmail': 'Whether an account must confirm its e-mail address before it can sign in. Registration then answers 202 whoever asks. Needs `sendMessage`.',
   'clients.clientId': 'What the client is called in requests and tokens.',
-  'clients.clientSecret': 'Without it the client is public.',
-  'clients.redirectUris': 'Where codes may be sent: `https:`, `http:` on this machine, or a private-use scheme with a dot. Compared character by character; the port of a loopback address may be another.',
+  'clients.clientSecret': 'Without it the client is public. Make it in base64url, which is the same with and without form-encoding: `node -p "crypto.randomBytes(32).toString(\'base64url\')"`.',
+  'clients.applicationType': 'Default: `web`. `native`: an app on the person\'s device, whose redirect URIs may have a private-use scheme with a dot, and any port of a loopback address.',
+  'clients.redirectUris': 'Where codes may be sent: `https:`, `http:` on this machine, or for `native` a private-use scheme with a dot. Compared character by character; the port of a loopback address may be another for `native`.',
   'clients.postLogoutRedirectUris': 'Where a sign-out may lead. Compared character by character.',
   'clients.origins': 'Which pages may call by CORS. Default: the origins of `redirectUris`.',
   'clients.grantTypes': 'What the client may use. Default: `authorization_code` and `refresh_token`.',
@@ -25,9 +27,14 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'clients.requirePkce': 'Default: `true`. `false` only with a `clientSecret`.',
   'clients.firstParty': 'Default: `true`. `false`: somebody else\'s program. It asks people for consent and never has the password grant.',
   'clients.name': 'What the pages call it. Default: its `clientId`.',
+  'clients.logoUri': 'Its logo, on the consent page: an `https:` URL.',
+  'clients.clientUri': 'A page about it, linked on the consent page: an `https:` URL.',
   'clients.idTokenSignedResponseAlg': 'Default: `RS256`.',
+  'clients.idTokenClaims': 'Which claims its ID tokens have. Default: `idToken.claims`.',
   'clients.backchannelLogoutUri': 'Is told when a browser session ends that the client took part in (OpenID Connect Back-Channel Logout 1.0).',
   'decorators.authenticate': 'The hook that verifies the access token.',
+  'decorators.authenticateOptional': 'The hook that verifies an access token where one was sent.',
+  'decorators.requireFirstParty': 'The hook that refuses the tokens of other people\'s programs.',
   'decorators.requireScope': 'The hook that asks for scopes.',
   'decorators.authority': 'What the host can do from its own code.',
   'decorators.auth': 'Of the request: the claims of the access token.',
@@ -35,7 +42,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   windowMs: 'Length of the sliding window.',
   max: 'How many pass in any window.',
   count: '`"failed"`: an attempt that succeeds is given back.',
-  'rateLimit.apiKey.header': 'The request header with the key. Default: `x-api-key`.',
+  'rateLimit.apiKey.header': 'The request header with the key.',
   'rateLimit.apiKey.verify': '`(key) => boolean | { max }`, or a promise of it. Where it throws, the address counts.'
 }
 
@@ -67,7 +74,7 @@ function objectOf (schema: TSchema): TSchema | undefined {
 
 function defaultOf (path: string, schema: TSchema): string {
   const [, rule, field] = /^rateLimit\.(\w+)\.(\w+)$/.exec(path) ?? []
-  if (rule !== undefined && field !== undefined && rule in DEFAULT_RULES) return code(DEFAULT_RULES[rule as RuleName][field as 'max'])
+  if (field === 'windowMs' || field === 'max' || field === 'count') return code(DEFAULTS.rateLimit[rule as RuleName][field])
   const value: unknown = schema['default']
   if (value === undefined) return ''
   return typeof value === 'string' && !/^[/a-z:-]+$|\(\)$/i.test(value) ? value : code(value)

@@ -17,7 +17,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'GET /auth/authorize': {
     what: 'The authorization endpoint (RFC 6749 §4.1, OpenID Connect Core 1.0 §3.1.2): code flow, with PKCE by `S256`, which public clients always need. A browser goes here; it comes back to `redirect_uri` with `code`, `state` and `iss` (RFC 9207), in the query or as `response_mode` says. Who is not signed in gets the sign-in page first, and for a client with `firstParty: false` the consent page. Nothing is stored before somebody has signed in: the request is carried in the addresses of the pages, so any number of tabs work, and pages left open.\n\n`redirect_uri` is compared character by character; only the port of a loopback address may be another (RFC 8252 §7.3). What of `scope` can\'t be granted is left out; without `scope` it is `openid`. `max_age`, `prompt`, `id_token_hint` and a `sub` of the `claims` parameter can ask for a new sign-in or another person. Parameters that are unknown are ignored.',
     success: '303 to the redirect URI, or to the sign-in or consent page; with `response_mode=form_post` 200, a page whose form posts there',
-    failures: 'to the redirect URI, with `error`: `invalid_request`, `invalid_scope`, `unauthorized_client`, `unsupported_response_type`, `login_required`, `consent_required`, `access_denied`, `request_not_supported`, `request_uri_not_supported`, `registration_not_supported`, `unmet_authentication_requirements`, `temporarily_unavailable`. On a page, and never by a redirect: 400 `invalid_client` or `invalid_request` for an unknown client, a redirect URI that is not registered, or a repeated parameter; 503 `temporarily_unavailable`'
+    failures: 'to the redirect URI, with `error`: `invalid_request`, `invalid_scope`, `unauthorized_client`, `unsupported_response_type`, `login_required`, `interaction_required`, `consent_required`, `access_denied`, `request_not_supported`, `request_uri_not_supported`, `registration_not_supported`, `unmet_authentication_requirements`, `temporarily_unavailable`. On a page, and never by a redirect: 400 `invalid_client` or `invalid_request` for an unknown client, a redirect URI that is not registered, or a repeated parameter; 503 `temporarily_unavailable`'
   },
   'POST /auth/authorize': {
     what: 'The same with the parameters in a form. Answered by a redirect to the GET, for a form of another site brings no session cookie.',
@@ -25,7 +25,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     failures: 'on a page: 400, 413, 415 `invalid_request`'
   },
   'POST /auth/refresh': {
-    what: 'A new access token. The refresh token is the Bearer token of the `Authorization` header; there is no body. With `refreshToken.rotate: \'always\'` the answer has the next refresh token, and the old one works on for `reuseGraceSeconds` only: after that it is a replay, which ends the session. Tokens of confidential third-party clients are refused: they use `POST /auth/token`.',
+    what: 'A new access token. The refresh token is the Bearer token of the `Authorization` header; there is no body. With `refreshToken.rotate: \'always\'` the answer has the next refresh token, and the old one works on for `reuseGraceSeconds` only: after that it is a replay, which ends the session. Tokens of confidential clients are refused: they use `POST /auth/token`, which asks for the secret.',
     failures: '401 `invalid_token` with `WWW-Authenticate`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
   },
   'POST /auth/revoke': {
@@ -50,17 +50,17 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     failures: 'on a page, and nobody is signed out: 400 `invalid_request` (a hint that is not ours or another client\'s, an unknown client, a URI that is not registered); 503 `temporarily_unavailable`'
   },
   'POST /auth/logout': {
-    what: 'A client\'s own form becomes the GET with the same parameters. With `decision=sign_out`, from our own page, it signs out.',
+    what: 'A client\'s own form, or its server\'s request, with the parameters of the GET. With an `id_token_hint` of a session that is alive it signs out at once; any other becomes the GET. With `decision=sign_out`, from our own page, it signs out.',
     success: '303 to the GET or to the registered URI; 200, a page',
     failures: 'as with GET; on a page: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'POST /auth/register': {
-    what: 'Creates an account and signs nobody in. A username is an e-mail address or 3 to 64 of `a-z 0-9 . _ -`; it is compared in lower case. Exists where the user store has `create` and `registration` is not `false`. The fields of `registration.fields` are taken beside username and password, all others refused. With `registration.verifyEmail` the answer is 202 whether the name was free or not.',
+    what: 'Creates an account and signs nobody in. A username is an e-mail address, and with `registration.username: \'any\'` that or 3 to 64 of `a-z 0-9 . _ -`; it is compared in lower case. Exists where the user store has `create` and `registration` is not `false`. The fields of `registration.fields` are taken beside username and password, all others refused. With `registration.verifyEmail` the answer is 202 whether the name was free or not.',
     failures: '400 `invalid_request` naming the field, `invalid_password` with the reason; 409 `username_taken`; 429 `too_many_requests` (rule `register`); 503 `temporarily_unavailable`'
   },
   'POST /auth/password': {
-    what: 'Changes the password of the user who is signed in and ends all their other sessions. Exists where the user store has `setPasswordHash`.',
-    failures: '400 `invalid_grant` (the current password is wrong), `invalid_password`, `invalid_request`; 401 `invalid_token`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`'
+    what: 'Changes the password of the user who is signed in and ends all their other sessions; the one that asks stays. Exists where the user store has `setPasswordHash`.',
+    failures: '400 `invalid_grant` (the current password is wrong), `invalid_password`, `invalid_request`; 401 `invalid_token`; 403 `insufficient_scope` (the token of a client with `firstParty: false`), `access_denied` (a browser session from another site); 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`'
   },
   'POST /auth/password-reset': {
     what: 'Sends a message with a token to the stored e-mail address of the account, or to its username where that is an address. The answer is the same, and comes as fast, whether there is such an account or not. The token is good for 30 minutes, works once, and ends the one before. Exists where the user store has `setPasswordHash` and `sendMessage` is set.',
@@ -71,20 +71,20 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     failures: '400 `invalid_token`, `invalid_password`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
   },
   'POST /auth/email/verify': {
-    what: 'Marks the e-mail address as the user\'s own by the token of a message, which is good for 24 hours. Exists where the user store has `setEmailVerified` and `sendMessage` is set. There is deliberately no GET: mail scanners follow links.',
+    what: 'Marks the e-mail address as the user\'s own by the token of a message, which is good for 24 hours, works once, and ends the one before. Exists where the user store has `setEmailVerified` and `sendMessage` is set. There is deliberately no GET: mail scanners follow links.',
     failures: '400 `invalid_token`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
   },
   'GET /auth/sessions': {
     what: 'The sessions of the user who is signed in, newest first: of the kind `token`, one for what each device was given, and of the kind `browser`, one for each browser that is signed in at the hosted pages. `current` is the one that this request belongs to, and the browser session that it came from.',
-    failures: '401 `invalid_token`; 503 `temporarily_unavailable`'
+    failures: '401 `invalid_token`; 403 `insufficient_scope` (the token of a client with `firstParty: false`), `access_denied` (a browser session from another site); 503 `temporarily_unavailable`'
   },
   'DELETE /auth/sessions/:id': {
     what: 'Ends one of the user\'s own sessions: its refresh token at once, its access tokens at once in this process and at the endpoints that look at the store, elsewhere when they expire. Of the current session, this is the sign-out.',
-    failures: '401 `invalid_token`; 404 `not_found`; 503 `temporarily_unavailable`'
+    failures: '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 404 `not_found`; 503 `temporarily_unavailable`'
   },
   'GET /auth/session': {
     what: 'Who is signed in in this browser, for scripts of pages on the issuer\'s own origin: no token is in it. The claims are those of the scopes `profile` and `email`. Does not count as a use of the session. Exists where there are pages.',
-    failures: '401 `login_required` (nobody is signed in); 503 `temporarily_unavailable`'
+    failures: '401 `login_required` (nobody is signed in); 403 `access_denied` (the browser says that another origin\'s page asks); 503 `temporarily_unavailable`'
   },
   'POST /auth/session': {
     what: 'The same, and counts as a use of the session. From pages of this origin only; the body is not looked at.',
@@ -100,7 +100,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint'
   },
   'POST /auth/login': {
-    what: 'Signs in by the form of that page: a session cookie, a new one each time, and on to where the sign-in came from, else to `pages.home`. Exists where there is no `pages.loginUrl`. Shares the limits of the password grant.',
+    what: 'Signs in by the form of that page: a session cookie, a new one each time, and on to where the sign-in came from, else to `pages.home`. Exists where there is no `pages.loginUrl`. Shares the limits of the password grant. Where the e-mail address must be confirmed first, the page says so after the right password and has a second form, with `token` and `decision=resend`, that sends the message again.',
     success: '303 onward',
     failures: 'shown on the page, with the name kept: 400 `invalid_grant`, `invalid_request`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
@@ -127,7 +127,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'GET /auth/reset-password': {
     what: 'Where the link of a reset message leads. To open it uses nothing up, for mail programs do that too. HEAD is answered alike.',
     success: '200, a page',
-    failures: 'on a page: 400 `invalid_token`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+    failures: 'on a page: 400 `invalid_token`; 503 `temporarily_unavailable`'
   },
   'POST /auth/reset-password': {
     what: 'Sets the new password, as `POST /auth/password-reset/confirm` does. Signs nobody in.',
@@ -137,20 +137,20 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'GET /auth/verify-email': {
     what: 'Where the link of a confirmation message leads: a page with one button. To open it uses nothing up. HEAD is answered alike. Exists where `POST /auth/email/verify` does.',
     success: '200, a page',
-    failures: 'on a page: 400 `invalid_token`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+    failures: 'on a page: 400 `invalid_token`; 503 `temporarily_unavailable`'
   },
   'POST /auth/verify-email': {
-    what: 'Confirms the e-mail address, as `POST /auth/email/verify` does.',
+    what: 'Confirms the e-mail address, as `POST /auth/email/verify` does. With `decision=not_me`, for who did not sign up, it ends the account\'s password and all its sessions; the address stays unconfirmed.',
     success: '200, the page',
     failures: 'on a page: 400 `invalid_token`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`; 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/consent': {
-    what: 'What a client with `firstParty: false` may do: its name, the scopes, and for how long. Its address carries the authorization request, which is decided anew. A consent is remembered for a year, unless the client asks for more, or it is taken back by `app.authority.revokeConsent`.',
+    what: 'What a client with `firstParty: false` may do: its name, the scopes, and for how long. An app on a device (`applicationType: \'native\'`) that is the host\'s own asks here whether to continue. Its address carries the authorization request, which is decided anew. A consent is remembered for a year, unless the client asks for more, or it is taken back by `app.authority.revokeConsent`.',
     success: '200, a page; 303 where there is nothing to ask',
     failures: 'as at the authorization endpoint'
   },
   'POST /auth/consent': {
-    what: 'Allows or denies by the form of that page. A decision of somebody who is no longer the one signed in is asked for again.',
+    what: 'Allows or denies by the form of that page, and answers the client. A decision of somebody who is no longer the one signed in is asked for again.',
     success: '303 onward, or back to the client with `access_denied`; with `response_mode=form_post` 200, a page whose form posts there',
     failures: 'as at the authorization endpoint; on a page: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },

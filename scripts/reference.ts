@@ -4,25 +4,27 @@
  */
 import { EVENT_NAMES, type AuthorityEventName } from '../lib/events.ts'
 import { OAuthError, type OAuthErrorCode, type StartErrorCode } from '../lib/errors.ts'
+import { LOG_CODES } from '../lib/ports/log.ts'
+import type { Callers } from '../lib/http/edge/callers.ts'
 import { type Endpoint, endpoints, fieldTable } from './reference-endpoints.ts'
-import { type OptionRow, optionRows } from './reference-options.ts'
+import { optionRows } from './reference-options.ts'
 import { PROSE } from './reference-prose.ts'
 
 const GENERATED = '<!-- Made by scripts/reference.ts from the code. Change the code, then: UPDATE=1 npx tap run test/docs/reference.test.ts -->'
-export const MARKERS = ['<!-- options:start -->', '<!-- options:end -->'] as const
 
 export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   invalid_request: 'The request lacks something, has something twice, or has something that does not fit. The description names the field.',
   invalid_client: 'Client authentication failed, or there is no such client.',
-  invalid_grant: 'The username or password is wrong, or may not be used; or the authorization code or refresh token is invalid, expired, revoked or another client\'s.',
+  invalid_grant: 'The username or password is wrong, or may not be used; with `error_reason: "email_not_verified"` the password is right and the e-mail address must be confirmed first; or the authorization code or refresh token is invalid, expired, revoked or another client\'s.',
   unauthorized_client: 'This client may not use this grant.',
   unsupported_grant_type: 'The grant type is unknown here or turned off.',
   invalid_scope: 'The scope is malformed or more than may be granted.',
   invalid_token: 'The access or refresh token is missing, malformed, expired or revoked (401, with `WWW-Authenticate`); or the token of a message is (400).',
   insufficient_scope: 'The access token does not grant the scope that the route requires; the challenge names it.',
-  access_denied: 'The user did not allow it; or a form was sent from another site.',
+  access_denied: 'The user did not allow it; or a page of another origin, which no client has registered, made the browser send this.',
   unsupported_response_type: 'The authorization endpoint gives codes only.',
   login_required: '`prompt=none`, and nobody is signed in, or not recently enough, or somebody else than was asked for.',
+  interaction_required: 'Only in the answer of an authorization request: `prompt=none`, and the client is an app on the person\'s device, whose redirect URI any other app could take. It never gets a code without a page.',
   consent_required: '`prompt=none`, and the user has not allowed this client yet.',
   request_not_supported: 'The authorization request has the parameter `request`.',
   request_uri_not_supported: 'The authorization request has the parameter `request_uri`.',
@@ -38,12 +40,16 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
 
 export const START_ERRORS: Readonly<Record<StartErrorCode, string>> = {
   FST_AUTHORITY_INVALID_OPTIONS: 'An option is missing, unknown or out of range. The message names its path, what it got and what it takes; secrets are not shown.',
-  FST_AUTHORITY_NAME_TAKEN: 'The host has a decorator of that name. The message says which of the option `decorators` to set.'
+  FST_AUTHORITY_NAME_TAKEN: 'The host has a decorator of that name. The message says which of the option `decorators` to set.',
+  FST_AUTHORITY_ROUTE_TAKEN: 'The app has a route of its own where one of ours is. The message names the path and the option that moves ours.',
+  FST_AUTHORITY_FOREIGN_STATE: 'The state belongs to a service with another issuer. The message says how to give this one a state of its own.'
 }
 
 const OTHER_ERRORS: Readonly<Record<string, string>> = {
   FST_AUTHORITY_OAUTH: 'The `code` of every `OAuthError`; its `error` is one of the codes above.',
-  FST_AUTHORITY_USERNAME_TAKEN: 'The `code` of `UsernameTakenError`, which `UserStore.create` throws.'
+  FST_AUTHORITY_USERNAME_TAKEN: 'The `code` of `UsernameTakenError`, which `UserStore.create` throws.',
+  FST_AUTHORITY_STORE_MISFIT: 'The `code` of a `MisfitError`, in the log and from `app.authority`: a store of the host\'s answered what its port does not allow. The message names the method and the field. The request is answered 500 `server_error`, and counts as an attempt.',
+  FST_AUTHORITY_HOOK_MISFIT: 'The same of a hook of the host\'s, such as `claims`.'
 }
 
 export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
@@ -56,7 +62,7 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   password_reset_requested: 'A reset message was handed to `sendMessage`.',
   password_changed: 'A new password is stored.',
   email_verified: 'An e-mail address was confirmed.',
-  logged_out: 'Sessions were ended before their time; `by` says by what. `code_reused`: an authorization code came a second time, and somebody may have stolen it.',
+  logged_out: 'Sessions were ended before their time; `by` says by what. `user`: the person, or a client for them. `host`: `app.authority`. `password_changed`. `disabled`: a refresh found the account disabled or gone. `code_reused`: an authorization code came a second time, and somebody may have stolen it. `undone`: a sign-in could not be completed, and what it had begun was taken back; nobody got its tokens.',
   rate_limited: 'A request was refused by a limit. `retryAfter` is in seconds.',
   hash_queue_full: 'The hashing queue is full and turns requests away. Once an overload, not once a request.',
   store_degraded: 'A store fails or hangs; `store` says which. `rate limits`: `rateLimit.onStoreError` applies; `state`: requests that need it get 503. Once an outage.'
@@ -70,12 +76,6 @@ async function optionsPage (): Promise<string> {
   ])
 }
 
-/** The README's table: the options of the first level. */
-export function readmeOptions (): string {
-  const rows = optionRows().filter(({ path }) => !path.includes('.'))
-  return table(['option', 'default', 'meaning'], rows.map((row: OptionRow) => [`\`${row.path}\``, row.default, row.description]))
-}
-
 async function endpointsPage (): Promise<string> {
   const shown = new Map<string, string>()
   /** Tables as long as that of an authorization request stand where they come first. */
@@ -86,7 +86,7 @@ async function endpointsPage (): Promise<string> {
     if (rows.length > 8) shown.set(content, title)
     return content
   }
-  const section = ({ method, url, schema, pathName }: Endpoint): string[] => {
+  const section = ({ method, url, callers, schema, pathName }: Endpoint): string[] => {
     const title = `\`${method} ${url}\``
     const prose = PROSE[`${method} ${url}`]
     const responses = (schema.response ?? {}) as Record<string, unknown>
@@ -97,12 +97,12 @@ async function endpointsPage (): Promise<string> {
       prose?.what ?? '',
       [
         pathName === null ? '' : `Path option: \`paths.${pathName}\`.`,
-        schema.security === undefined ? '' : 'Needs `Authorization: Bearer <access token>`.',
+        callersSentence(callers),
         query.length === 0 ? '' : 'Query:',
         body.length === 0 ? '' : `Body: ${(schema.consumes ?? ['application/json']).map((type) => `\`${type}\``).join(' or ')}.`
       ].filter((sentence) => sentence !== '').join(' '),
       ...[query, body].filter((rows) => rows.length > 0).map((rows) => tableOnce(rows, title)),
-      ...successes.length === 0 ? [`Success: ${prose?.success ?? '200'}.`] : successes.flatMap((status) => {
+      ...successes.length === 0 || prose?.success !== undefined ? [`Success: ${prose?.success ?? '200'}.`] : successes.flatMap((status) => {
         const fields = fieldTable(responses[status], 'always there')
         return [`Success: ${status}${status === '204' ? ', no content.' : '.'}`, ...fields.length === 0 ? [] : [fields.join('\n')]]
       }),
@@ -111,7 +111,7 @@ async function endpointsPage (): Promise<string> {
   }
   return page('Endpoints', [
     'Paths as they are by default: `prefix` and `paths` change them. A failure is `{ "error": code, "error_description": sentence }`, or at the endpoints for browsers a page; see [errors](errors.md). Every answer but the key set, the metadata and what the pages load has `Cache-Control: no-store`.',
-    'Redirect sign-in (the authorization endpoint, the consent page, `authorization_code` and the OpenID configuration) exists where some client can use codes, `keys` is not `{ secret }` and `pages` is not `false`. With `pages: false` there are no pages. The forms of the pages are posted from the pages alone: what another site posts is refused by `Sec-Fetch-Site` and `Origin`. They work without JavaScript.',
+    'Redirect sign-in (the authorization endpoint, the consent page, `authorization_code` and the OpenID configuration) exists where some client can use codes, `keys` is not `{ secret }` and `pages` is not `false`. With `pages: false` there are no pages. The forms of the pages are posted from the pages alone: what another site posts is refused by `Sec-Fetch-Site` and `Origin`. So is every other request of a browser that may count or change something, where a page of another origin sent it and no client has registered that origin: 403 `access_denied`, before anything is counted. Only `POST` to the authorization, logout and userinfo endpoints is taken from anywhere. They work without JavaScript.',
     ...(await endpoints()).flatMap(section)
   ])
 }
@@ -126,7 +126,10 @@ function errorsPage (): string {
     'A `StartError` with one of these as its `code`. The message says what to set.',
     table(['code', 'meaning'], Object.entries(START_ERRORS).map(([code, meaning]) => [`\`${code}\``, meaning])),
     '## In code',
-    table(['code', 'meaning'], Object.entries(OTHER_ERRORS).map(([code, meaning]) => [`\`${code}\``, meaning]))
+    table(['code', 'meaning'], Object.entries(OTHER_ERRORS).map(([code, meaning]) => [`\`${code}\``, meaning])),
+    '## In the log',
+    'Every line of the plugin begins with `fastify-authority: `, and every line that somebody could act on has one of these as its `code`. What it refuses strangers (4xx) is a line at `debug`, `request refused`, with `error` and `detail` of the refusal.',
+    table(['code', 'level and meaning'], Object.entries(LOG_CODES).map(([code, meaning]) => [`\`${code}\``, meaning]))
   ])
 }
 
@@ -162,4 +165,15 @@ function page (title: string, blocks: string[]): string {
 function table (head: string[], rows: string[][]): string {
   const line = (cells: string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}
+
+/** What a route declares, in words. */
+function callersSentence (callers: Callers): string {
+  switch (callers) {
+    case 'anyone': return ''
+    case 'own_page': return 'Callers: pages of the issuer\'s own origin.'
+    case 'account': return 'Callers: the person, by an access token of no client or of a first-party one (`Authorization: Bearer`), or by the browser session from a page of the issuer\'s own origin.'
+    case 'client': return 'Callers: clients with a secret.'
+    default: return `Callers: whoever has an access token with the scope \`${callers.scope}\`.`
+  }
 }

@@ -1,36 +1,95 @@
-// Runs all tests and closes with one line, `N passed, N failed`, that a person and a CI system can read.
-// The exit code is the test runner's own; arguments go to it (`npm test -- test/unit/x.test.ts`).
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+// Runs tests and closes with what failed, as few lines as tell why, and one line that a person and a CI system can read:
+// `N passed, N failed`.
+//   npm test                          all of them, with coverage, lane after lane (test-lanes.mjs)
+//   npm test -- --lane=main           one lane
+//   npm test -- token http/limits/    the files of that name, or those below such a path, at once and without coverage
+//   npm test -- --bail test/http/*    with a flag, what tap's own runner makes of it
+import { spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ensureServers } from './ensure-servers.mjs'
+import { runFiles } from './run-files.mjs'
+import { serveChromium } from './serve-chromium.mjs'
+import { failuresIn } from './tap-failures.mjs'
+import { allTests, laneOf } from './test-lanes.mjs'
 
-if (!ensureServers(process.argv.slice(2))) process.exit(1)
+const root = fileURLToPath(new URL('..', import.meta.url))
+const tap = join(root, 'node_modules/tap/dist/esm/run.mjs')
+const words = process.argv.slice(2)
+const all = allTests(root)
+const lanes = words.filter((word) => word.startsWith('--lane=')).map((word) => word.slice('--lane='.length))
+const isForTap = lanes.length === 0 && words.some((word) => word.startsWith('-'))
+const isLanes = words.length === lanes.length
 
-const directory = mkdtempSync(join(tmpdir(), 'fastify-authority-test-'))
-const output = join(directory, 'out.tap')
-const tap = fileURLToPath(new URL('../node_modules/tap/dist/esm/run.mjs', import.meta.url))
-// The runner's own choice for a log file is all of TAP, twice where it is written to a file too: failures and a line a file do.
-const reporter = process.stdout.isTTY ? [] : ['--reporter=min', '--no-color']
+const files = isForTap ? words : isLanes ? all.filter((file) => lanes.length === 0 || lanes.includes(laneOf(file))) : words.flatMap(filesOf)
+if (files.length === 0) {
+  console.error(`no test file is called so: ${words.join(' ')}`)
+  process.exit(1)
+}
+if (!ensureServers(files)) process.exit(1)
+await buildRunner()
+const { status, text } = isForTap ? await runTap(words) : isLanes ? await runLanes() : await runFiles(root, files)
 
-const run = spawnSync(process.execPath, [tap, 'run', '--coverage-report=text', `--output-file=${output}`, ...reporter, ...process.argv.slice(2)], { stdio: 'inherit' })
-const text = existsSync(output) ? readFileSync(output, 'utf8') : ''
-rmSync(directory, { recursive: true, force: true })
-
-const files = text.match(/^(not )?ok \d+ - .*$/gm) ?? []
-if (!process.stdout.isTTY) console.log(`\n${files.join('\n')}`)
-
+const failures = failuresIn(text)
+if (failures.length > 0) console.log(`\nwhat failed:\n${failures.join('\n')}\n`)
 const passed = total('pass')
 const failed = total('fail')
+if (status !== 0 && passed > 0 && failed === 0) console.log('no test failed: the runner ended early, or the coverage above is less than .taprc asks for\n')
 // A runner that died, or ran nothing, is a failure whatever it printed.
-const exitCode = run.status === 0 && (failed > 0 || passed === 0) ? 1 : run.status ?? 1
+const exitCode = status === 0 && (failed > 0 || passed === 0) ? 1 : status
 console.log(`${passed} passed, ${exitCode !== 0 && failed === 0 ? 1 : failed} failed`)
 process.exitCode = exitCode
 
-/** One number of the summary `# { total: 3, pass: 2, fail: 1 }` with which the runner ends. */
+/** A path; the files that are called so (`token`, `http/token`); or else all that have it in their path. */
+function filesOf (word) {
+  if (existsSync(word) && statSync(word).isFile()) return [word]
+  const called = all.filter((file) => `/${file}`.endsWith(`/${word}.test.ts`))
+  return called.length > 0 ? called : all.filter((file) => file.includes(word))
+}
+
+async function runLanes () {
+  const ofMain = files.filter((file) => laneOf(file) === 'main')
+  const others = files.filter((file) => laneOf(file) !== 'main')
+  const runs = [ofMain.length === 0 ? null : await runTap(['--no-allow-incomplete-coverage', ...ofMain]), others.length === 0 ? null : await runFiles(root, others)].filter((run) => run !== null)
+  return { status: runs.find((run) => run.status !== 0)?.status ?? 0, text: runs.map((run) => run.text).join('\n') }
+}
+
+/** With one Chromium for all files that need one. */
+async function runTap (args) {
+  const directory = mkdtempSync(join(tmpdir(), 'fastify-authority-test-'))
+  const output = join(directory, 'out.tap')
+  // The runner's own choice for a log file is all of TAP, twice where it is written to a file too: failures and a line a file do.
+  const reporter = process.stdout.isTTY ? [] : ['--reporter=min', '--no-color']
+  const chromium = await serveChromium(args)
+  try {
+    const env = { ...process.env, ...chromium === null ? {} : { CHROMIUM_WS: chromium.wsEndpoint() } }
+    const child = spawn(process.execPath, [tap, 'run', '--coverage-report=text', `--output-file=${output}`, ...reporter, ...args], { stdio: 'inherit', env })
+    const status = await new Promise((resolve) => { child.once('exit', (code) => { resolve(code ?? 1) }) })
+    const text = existsSync(output) ? readFileSync(output, 'utf8') : ''
+    if (!process.stdout.isTTY) console.log(`\n${(text.match(/^(not )?ok \d+ - .*$/gm) ?? []).join('\n')}`)
+    return { status, text }
+  } finally {
+    await chromium?.close()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+/** One number of the summaries `# { total: 3, pass: 2, fail: 1 }` with which runs end. */
 function total (name) {
-  const summary = text.match(/^# \{ total: .*\}$/gm)?.at(-1) ?? ''
-  return Number(new RegExp(`\\b${name}: (\\d+)`).exec(summary)?.[1] ?? 0)
+  const summaries = text.match(/^# \{ total: .*\}$/gm) ?? []
+  return summaries.reduce((sum, summary) => sum + Number(new RegExp(`\\b${name}: (\\d+)`).exec(summary)?.[1] ?? 0), 0)
+}
+
+/** tap is put together from the plugins that .taprc names, once for each install: a run that found others would begin with theirs. */
+async function buildRunner () {
+  const built = join(root, 'node_modules/.cache/tap-built')
+  const wanted = readFileSync(join(root, '.taprc'), 'utf8').match(/^plugin:(\n +-.*)*/m)?.[0] ?? ''
+  if (existsSync(built) && readFileSync(built, 'utf8') === wanted) return
+  const child = spawn(process.execPath, [tap, 'build'], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const status = await new Promise((resolve) => { child.once('exit', resolve) })
+  if (status !== 0) process.exit(1)
+  mkdirSync(join(built, '..'), { recursive: true })
+  writeFileSync(built, wanted)
 }

@@ -25,7 +25,7 @@ type View = keyof typeof VIEWS
 const PICTURES: Array<[page: string, title: string, views: View[]]> = [
   ['login', 'Sign in', ['desktop-light', 'desktop-dark', 'phone-light', 'phone-dark']],
   ['login-wrong', 'Sign in, after a wrong password', ['desktop-light', 'phone-dark']],
-  ['signup', 'Sign up, with fields of the host', ['desktop-light', 'phone-dark']],
+  ['signup', 'Sign up, with fields of the host', ['desktop-light', 'desktop-dark', 'phone-dark']],
   ['signup-wrong', 'Sign up, with a password that everybody uses', ['phone-light']],
   ['signup-sent', 'Sign up, where the address must be confirmed first', ['desktop-dark']],
   ['forgot-password', 'Forgot password', ['desktop-light', 'phone-dark']],
@@ -33,7 +33,7 @@ const PICTURES: Array<[page: string, title: string, views: View[]]> = [
   ['reset-password', 'New password', ['desktop-dark', 'phone-light']],
   ['reset-password-done', 'New password, done', ['phone-dark']],
   ['verify-email', 'Confirm an e-mail address', ['desktop-light']],
-  ['consent', 'Consent', ['desktop-light', 'phone-dark']],
+  ['consent', 'Consent', ['desktop-light', 'phone-light', 'phone-dark']],
   ['logout', 'Sign out', ['phone-light']],
   ['signed-out', 'Signed out', ['desktop-dark']],
   ['error', 'Error', ['desktop-light']],
@@ -58,6 +58,7 @@ try {
   for (const [page, , views] of PICTURES) {
     for (const view of views) await picture(browser, provider, page, view)
   }
+  await poster(browser)
   writeFileSync(join(DIRECTORY, 'README.md'), gallery())
   console.log(`${PICTURES.flatMap(([, , views]) => views).length} pictures in docs/screenshots`)
 } finally {
@@ -70,12 +71,27 @@ async function picture (browser: Browser, provider: Provider, name: string, view
   const context = await browser.newContext({ ...VIEWS[view], deviceScaleFactor: 1, locale: 'en', reducedMotion: 'reduce' })
   const page = await context.newPage()
   await state.open(page, provider)
+  // The button that allows can be pressed after a moment only.
+  if (name === 'consent') await page.locator('button:disabled').waitFor({ state: 'detached' })
   writeFileSync(join(DIRECTORY, `${name}-${view}.png`), smallPng(await page.screenshot({ caret: 'hide', fullPage: true })))
+  await context.close()
+}
+
+/** One picture of three pages, light, dark and on a phone, for the top of the README. */
+async function poster (browser: Browser): Promise<void> {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 520 }, deviceScaleFactor: 1 })
+  const page = await context.newPage()
+  const cut = (file: string, width: number, at: string): string => `<i style="width: ${width}px; background: url(data:image/png;base64,${readFileSync(join(DIRECTORY, `${file}.png`)).toString('base64')}) ${at}"></i>`
+  await page.setContent(`<style>
+    body { margin: 0; height: 520px; display: flex; gap: 24px; align-items: center; justify-content: center; background: #d5dbe3 }
+    i { height: 472px; border-radius: 12px; outline: 1px solid #9aa5b4 }
+  </style>${[cut('login-desktop-light', 412, 'center / 760px'), cut('signup-desktop-dark', 412, 'center / 640px'), cut('consent-phone-light', 280, 'top / cover')].join('')}`)
+  writeFileSync(join(DIRECTORY, 'pages.png'), smallPng(await page.screenshot()))
   await context.close()
 }
 
 /** A page of them all, for reading on the web. */
 function gallery (): string {
-  const sections = PICTURES.map(([name, title, views]) => `## ${title}\n\n${views.map((view) => `<img src="${name}-${view}.png" alt="${title}: ${view.replace('-', ', ')}" width="${view.startsWith('phone') ? 240 : 480}">`).join('\n')}\n`)
+  const sections = PICTURES.map(([name, title, views]) => `## ${title}\n\n${views.map((view) => `<img src="./${name}-${view}.png" alt="${title}: ${view.replace('-', ', ')}" width="${view.startsWith('phone') ? 240 : 480}">`).join('\n')}\n`)
   return `# The hosted pages\n\nMade by \`npm run screenshots\` from the code as it is; don't edit by hand. Title, logo, accent colour, texts and whole pages are the host's to change: see the option \`pages\`.\n\n${sections.join('\n')}`
 }

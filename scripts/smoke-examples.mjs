@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const npm = process.platform === 'win32' ? 'npm.cmd' : 'npm'
 const DEADLINE_MS = 30_000
 
-run(npm, ['run', '--silent', 'build'])
+run(npm, ['run', '--silent', 'built'])
 run(npm, ['run', '--silent', 'build:examples'])
 run(process.execPath, ['dist/examples/own-user-store/contract.js'])
 console.log('own-user-store: the contract suite passed')
@@ -31,15 +31,16 @@ await serve('own-user-store', async (origin) => {
 
 await serve('server', async (origin) => {
   await get(`${origin}/`)
-  const registered = await fetch(`${origin}/auth/register`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ username: 'ann', password: 'seven green boats at dawn' }) })
+  const registered = await fetch(`${origin}/auth/register`, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ username: 'ann@example.com', password: 'seven green boats at dawn' }) })
   if (registered.status !== 201) throw new Error(`register answered ${registered.status}`)
   return 'GET / 200, register 201'
 })
 
 await serve('spa-react', async (origin) => {
   await get(`${origin}/`)
+  await get(`${origin}/me`)
   const bundle = await get(`${origin}/app.js`)
-  return `GET / 200, GET /app.js 200 with ${bundle.length} characters`
+  return `GET / 200, GET /me 200, GET /app.js 200 with ${bundle.length} characters`
 })
 
 /** Starts an example on a free port, in a directory of its own, and ends it after `check`. */

@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { pack, root } from './pack.mjs'
 
 const START_WITHIN_MS = 20_000
-const USER = { username: 'ann', password: 'seven green boats at dawn' }
+const USER = { username: 'ann@example.com', password: 'seven green boats at dawn' }
 
 const source = quickStart(readFileSync(join(root, 'README.md'), 'utf8'))
 const project = mkdtempSync(join(tmpdir(), 'fastify-authority-smoke-'))
@@ -21,9 +21,34 @@ try {
   execFileSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', packed.tarball, `fastify@${version}`], { cwd: project, stdio: 'inherit' })
   await tryOut('quick-start.mjs', source)
   await tryOut('quick-start.cjs', toCommonJs(source))
+  checkHostTypes()
 } finally {
   packed.remove()
   rmSync(project, { recursive: true, force: true })
+}
+
+/**
+ * The bundle has a TypeBox of its own. Formats and types that a host has registered in the package must hold for its profile fields.
+ */
+function checkHostTypes () {
+  const program = `
+    import Fastify from 'fastify'
+    import { FormatRegistry, Kind, Type, TypeRegistry } from '@sinclair/typebox'
+    import { authPlugin, memoryUserStore } from 'fastify-authority'
+    FormatRegistry.Set('even', (text) => text.length % 2 === 0)
+    TypeRegistry.Set('Odd', (schema, value) => value % 2 === 1)
+    const app = Fastify()
+    const fields = Type.Object({ pet: Type.String({ format: 'even' }), lucky: Type.Unsafe({ [Kind]: 'Odd' }), born: Type.String({ format: 'date' }) })
+    app.register(authPlugin, { issuer: 'http://localhost', users: memoryUserStore(), registration: { fields }, rateLimit: false })
+    const good = { pet: 'ab', lucky: 1, born: '2026-01-01' }
+    const answers = [good, { ...good, pet: 'abc' }, { ...good, lucky: 2 }, { ...good, born: 'soon' }].map(async (given, index) =>
+      await app.inject({ method: 'POST', url: '/auth/register', payload: { username: \`a\${index}@example.com\`, password: 'seven green boats at dawn', ...given } }))
+    console.log((await Promise.all(answers)).map(({ statusCode, body }) => \`\${statusCode} \${JSON.parse(body).error_description?.split(':')[0] ?? ''}\`.trim()).join(', '))
+    await app.close()`
+  writeFileSync(join(project, 'host-types.mjs'), program)
+  const found = execFileSync(process.execPath, ['host-types.mjs'], { cwd: project, encoding: 'utf8' }).trim()
+  if (found !== '201, 400 pet, 400 lucky, 400 born') throw new Error(`profile fields with a host's own format and type: ${found}`)
+  console.log('host-types.mjs: profile fields know the formats and types of the host')
 }
 
 /** The first `ts` or `js` block below a heading that says "Quick start". */

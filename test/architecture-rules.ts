@@ -10,32 +10,42 @@ export type FileMap = Readonly<Record<string, string>>
 interface Room {
   /** Rooms it may import, besides itself. */
   rooms: readonly string[]
+  /** Rooms of which it may know the types alone. */
+  types?: readonly string[]
   /** Modules from outside: a name, or a name with the only bindings allowed. */
   modules?: Readonly<Record<string, readonly string[] | true>>
 }
 
-const BASE = ['errors', 'events', 'protocol', 'ports'] as const
+const BASE = ['errors', 'protocol', 'ports'] as const
 const FASTIFY = { fastify: true, '@fastify/*': true, 'fastify-plugin': true, '@sinclair/typebox': true, '@sinclair/typebox/*': true } as const
 const PURE_HASHES = ['hash', 'createHash', 'createHmac', 'timingSafeEqual'] as const
 
+/** In the order of the floors: a room imports of rooms above its line alone. */
 export const ROOMS: Readonly<Record<string, Room>> = {
   errors: { rooms: [] },
   events: { rooms: [], modules: { 'node:events': true, 'node:diagnostics_channel': true } },
   protocol: { rooms: ['errors'], modules: { 'node:crypto': ['hash', 'timingSafeEqual'] } },
   ports: { rooms: ['protocol'] },
+  boundary: { rooms: BASE },
+  delivery: { rooms: BASE },
   keys: { rooms: BASE },
-  tokens: { rooms: [...BASE, 'keys'] },
-  // What stands between use cases and stores that may fail.
-  stores: { rooms: BASE },
-  limits: { rooms: [...BASE, 'stores'], modules: { 'node:net': true, 'node:crypto': PURE_HASHES } },
-  accounts: { rooms: [...BASE, 'keys', 'tokens', 'limits'], modules: { 'node:crypto': PURE_HASHES, 'node:url': ['domainToASCII', 'domainToUnicode'] } },
-  grants: { rooms: [...BASE, 'keys', 'tokens', 'limits', 'accounts'] },
-  authorize: { rooms: [...BASE, 'keys', 'tokens', 'limits', 'accounts', 'grants'] },
+  limits: { rooms: BASE, modules: { 'node:net': true, 'node:crypto': PURE_HASHES } },
+  clients: { rooms: BASE },
+  sessions: { rooms: [...BASE, 'events'] },
+  tokens: { rooms: [...BASE, 'keys', 'clients', 'sessions'] },
+  accounts: { rooms: [...BASE, 'delivery', 'events', 'limits', 'sessions'], modules: { 'node:crypto': PURE_HASHES, 'node:url': ['domainToASCII', 'domainToUnicode'] } },
+  oauth: { rooms: [...BASE, 'events', 'clients', 'sessions', 'tokens', 'accounts'] },
+  authorize: { rooms: [...BASE, 'delivery', 'events', 'clients', 'sessions', 'tokens', 'accounts', 'oauth'] },
   pages: { rooms: ['errors'] },
-  http: { rooms: [...BASE, 'keys', 'tokens', 'limits', 'accounts', 'grants', 'authorize', 'pages'], modules: { ...FASTIFY } },
+  'http/edge': { rooms: [...BASE, 'events', 'keys', 'clients', 'limits', 'sessions', 'tokens', 'oauth'], modules: { ...FASTIFY } },
+  'http/api': { rooms: [...BASE, 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'http/edge'], modules: { ...FASTIFY } },
+  'http/pages': { rooms: [...BASE, 'clients', 'sessions', 'accounts', 'authorize', 'pages', 'http/edge'], modules: { ...FASTIFY } },
+  http: { rooms: ['http/edge', 'http/api', 'http/pages'], modules: { ...FASTIFY } },
+  // What the host gives, and what becomes of it. It describes the whole, so it knows the types of all.
+  settings: { rooms: [...BASE, 'limits', 'clients'], types: ['accounts', 'oauth', 'pages', 'adapters/redis'], modules: { ...FASTIFY, 'node:os': ['availableParallelism'] } },
   // Runs in browsers: it has a clock and chance of its own, and nothing of the server.
   client: { rooms: [], modules: { react: true, vue: true } },
-  testing: { rooms: BASE, modules: { fastify: true, 'node:*': true } },
+  testing: { rooms: [...BASE, 'boundary'], modules: { fastify: true, 'node:*': true } },
   composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } }
 }
 
@@ -50,9 +60,17 @@ const VENDORS: Readonly<Record<string, Room['modules']>> = {
 /** What they share, the reading of rows, is in `adapters/sql`. No other adapter knows of one. */
 const SQL_ADAPTERS = ['adapters/sqlite', 'adapters/postgres']
 
-const COMPOSITION = /^(index|options(-[a-z]+)?|plugin(-[a-z]+)?|services(-[a-z]+)?|authority|warnings)\.ts$/
+const COMPOSITION = /^(?:index\.ts|plugin\.ts|composition\/.*)$/
+/** Their types are part of what the host and our code agree on, as ports are. */
+const OPTIONS = ['settings/options.ts', 'settings/paths.ts']
+/** Who else may know a file: a second place that knows it is a place that can forget to. Everybody else asks those. */
+const KNOWN_TO: Readonly<Record<string, readonly string[]>> = {
+  'settings/defaults.ts': ['settings/schema.ts', 'settings/resolve.ts'],
+  'settings/resolve.ts': ['settings/check.ts'],
+  'settings/given.ts': ['settings/check.ts']
+}
 /** Rules and use cases: all time and chance come through ports. */
-const PURE = ['protocol', 'ports', 'errors', 'keys', 'tokens', 'stores', 'limits', 'accounts', 'grants', 'authorize', 'pages']
+const PURE = ['protocol', 'ports', 'errors', 'boundary', 'delivery', 'keys', 'limits', 'clients', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'pages']
 const TIME_AND_CHANCE = ['Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'crypto.randomUUID', 'crypto.getRandomValues', 'new Date()']
 const RANDOM_BINDINGS = ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync', 'randomFill', 'getRandomValues', 'webcrypto']
 /** Not setImmediate: it waits for a turn of the event loop, not for time, so there is nothing to step. */
@@ -64,6 +82,7 @@ export function roomOf (path: string): string {
   const [first = '', second = '', third] = path.split('/')
   if (COMPOSITION.test(path)) return 'composition'
   if (first === 'adapters') return third === undefined ? 'adapters' : `adapters/${second}`
+  if (first === 'http' && third !== undefined) return `http/${second}`
   return second === '' ? first.replace(/\.ts$/, '') : first
 }
 
@@ -88,7 +107,8 @@ export function violations (files: FileMap): string[] {
     if (lines > MAX_LINES && !LONG_FILES.includes(path)) report(`has ${lines} lines, more than ${MAX_LINES}`)
     if (facts.topLevelAwait) report('awaits at the top level, which require() can not load')
     for (const use of new Set(facts.uses)) {
-      if (use.startsWith('console.')) report(`uses ${use}`)
+      // A browser's console is where a page's developer looks; a server has its log.
+      if (use.startsWith('console.') && !(room === 'client' && use === 'console.warn')) report(`uses ${use}`)
       else if (mayNotUse(room, use)) report(`uses ${use}; time and chance come through the ports Clock and Random`)
     }
     edges.set(path, checkImports(path, room, rule, facts.imports, files, report))
@@ -124,12 +144,13 @@ function checkImports (path: string, room: string, rule: Room, imports: Import[]
       report(`imports ${from}, which is no file of lib`)
       continue
     }
+    if (KNOWN_TO[target]?.includes(path) === false) report(`imports ${target}, which only ${KNOWN_TO[target].join(' and ')} may know`)
     const to = roomOf(target)
-    const contract = typeOnly && (to === 'ports' || target === 'options.ts')
-    const injected = room === 'http' && to === 'adapters/rate-limit' && typeOnly
-    if (!(to === room || rule.rooms.includes('*') || rule.rooms.includes(to) || contract || injected)) report(`imports ${target}: no arrow from ${room} to ${to}`)
+    const contract = typeOnly && (to === 'ports' || OPTIONS.includes(target))
+    const injected = room === 'http/edge' && to === 'adapters/rate-limit' && typeOnly
+    if (!(to === room || rule.rooms.includes('*') || rule.rooms.includes(to) || contract || injected || (typeOnly && rule.types?.includes(to) === true))) report(`imports ${target}: no arrow from ${room} to ${to}`)
     // A type of the options is a description of the whole; it can't make two files wait for each other.
-    if (!(typeOnly && target === 'options.ts')) targets.push(target)
+    if (!(typeOnly && OPTIONS.includes(target))) targets.push(target)
   }
   return targets
 }

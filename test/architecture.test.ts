@@ -40,23 +40,33 @@ t.test('every module that lib imports is a declared dependency', async (t) => {
 const FINE = {
   'errors.ts': 'export const a = 1',
   'ports/clock.ts': 'export interface Clock { now(): number }',
-  'options.ts': 'export interface Options { a: string }',
+  'settings/defaults.ts': 'export const DEFAULTS = {}',
+  'settings/options.ts': 'export interface Options { a: string }',
   'limits/rules.ts': 'export const rules = 1',
+  'accounts/user.ts': 'export interface User { a: string }',
   'adapters/rate-limit/limiter.ts': 'export interface Limiter { a: string }',
   'adapters/memory/state.ts': 'export const state = Date.now()',
-  'adapters/sql/rows.ts': 'export const rows = 1'
+  'adapters/sql/rows.ts': 'export const rows = 1',
+  'http/api/token.ts': 'export const token = 1',
+  'http/pages/login.ts': 'export const login = 1'
 }
 
 const PLANTED: Array<{ name: string, path: string, source: string, expect: RegExp | null }> = [
   { name: 'an arrow downwards', path: 'accounts/x.ts', source: "import { rules } from '../limits/rules.ts'", expect: null },
-  { name: 'the word in a comment or a string', path: 'grants/x.ts', source: "// Date.now()\nexport const s = 'console.log(Math.random())'", expect: null },
+  { name: 'the word in a comment or a string', path: 'oauth/x.ts', source: "// Date.now()\nexport const s = 'console.log(Math.random())'", expect: null },
   { name: 'a type of a port', path: 'errors.ts', source: "import type { Clock } from './ports/clock.ts'", expect: null },
   { name: 'what SQL adapters share', path: 'adapters/postgres/x.ts', source: "import { rows } from '../sql/rows.ts'", expect: null },
   { name: 'what SQL adapters share, for another', path: 'adapters/memory/x.ts', source: "import { rows } from '../sql/rows.ts'", expect: /no arrow from adapters\/memory to adapters\/sql/ },
-  { name: 'a type of the options', path: 'http/x.ts', source: "import type { Options } from '../options.ts'", expect: null },
-  { name: 'a type of the injected limiter', path: 'http/x.ts', source: "import type { Limiter } from '../adapters/rate-limit/limiter.ts'", expect: null },
-  { name: 'a date from a number', path: 'grants/x.ts', source: 'export const d = new Date(0)', expect: null },
-  { name: 'an await in a function', path: 'grants/x.ts', source: 'export const f = async (): Promise<number> => await Promise.resolve(1)', expect: null },
+  { name: 'a type of the options', path: 'http/edge/x.ts', source: "import type { Options } from '../../settings/options.ts'", expect: null },
+  { name: 'the defaults in resolve', path: 'settings/resolve.ts', source: "import { DEFAULTS } from './defaults.ts'", expect: null },
+  { name: 'the defaults in another file of the room', path: 'settings/check.ts', source: "import { DEFAULTS } from './defaults.ts'", expect: /only settings\/schema\.ts and settings\/resolve\.ts may know/ },
+  { name: 'the defaults in the composition root', path: 'composition/services.ts', source: "import type { DEFAULTS } from '../settings/defaults.ts'", expect: /only settings\/schema\.ts and settings\/resolve\.ts may know/ },
+  { name: 'a value of the options', path: 'http/edge/x.ts', source: "import { Options } from '../../settings/options.ts'", expect: /no arrow from http\/edge to settings/ },
+  { name: 'a type that the settings describe', path: 'settings/x.ts', source: "import type { User } from '../accounts/user.ts'", expect: null },
+  { name: 'a use case in the settings', path: 'settings/x.ts', source: "import { User } from '../accounts/user.ts'", expect: /no arrow from settings to accounts/ },
+  { name: 'a type of the injected limiter', path: 'http/edge/x.ts', source: "import type { Limiter } from '../../adapters/rate-limit/limiter.ts'", expect: null },
+  { name: 'a date from a number', path: 'oauth/x.ts', source: 'export const d = new Date(0)', expect: null },
+  { name: 'an await in a function', path: 'oauth/x.ts', source: 'export const f = async (): Promise<number> => await Promise.resolve(1)', expect: null },
   { name: 'an arrow upwards', path: 'limits/x.ts', source: "import { x } from '../accounts/y.ts'", expect: /no file of lib/ },
   { name: 'an upward arrow to a file that is there', path: 'protocol/x.ts', source: "import { rules } from '../limits/rules.ts'", expect: /no arrow from protocol to limits/ },
   { name: 'an upward arrow for a type', path: 'protocol/x.ts', source: "import type { rules } from '../limits/rules.ts'", expect: /no arrow from protocol to limits/ },
@@ -64,29 +74,33 @@ const PLANTED: Array<{ name: string, path: string, source: string, expect: RegEx
   { name: 'an upward arrow by import()', path: 'protocol/x.ts', source: "export const f = async () => await import('../limits/rules.ts')", expect: /no arrow from protocol to limits/ },
   { name: 'an upward arrow by import type', path: 'protocol/x.ts', source: "export type R = import('../limits/rules.ts').rules", expect: /no arrow from protocol to limits/ },
   { name: 'the value of a port in errors', path: 'errors.ts', source: "import { Clock } from './ports/clock.ts'", expect: /no arrow from errors to ports/ },
-  { name: 'http to an adapter', path: 'http/x.ts', source: "import { state } from '../adapters/memory/state.ts'", expect: /no arrow from http to adapters\/memory/ },
-  { name: 'http to the value of the limiter', path: 'http/x.ts', source: "import { Limiter } from '../adapters/rate-limit/limiter.ts'", expect: /no arrow from http to adapters\/rate-limit/ },
+  { name: 'http to an adapter', path: 'http/api/x.ts', source: "import { state } from '../../adapters/memory/state.ts'", expect: /no arrow from http\/api to adapters\/memory/ },
+  { name: 'http to the value of the limiter', path: 'http/edge/x.ts', source: "import { Limiter } from '../../adapters/rate-limit/limiter.ts'", expect: /no arrow from http\/edge to adapters\/rate-limit/ },
+  { name: 'a page to an endpoint', path: 'http/pages/x.ts', source: "import { token } from '../api/token.ts'", expect: /no arrow from http\/pages to http\/api/ },
+  { name: 'the edge to a page', path: 'http/edge/x.ts', source: "import { login } from '../pages/login.ts'", expect: /no arrow from http\/edge to http\/pages/ },
   { name: 'an adapter to another', path: 'adapters/rate-limit/x.ts', source: "import { state } from '../memory/state.ts'", expect: /no arrow from adapters\/rate-limit to adapters\/memory/ },
   { name: 'an adapter to a use case', path: 'adapters/memory/x.ts', source: "import { rules } from '../../limits/rules.ts'", expect: /no arrow from adapters\/memory to limits/ },
   { name: 'an adapter with a foreign vendor', path: 'adapters/memory/x.ts', source: "import argon2 from 'argon2'", expect: /imports argon2/ },
-  { name: 'Fastify in a use case', path: 'grants/x.ts', source: "import type { FastifyRequest } from 'fastify'", expect: /imports fastify/ },
+  { name: 'Fastify in a use case', path: 'oauth/x.ts', source: "import type { FastifyRequest } from 'fastify'", expect: /imports fastify/ },
   { name: 'TypeBox in a use case', path: 'accounts/x.ts', source: "import { Type } from '@sinclair/typebox'", expect: /imports @sinclair\/typebox/ },
   { name: 'argon2 at the edge', path: 'http/x.ts', source: "import { hash } from 'argon2'", expect: /imports argon2/ },
   { name: 'chance in protocol', path: 'protocol/x.ts', source: "import { hash, randomBytes } from 'node:crypto'", expect: /imports randomBytes of node:crypto/ },
   { name: 'all of crypto in protocol', path: 'protocol/x.ts', source: "import * as crypto from 'node:crypto'", expect: /imports \* of node:crypto/ },
   { name: 'chance at the edge', path: 'plugin.ts', source: "import { randomUUID } from 'node:crypto'", expect: /through the port Random/ },
-  { name: 'the clock in a use case', path: 'grants/x.ts', source: 'export const n = Date.now()', expect: /uses Date\.now/ },
-  { name: 'the clock handed on uncalled', path: 'grants/x.ts', source: 'export const now = Date.now', expect: /uses Date\.now/ },
-  { name: 'the clock by a bare date', path: 'grants/x.ts', source: 'export const d = new Date()', expect: /uses new Date\(\)/ },
+  { name: 'the clock in a use case', path: 'oauth/x.ts', source: 'export const n = Date.now()', expect: /uses Date\.now/ },
+  { name: 'the clock handed on uncalled', path: 'oauth/x.ts', source: 'export const now = Date.now', expect: /uses Date\.now/ },
+  { name: 'the clock by a bare date', path: 'oauth/x.ts', source: 'export const d = new Date()', expect: /uses new Date\(\)/ },
   { name: 'the clock at the edge', path: 'http/x.ts', source: 'export const n = globalThis.Date.now()', expect: /uses Date\.now/ },
   { name: 'a timer in a use case', path: 'keys/x.ts', source: 'setTimeout(() => {}, 1)', expect: /uses setTimeout/ },
   { name: 'the console', path: 'adapters/memory/x.ts', source: "console.log('x')", expect: /uses console\.log/ },
-  { name: 'an await at the top level', path: 'grants/x.ts', source: 'export const x = await Promise.resolve(1)', expect: /top level/ },
+  { name: 'a warning in the console of a browser', path: 'client/x.ts', source: "console.warn('x')", expect: null },
+  { name: 'chatter in the console of a browser', path: 'client/x.ts', source: "console.log('x')", expect: /uses console\.log/ },
+  { name: 'an await at the top level', path: 'oauth/x.ts', source: 'export const x = await Promise.resolve(1)', expect: /top level/ },
   { name: 'a file in no room', path: 'utils/x.ts', source: 'export {}', expect: /no known room \(utils\)/ },
   { name: 'a stray file at the root', path: 'helpers.ts', source: 'export {}', expect: /no known room \(helpers\)/ },
   { name: 'an adapter without a folder', path: 'adapters/x.ts', source: 'export {}', expect: /no known room \(adapters\)/ },
-  { name: 'a file that is two', path: 'grants/x.ts', source: 'export {}\n'.repeat(301), expect: /has 301 lines/ },
-  { name: 'a file as long as it may be', path: 'grants/x.ts', source: 'export {}\n'.repeat(300), expect: null }
+  { name: 'a file that is two', path: 'oauth/x.ts', source: 'export {}\n'.repeat(301), expect: /has 301 lines/ },
+  { name: 'a file as long as it may be', path: 'oauth/x.ts', source: 'export {}\n'.repeat(300), expect: null }
 ]
 
 t.test('each planted violation is reported, and nothing else', async (t) => {
@@ -101,9 +115,9 @@ t.test('each planted violation is reported, and nothing else', async (t) => {
 
 t.test('a circle of files is reported once', async (t) => {
   const found = violations({
-    'grants/a.ts': "import { b } from './b.ts'",
-    'grants/b.ts': "import { c } from './c.ts'",
-    'grants/c.ts': "import type { a } from './a.ts'"
+    'oauth/a.ts': "import { b } from './b.ts'",
+    'oauth/b.ts': "import { c } from './c.ts'",
+    'oauth/c.ts': "import type { a } from './a.ts'"
   })
-  t.same(found, ['circle: grants/a.ts -> grants/b.ts -> grants/c.ts -> grants/a.ts'])
+  t.same(found, ['circle: oauth/a.ts -> oauth/b.ts -> oauth/c.ts -> oauth/a.ts'])
 })

@@ -115,7 +115,7 @@ async function tabOf (context: BrowserContext, where: { site: Site, provider: Pr
       const left = await tab.call('login').catch((): Outcome => ({}))
       if (left.error !== HANGS) good(left)
       if (await Promise.race([back.then(() => false), asked.then(() => true)])) {
-        await page.getByLabel('Username or e-mail address', { exact: true }).fill(USER.username)
+        await page.getByLabel('E-mail address', { exact: true }).fill(USER.username)
         await page.getByLabel('Password', { exact: true }).fill(USER.password)
         await page.getByRole('button', { name: 'Sign in', exact: true }).click()
         await back

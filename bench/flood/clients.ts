@@ -1,6 +1,6 @@
 /** The clients, in a process of their own: each asks over and over, and tries again the moment it has its answer, whatever it is. */
 import { quantile } from '../report.ts'
-import { answerEach } from './child.ts'
+import { answerEach } from '../child.ts'
 import { CLIENTS, type ClientTask, PASSWORD, type Spoils, USERS } from './scene.ts'
 import { connection } from './wire.ts'
 

@@ -1,5 +1,5 @@
 /** Asks for the host's own page a hundred times a second, answered or not: a slow answer must not make for fewer questions. */
-import { answerEach } from './child.ts'
+import { answerEach } from '../child.ts'
 import type { Seen, Task } from './scene.ts'
 import { type Connection, connection } from './wire.ts'
 

@@ -3,8 +3,8 @@
  * process of its own, and so are the clients and the one that watches the host's page.
  */
 import { availableParallelism } from 'node:os'
+import { type Child, start } from '../child.ts'
 import { type BenchOptions, type Chart, median, quantile, type Report, type Table } from '../report.ts'
-import { type Child, start } from './child.ts'
 import { CLIENTS, type Kind, type Library, type Measured, PARAMETERS, type Seen, type Spoils } from './scene.ts'
 
 const ROUNDS = 5
@@ -21,7 +21,7 @@ export async function flood ({ quick }: BenchOptions): Promise<Report> {
   const rounds = quick ? 1 : ROUNDS
   const lengths = quick ? QUICK : FULL
   const contestants: Contestant[] = []
-  const [clients, probe] = [await start('clients'), await start('probe')]
+  const [clients, probe] = [await start('flood/clients'), await start('flood/probe')]
   try {
     for (const library of ['@node-rs/argon2', 'argon2'] as const) {
       for (const kind of ['without admission', 'ours'] as const) contestants.push(await contestant(kind, library, clients, lengths))
@@ -44,7 +44,7 @@ export async function flood ({ quick }: BenchOptions): Promise<Report> {
 }
 
 async function contestant (kind: Kind, library: Library, clients: Child, { before }: typeof FULL): Promise<Contestant> {
-  const server = await start('server', [kind, library])
+  const server = await start('flood/server', [kind, library])
   const port = server.begun as number
   // A server that has served its page to as many: the heap that this takes is no matter of the sign-ins.
   await clients.ask<Spoils>({ port, durationMs: before, what: 'page' })

@@ -1,4 +1,5 @@
 /** Who takes part, and what they tell each other. */
+import type { Footprint } from '../footprint.ts'
 
 export const CLIENTS = 200
 export const PASSWORD = 'correct horse battery'
@@ -14,8 +15,8 @@ export interface Task { port: number, durationMs: number }
 /** To the clients: whether they sign in or ask for the host's page. */
 export interface ClientTask extends Task { what: 'sign-in' | 'page' }
 
-/** Of a server since it was last asked. Memory in MiB. */
-export interface Measured { loopDelayP99: number, rssPeak: number, rss: number, cpuMs: number }
+/** Of a server since it was last asked. */
+export interface Measured extends Footprint { loopDelayP99: number }
 
 /** Of the clients. The times, in milliseconds, are those of requests that succeeded. */
 export interface Spoils { succeeded: number, refused: number, p50: number, p99: number }

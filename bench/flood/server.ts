@@ -3,7 +3,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import Fastify, { type FastifyInstance } from 'fastify'
 import authPlugin, { argon2Hasher, memoryUserStore, nodeRsHasher } from '../../lib/index.ts'
 import { listen } from '../subject.ts'
-import { answerEach } from './child.ts'
+import { answerEach } from '../child.ts'
+import { watchFootprint } from '../footprint.ts'
 import { rawVerify } from './raw-verify.ts'
 import { type Kind, type Library, type Measured, PARAMETERS, PASSWORD, USERS } from './scene.ts'
 
@@ -28,16 +29,10 @@ async function serve (kind: Kind, library: Library): Promise<void> {
   const port = await listen(await app(kind, library))
   const delay = monitorEventLoopDelay({ resolution: 1 })
   delay.enable()
-  let rssPeak = 0
-  let cpu = process.cpuUsage()
-  setInterval(() => { rssPeak = Math.max(rssPeak, process.memoryUsage.rss()) }, SAMPLE_EVERY_MS)
+  const footprint = watchFootprint(SAMPLE_EVERY_MS)
   answerEach(port, (): Measured => {
-    const rss = process.memoryUsage.rss()
-    const { user, system } = process.cpuUsage(cpu)
-    const measured = { loopDelayP99: delay.percentile(99) / 1e6, rssPeak: Math.max(rssPeak, rss) / 2 ** 20, rss: rss / 2 ** 20, cpuMs: (user + system) / 1000 }
+    const measured = { loopDelayP99: delay.percentile(99) / 1e6, ...footprint() }
     delay.reset()
-    rssPeak = 0
-    cpu = process.cpuUsage()
     return measured
   })
 }

@@ -1,6 +1,7 @@
 /** What the end of many families at once does to those that go on, and to the size of the store. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { ownerOf } from '../../lib/adapters/redis/names.ts'
+import { isQuick, some } from '../quick.ts'
 import type { Engine } from './engine.ts'
 import { familyOf, useOf } from './records.ts'
 
@@ -13,7 +14,7 @@ export interface Expiry {
 }
 
 /** Families that go on, and are used meanwhile. */
-const ALIVE = 1000
+const ALIVE = some(1000)
 const EVERY_MS = 4
 const DAY_MS = 86_400_000
 
@@ -47,13 +48,12 @@ export async function expire (engine: Engine, count: number): Promise<Expiry> {
   const bytes: Record<string, number> = { empty: await engine.bytes() }
   const expiry: Expiry = { sweepMs: [], alone: [], beside: [], bytes }
   const end = familyOf(0).idleExpiresAt
-  const isQuick = count < 10_000
-  for (let round = 0; round < (isQuick ? 1 : 3); round++) {
+  for (let round = 0; round < (isQuick() ? 1 : 3); round++) {
     await engine.loadFamilies(0, count + ALIVE)
     bytes[`full, round ${round + 1}`] = await engine.bytes()
     // The first go on for longer than those that will be swept.
     for (let number = 0; number < ALIVE; number++) await state.tokens.useToken({ ...useOf(number, 0), idleExpiresAt: end + 5 * DAY_MS })
-    const until = performance.now() + (isQuick ? 100 : 3000)
+    const until = performance.now() + (isQuick() ? 100 : 3000)
     expiry.alone.push(await load(engine, () => performance.now() > until))
     await engine.hasten?.((name) => kept.has(name))
     let isSwept = false

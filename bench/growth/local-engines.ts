@@ -42,7 +42,7 @@ export async function sqliteEngine (): Promise<Engine> {
   // While it loads, the transactions of the store's own are left out, so that one of thousands of records takes their place.
   let isLoading = false
   const state = sqliteState({
-    exec (sql) { if (!isLoading || !/^(BEGIN|COMMIT|ROLLBACK)/.test(sql)) db.exec(sql) },
+    exec (sql) { if (!isLoading || !/\b(BEGIN|COMMIT|ROLLBACK)\b/.test(sql)) db.exec(sql) },
     prepare: (sql) => db.prepare(sql)
   })
   const load = async (from: number, to: number, put: (number: number) => Promise<void>): Promise<void> => {

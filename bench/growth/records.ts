@@ -7,7 +7,8 @@ import type { AttemptLimit } from '../../lib/ports/attempt-store.ts'
 import type { BrowserSession } from '../../lib/ports/session-store.ts'
 import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily, Successor, TokenUse } from '../../lib/ports/token-store.ts'
 import { digest } from '../../lib/protocol/digest.ts'
-import { newTokenId, sealSuccessor, sidOf } from '../../lib/protocol/refresh-token.ts'
+import { newCredentialId, sidOf } from '../../lib/protocol/credential.ts'
+import { sealSuccessor } from '../../lib/protocol/successor.ts'
 
 const DAY_MS = 86_400_000
 export const NOW = Date.now()
@@ -24,7 +25,7 @@ export function userId (number: number): string {
   return own([hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20, 32)].join('-'))
 }
 
-const idOf = (kind: string, number: number, user: string): string => newTokenId(user, hash('sha256', `${kind}:${number}`, 'buffer').toString('base64url', 0, 16))
+const idOf = (kind: string, number: number, user: string): string => newCredentialId(user, hash('sha256', `${kind}:${number}`, 'buffer').toString('base64url', 0, 16))
 const secretOf = (kind: string, number: number, generation: number): string => hash('sha256', `secret:${kind}:${number}:${generation}`, 'base64url')
 
 const ownerOf = (number: number): string => userId(Math.floor(number / 2))

@@ -6,6 +6,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { type BenchOptions, type Chart, median, type Report, show, type Table } from '../report.ts'
+import { some } from '../quick.ts'
 import type { Kind } from './bytes.ts'
 import type { Expiry } from './expiry.ts'
 import type { Round } from './worker.ts'
@@ -135,13 +136,13 @@ function expiryTable (count: number, byStore: ReadonlyMap<string, Expiry>): Tabl
 export async function growth ({ quick, args }: BenchOptions): Promise<Report> {
   const named = STORES.filter((store) => args.includes(store))
   const stores = named.length === 0 ? STORES : named
-  const sizes = quick ? [1000, 3000] : [1000, 100_000, 1_000_000]
+  const sizes = quick ? [100] : [1000, 100_000, 1_000_000]
   const rounds = quick ? 1 : 5
   const grown: Grown[] = []
   for (const store of stores) grown.push(await growthOf(store, sizes, rounds))
   const byStore = new Map<string, Kind[]>()
-  for (const store of stores) byStore.set(store, await once<Kind[]>(store, 'bytes', quick ? 300 : 5000))
-  const expiring = quick ? 1000 : 50_000
+  for (const store of stores) byStore.set(store, await once<Kind[]>(store, 'bytes', some(5000)))
+  const expiring = some(50_000)
   const expiries = new Map<string, Expiry>()
   for (const store of stores) expiries.set(store, await once<Expiry>(store, 'expire', expiring))
   return {

@@ -1,5 +1,6 @@
 /** The process of one store at one size. It does what the benchmark asks for by messages, and ends with its parent. */
 import { setFlagsFromString } from 'node:v8'
+import { some } from '../quick.ts'
 import { sizeOfKinds } from './bytes.ts'
 import { type Engine, each } from './engine.ts'
 import { expire } from './expiry.ts'
@@ -14,7 +15,7 @@ const ENGINES: Record<string, () => Promise<Engine>> = { memory: memoryEngine, s
 export interface Round { wall: number, own: number, cpu: number, script: number, log: number }
 
 /** Calls in one batch: no more than there are records, so that none is met twice. */
-const BATCH = 1000
+const BATCH = some(1000)
 
 setFlagsFromString('--max-old-space-size=8192')
 const [engineName = '', job = '', count = '0'] = process.argv.slice(2)
@@ -61,7 +62,7 @@ async function grow (): Promise<void> {
   const round = async (name: string): Promise<Round> => {
     const operation = operations[name]
     if (operation === undefined) throw new Error(`no operation is called ${name}`)
-    const total = name.startsWith('POST') ? 1000 : engine.perRound
+    const total = some(name.startsWith('POST') ? 1000 : engine.perRound)
     const sum = { wall: 0, own: 0, cpuNs: 0, scriptNs: 0, logBytes: 0 }
     for (let done = 0; done < total; done += BATCH) {
       const turns = Array.from({ length: BATCH }, (_, index) => turn + index)

@@ -8,7 +8,7 @@ import { openStores } from './stores.ts'
 /** The whole server, not yet listening. Closing it closes its stores. */
 export async function buildApp (config: Config): Promise<FastifyInstance> {
   const app = Fastify({
-    logger: { level: 'info', serializers: { req: loggedRequest } },
+    logger: { level: config.logLevel, serializers: { req: loggedRequest } },
     ...config.trustProxy.length === 0 ? {} : { trustProxy: config.trustProxy }
   })
   const { users, state, redis, close } = openStores(config, (error, server) => { app.log.warn({ reason: error.message }, `${server} can't be reached`) })

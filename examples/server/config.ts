@@ -21,6 +21,8 @@ export interface Config {
   databaseUrl: string | undefined
   /** Redis: rate limit counters, and the state where there is no PostgreSQL. */
   redisUrl: string | undefined
+  /** A level of pino. At `info` every request is two lines. */
+  logLevel: string
 }
 
 /** Something in the environment that has to be mended before the server can start. The message says how. */
@@ -30,6 +32,9 @@ const NOT_YET: Readonly<Record<string, string>> = {
   SMTP_URL: 'messages go to the log only'
 }
 const MIN_SECRET_BYTES = 32
+/** Whoever tries things out on their own machine would meet a limit of three sign-ups an hour within ten minutes. */
+const LOOPBACK = ['127.0.0.0/8', '::1']
+const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /** @throws ConfigError */
 export function readConfig (env: NodeJS.ProcessEnv): Config {
@@ -46,13 +51,19 @@ export function readConfig (env: NodeJS.ProcessEnv): Config {
     issuer,
     dataDirectory,
     secret: secretOf(env, dataDirectory),
-    bypass: listOf(env['RATE_LIMIT_BYPASS']),
+    bypass: env['RATE_LIMIT_BYPASS'] === undefined && env['NODE_ENV'] !== 'production' ? LOOPBACK : listOf(env['RATE_LIMIT_BYPASS']),
     trustProxy: listOf(env['TRUST_PROXY']),
     clients: demoClients(new URL(issuer).origin),
     moreClients: clientsIn(set(env['CLIENTS_FILE'])),
     databaseUrl: serverUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/auth'),
-    redisUrl: serverUrl(env, 'REDIS_URL', ['redis:', 'rediss:'], 'redis://localhost:6379')
+    redisUrl: serverUrl(env, 'REDIS_URL', ['redis:', 'rediss:'], 'redis://localhost:6379'),
+    logLevel: logLevelOf(set(env['LOG_LEVEL']) ?? 'info')
   }
+}
+
+function logLevelOf (given: string): string {
+  if (!LOG_LEVELS.includes(given)) throw new ConfigError(`LOG_LEVEL is ${JSON.stringify(given)}; it takes one of ${LOG_LEVELS.join(', ')}.`)
+  return given
 }
 
 /** The address of a server. The message does not show it: it has a password in it. */

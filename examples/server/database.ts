@@ -9,6 +9,8 @@ import Database from 'libsql'
 export function openDatabase (directory: string): Database.Database {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const db = new Database(join(directory, 'authority.sqlite'))
+  // First: another process may be changing the mode at this moment.
+  db.exec('PRAGMA busy_timeout = 5000')
   db.exec('PRAGMA journal_mode = WAL')
   db.exec('PRAGMA synchronous = FULL')
   return db

@@ -26,12 +26,15 @@ try {
   await app.listen({ host: config.host, port: config.port })
   console.log(instructions(config, `http://localhost:${config.port}`))
 } catch (error) {
-  const mendable = error instanceof ConfigError || (error instanceof Error && 'code' in error && ['FST_AUTHORITY_INVALID_OPTIONS', 'EADDRINUSE'].includes(String(error.code)))
-  console.error(mendable ? `The server can't start: ${error.message}` : error)
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const mendable = error instanceof ConfigError || (error instanceof Error && ['FST_AUTHORITY_INVALID_OPTIONS', 'FST_AUTHORITY_FOREIGN_STATE', 'EADDRINUSE'].includes(code))
+  // Another PORT is another issuer, unless ISSUER is set.
+  const hint = code === 'FST_AUTHORITY_FOREIGN_STATE' ? ' Here: start with the PORT and ISSUER of before, or begin anew without the folder data.' : ''
+  console.error(mendable ? `The server can't start: ${error.message}${hint}` : error)
   process.exit(1)
 }
 
-function instructions ({ issuer }: Config, local: string): string {
+function instructions ({ bypass, issuer }: Config, local: string): string {
   return `
 Open ${new URL(issuer).origin} in a browser: sign up, sign in, and try the two demo clients. Or try:
 
@@ -42,6 +45,6 @@ Open ${new URL(issuer).origin} in a browser: sign up, sign in, and try the two d
   curl -s ${local}/auth/sessions -H "authorization: Bearer $ACCESS_TOKEN"
   curl -s ${local}/auth/password-reset -H 'content-type: application/json' -d '{"username":"ann@example.com"}'
 
-Messages are written to this log: open the link in them. Stop with Ctrl-C.
+Messages are written to this log: open the link in them. ${bypass.includes('127.0.0.0/8') ? 'Rate limits per address leave this machine alone (RATE_LIMIT_BYPASS= turns that off); those per account hold. ' : ''}Stop with Ctrl-C.
 `
 }

@@ -12,7 +12,7 @@ const app = Fastify({ logger: true })
 await app.register(authPlugin, {
   issuer,
   users,
-  clients: [{ clientId: 'spa-react', name: 'React example', redirectUris: [`${issuer}/`], postLogoutRedirectUris: [`${issuer}/`] }]
+  clients: [{ clientId: 'spa-react', name: 'React example', redirectUris: [`${issuer}/me`], postLogoutRedirectUris: [`${issuer}/`] }]
 })
 
 app.get('/api/me', { onRequest: [app.authenticate, app.requireScope('profile')] }, async (request) => {
@@ -30,7 +30,7 @@ const { outputFiles: [bundle] } = await build({
   define: { 'process.env.NODE_ENV': '"production"' }
 })
 const page = '<!doctype html><html lang="en"><meta charset="utf-8"><title>React example</title><link rel="icon" href="data:,"><div id="root"></div><script type="module" src="/app.js"></script></html>'
-app.get('/', async (_request, reply) => reply.type('text/html; charset=utf-8').header('content-security-policy', "default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'").send(page))
+for (const path of ['/', '/me']) app.get(path, async (_request, reply) => reply.type('text/html; charset=utf-8').header('content-security-policy', "default-src 'none'; script-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'").send(page))
 app.get('/app.js', async (_request, reply) => reply.type('text/javascript; charset=utf-8').send(bundle?.text))
 
 await app.listen({ port })

@@ -1,37 +1,41 @@
 import { OAuthError } from '../errors.ts'
 import type { LoginFailure } from '../events.ts'
 import type { User } from '../ports/user-store.ts'
-import type { Origin } from '../tokens/sessions.ts'
-import { inBackground } from './background.ts'
+import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { normalizeUsername } from './username.ts'
 
-export interface PasswordSignIn {
+interface PasswordSignIn {
   username: string
   password: string
   /** `null`: a caller without a client. */
   clientId: string | null
   origin: Origin
+  /** The user of this name, where they have just been looked up. */
+  known?: User | null
 }
 
 /** What is hashed in place of a password too long or too broken to be hashed. */
 const STAND_IN = 'a password that does not fit'
 
 /**
- * The user whom this name and password prove. Whatever is wrong (unknown name, wrong password, disabled account, no password,
- * unverified e-mail, a password that nobody can have), the error is the same and comes after the same one run of the hash.
+ * The user whom this name and password prove. Whatever is wrong (unknown name, wrong password, disabled account, no password, a
+ * password that nobody can have), the error is the same and comes after the same one run of the hash; so does that of a right password
+ * for an unverified e-mail, which alone says what is wrong.
  * Tokens may be committed upon it, but handed out only once `confirmAuthentic` says so.
  *
  * @throws OAuthError `invalid_grant`; `temporarily_unavailable` where the hashing queue is full
  */
-export async function authenticatePassword ({ username, password, clientId, origin }: PasswordSignIn, deps: AccountsDeps): Promise<User> {
+export async function authenticatePassword ({ username, password, clientId, origin, known = null }: PasswordSignIn, deps: AccountsDeps): Promise<User> {
   const name = normalizeUsername(username)
-  const user = name === null ? null : await deps.users.findByUsername(name)
+  const user = name === null ? null : known ?? await deps.users.findByUsername(name)
   const verdict = await verifyOnce(user, password, deps)
   const reason = failureOf(user, verdict, deps)
   if (user === null || reason !== null) {
     // Of an unknown user no name is told: people type their password into the wrong field.
     deps.events.emit('login_failed', { reason: reason ?? 'unknown_user', clientId, ...(user === null ? {} : { userId: user.id, username: user.username }), ...origin })
+    // Only whoever knows the password hears of it.
+    if (reason === 'email_not_verified') throw new OAuthError('invalid_grant', 'The e-mail address is not confirmed yet.', { reason })
     throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   }
   replaceOldHash(user, password, deps)
@@ -39,8 +43,8 @@ export async function authenticatePassword ({ username, password, clientId, orig
 }
 
 /**
- * Whether the sign-in still holds, to be asked after its tokens were committed: `false` (and `login_failed`) means that they
- * must be revoked and not handed out, and so does a rejection.
+ * The user as they are now, if the sign-in still holds; to be asked after its tokens were committed. `null` (and `login_failed`) means
+ * that they must be revoked and not handed out, and so does a rejection.
  *
  * A password change writes the new hash first and then revokes the user's families. A login whose family is committed before
  * that revocation loses it there. One whose family is committed later must have the hash written before it looks here, sees
@@ -48,16 +52,16 @@ export async function authenticatePassword ({ username, password, clientId, orig
  * holds for an account that is disabled and then revoked. A hash that is new only because a parallel login replaced an old
  * format still matches the password, which is why a changed hash alone is no failure.
  */
-export async function confirmAuthentic (user: User, password: string, deps: AccountsDeps, { clientId, origin }: Pick<PasswordSignIn, 'clientId' | 'origin'>): Promise<boolean> {
+export async function confirmAuthentic (user: User, password: string, deps: AccountsDeps, { clientId, origin }: Pick<PasswordSignIn, 'clientId' | 'origin'>): Promise<User | null> {
   const now = await deps.users.findById(user.id)
   const unchanged = now !== null && (now.passwordHash ?? null) === user.passwordHash
   const verdict = unchanged ? 'match' : await verifyOnce(now, password, deps)
   if (now === null || failureOf(now, verdict, deps) !== null) {
     deps.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, clientId, ...origin })
-    return false
+    return null
   }
   deps.events.emit('authenticated', { userId: user.id, clientId, method: 'password', ...origin })
-  return true
+  return now
 }
 
 type Verdict = 'match' | 'no_match' | 'unusable'
@@ -72,7 +76,6 @@ export async function verifyOnce (user: User | null, password: string, { hashing
 /** Why this user can't sign in with a password of this verdict, for the log; `null`: they can. */
 export function failureOf (user: User | null, verdict: Verdict, { verifyEmail }: Pick<AccountsDeps, 'verifyEmail'>): LoginFailure | null {
   if (user === null) return 'unknown_user'
-  // Loosely: a store may have 1 for true.
   if (user.disabled) return 'disabled'
   if ((user.passwordHash ?? null) === null) return 'no_password'
   if (verdict === 'unusable') return 'unusable_hash'
@@ -88,7 +91,7 @@ function replaceOldHash (user: User, password: string, deps: AccountsDeps): void
   const { users, hashing } = deps
   const { id, passwordHash } = user
   if (passwordHash === null || users.setPasswordHash === undefined || !hashing.needsRehash(passwordHash)) return
-  inBackground(deps, `rehash ${id}`, 'a password hash could not be replaced', async () => {
+  deps.background.run(`rehash ${id}`, 'a password hash could not be replaced', async () => {
     try {
       const next = await hashing.hash(password)
       // `false`: somebody was faster. What they wrote is newer than what is known here.

@@ -1,12 +1,13 @@
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
-import type { Origin } from '../tokens/sessions.ts'
+import { isActive } from '../sessions/active-user.ts'
+import type { Origin } from '../sessions/sessions.ts'
 import { failureOf, verifyOnce } from './authenticate-password.ts'
 import type { AccountsDeps } from './deps.ts'
-import { addressed } from './messages.ts'
+import { finishNewPassword, isUnfinished, type NewPassword, setNewPassword } from './new-password.ts'
 import { requireGoodPassword } from './password-policy.ts'
 
-export interface PasswordChange {
+interface PasswordChange {
   userId: string
   /** The session that asks: it is the one that stays. */
   sid?: string | undefined
@@ -16,50 +17,64 @@ export interface PasswordChange {
 }
 
 /**
- * Gives a signed-in user a new password for the current one, ends all their other sessions and the reset links under way.
- * Of parallel changes with one current password, one succeeds.
+ * Gives a signed-in user a new password for the current one, ends all their other sessions, what they allowed other clients, and the
+ * reset links under way. Of parallel changes with one current password, one succeeds. Where it fails half-way (503), the same request
+ * finishes it: the hash may be the new one already.
  *
  * @throws OAuthError `invalid_grant` (current password wrong, or changed meanwhile); `invalid_password` with the reason;
  *   `temporarily_unavailable`
  */
-export async function changePassword ({ userId, sid, currentPassword, newPassword, origin }: PasswordChange, deps: AccountsDeps): Promise<void> {
-  const user = await verifyCurrent(userId, currentPassword, origin, deps)
-  await requireGoodPassword(deps.policy, newPassword, { username: user.username, email: user.email })
-  const next = await deps.hashing.hash(newPassword)
-  if (!await replaceHash(user, next, deps)) {
-    // Either a login brought an old hash up to date, and the current password matches the new one, or it is no longer current.
-    const again = await verifyCurrent(userId, currentPassword, origin, deps)
-    if (!await replaceHash(again, next, deps)) throw wrongPassword()
+export async function changePassword (change: PasswordChange, deps: AccountsDeps): Promise<void> {
+  const { userId, sid, newPassword, origin } = change
+  const given: NewPassword = { by: 'change', exceptSid: sid, origin }
+  const user = await deps.users.findById(userId)
+  if (user !== null && await wasBegunBefore(user, newPassword, deps)) {
+    await finishNewPassword(user, given, deps)
+    return
   }
-  await concludePasswordChange(user, 'change', { exceptSid: sid, origin }, deps)
+  const verified = await verifyCurrent(user, change, deps)
+  await requireGoodPassword(deps.policy, newPassword, { username: verified.username, email: verified.email })
+  const next = await deps.hashing.hash(newPassword)
+  if (await setNewPassword(verified, next, given, deps)) return
+  // The stored hash changed since it was read. If a login rehashed the same password, the current password still matches; if somebody changed the password, `verifyCurrent` throws.
+  const again = await verifyCurrent(await deps.users.findById(userId), change, deps)
+  if (!await setNewPassword(again, next, given, deps)) throw wrongPassword()
 }
 
 /**
- * What follows every new password, once it is stored. Each step is tried whatever became of the others: that the links could
- * not be discarded is no reason to leave a thief signed in. Rejects with the first failure.
+ * Gives a user a new password that the host vouches for: no current one is asked for, and all sessions end. The rules for new passwords
+ * hold.
+ * @throws OAuthError `invalid_grant` where there is no such user; `invalid_password` with the reason; `temporarily_unavailable`
  */
-export async function concludePasswordChange (user: User, by: 'change' | 'reset', { exceptSid, origin }: { exceptSid: string | undefined, origin: Origin }, deps: AccountsDeps): Promise<void> {
-  deps.events.emit('password_changed', { userId: user.id, by, ...origin })
-  deps.outbox?.post({ kind: 'password_changed', user: addressed(user) })
-  const steps = await Promise.allSettled([
-    deps.sessions.revokeAll(user.id, 'password_changed', { exceptSid, origin }),
-    deps.oneTimeTokens.discard('password_reset', user.id)
-  ])
-  for (const step of steps) if (step.status === 'rejected') throw step.reason
+export async function replacePassword (userId: string, newPassword: string, deps: AccountsDeps): Promise<void> {
+  const find = async (): Promise<User> => {
+    const user = await deps.users.findById(userId)
+    if (user === null) throw new OAuthError('invalid_grant', 'There is no such user.')
+    return user
+  }
+  const user = await find()
+  await requireGoodPassword(deps.policy, newPassword, { username: user.username, email: user.email })
+  const next = await deps.hashing.hash(newPassword)
+  const given: NewPassword = { by: 'change', origin: {} }
+  // The first call fails where the hash changed since it was read: a login rehashed it, or somebody else set a password. Either way the second call replaces the hash that is there now.
+  if (await setNewPassword(user, next, given, deps) || await setNewPassword(await find(), next, given, deps)) return
+  throw new OAuthError('invalid_grant', 'The password was changed by somebody else meanwhile.')
 }
 
-async function verifyCurrent (userId: string, password: string, origin: Origin, deps: AccountsDeps): Promise<User> {
-  const user = await deps.users.findById(userId)
+/**
+ * Whether this very change stored its hash and failed after that. Then the new password is the current one, and proves
+ * as much as the former did. It is accepted only while the note of a failed change names the stored hash, so it helps nobody to guess.
+ */
+async function wasBegunBefore (user: User, newPassword: string, deps: AccountsDeps): Promise<boolean> {
+  return isActive(user) && await isUnfinished(user, deps) && await verifyOnce(user, newPassword, deps) === 'match'
+}
+
+async function verifyCurrent (user: User | null, { userId, currentPassword, origin }: PasswordChange, deps: AccountsDeps): Promise<User> {
   // Whoever is signed in may change the password, e-mail verified or not.
-  const reason = failureOf(user, await verifyOnce(user, password, deps), { verifyEmail: false })
+  const reason = failureOf(user, await verifyOnce(user, currentPassword, deps), { verifyEmail: false })
   if (user !== null && reason === null) return user
   deps.events.emit('login_failed', { reason: reason ?? 'unknown_user', userId, clientId: null, ...(user === null ? {} : { username: user.username }), ...origin })
   throw wrongPassword()
-}
-
-async function replaceHash (user: User, next: string, { users }: AccountsDeps): Promise<boolean> {
-  if (users.setPasswordHash === undefined) throw new OAuthError('server_error', 'Passwords can not be changed here.', { detail: 'the user store has no setPasswordHash' })
-  return await users.setPasswordHash(user.id, next, user.passwordHash)
 }
 
 function wrongPassword (): OAuthError {

@@ -1,10 +1,13 @@
 import type { Events } from '../events.ts'
+import type { MessageBound } from '../limits/message-bound.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { OneTimeTokenPurpose, OneTimeTokenStore } from '../ports/one-time-token-store.ts'
+import type { ConsentStore } from '../ports/consent-store.ts'
+import type { MessageTokenPurpose, OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import type { Random } from '../ports/random.ts'
 import type { UserStore } from '../ports/user-store.ts'
-import type { Sessions } from '../tokens/sessions.ts'
-import type { Outbox } from './messages.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { Background } from './background.ts'
+import type { Outbox } from './outbox.ts'
 import type { PasswordHashing } from './password-hashing.ts'
 import type { PasswordPolicy } from './password-policy.ts'
 
@@ -15,13 +18,19 @@ export interface AccountsDeps {
   hashing: PasswordHashing
   policy: PasswordPolicy
   oneTimeTokens: OneTimeTokenStore
+  consents: ConsentStore
   sessions: Sessions
+  background: Background
   /** `null`: the host has no `sendMessage`. */
   outbox: Outbox | null
+  /** How often one person gets a message that somebody else can ask for. */
+  messageBound: MessageBound
+  /** `email`: a new username is an e-mail address, and is stored as the account's e-mail too. */
+  usernames: 'email' | 'any'
   /** Whether an account must confirm its e-mail before it can sign in. */
   verifyEmail: boolean
   /** The link that a message bears. Made from the issuer, never from a request. */
-  messageUrl(kind: OneTimeTokenPurpose, token: string): string
+  messageUrl(kind: MessageTokenPurpose, token: string): string
   clock: Clock
   random: Random
   events: Events

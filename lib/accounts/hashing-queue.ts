@@ -2,12 +2,12 @@ import { OAuthError } from '../errors.ts'
 import type { Events } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
 
-/** Clients that try again the moment they are refused would else be a flood of requests in place of one of hashes. */
+/** Each refusal is held back this long, so that clients that retry at once don't flood the server with requests. */
 const HOLD_MS = 750
-/** Those refused together would come back together, again and again: each is held a little longer than the one before. */
+/** Clients refused together would come back together: each refusal is held a little longer than the one before. */
 const APART_MS = 2
 const SPREAD_MS = 500
-/** So many refusals wait at once, some kilobytes each. */
+/** Most refusals that are held at once, at some kilobytes each. */
 const MAX_HELD = 1000
 
 export interface HashingQueue {
@@ -18,7 +18,7 @@ export interface HashingQueue {
    *   thousand refusals are held back already, and after `close`
    */
   run<T> (work: () => Promise<T>): Promise<T>
-  /** Refuses at once whatever is held back, and holds nothing back any more. What runs or waits goes on. */
+  /** Answers the refusals that are held back at once, and holds no more. What runs or waits goes on. */
   close (): void
 }
 
@@ -40,7 +40,7 @@ export function hashingQueue ({ concurrency, maxQueue }: { concurrency: number, 
     // The permit goes from hand to hand: were it freed first, a newcomer could take it before the one that waits.
     if (next === undefined) running--
     else next()
-    // An overload is over when nobody waits; a queue that hovers below its limit is still the same one.
+    // The event is sent once for each overload. The overload ends only when nobody waits, so a queue that goes up and down just below its limit does not send it again.
     if (waiting.length === 0) full = false
   }
 

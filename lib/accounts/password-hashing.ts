@@ -14,7 +14,7 @@ export interface PasswordHashingOptions extends Argon2Parameters {
   peppers: readonly Uint8Array[]
 }
 
-export interface PasswordHashingDeps {
+interface PasswordHashingDeps {
   hasher: PasswordHasher
   imported: ImportedHashVerifier
   events: Pick<Events, 'emit'>
@@ -98,7 +98,7 @@ export function createPasswordHashing (options: PasswordHashingOptions, deps: Pa
       }
       const parsed = parseStoredHash(stored)
       if (parsed.kind === 'unusable') return await refuse(parsed.reason, password)
-      if (parsed.kind !== 'argon2') return await queue.run(() => imported.verify(stored, password)) ? 'match' : 'no_match'
+      if (parsed.kind !== 'argon2') return await queue.run(() => imported.verify(parsed, password)) ? 'match' : 'no_match'
 
       const pepper = parsed.keyId === undefined ? undefined : peppers.get(parsed.keyId)
       if (parsed.keyId !== undefined && pepper === undefined) return await refuse('hash made with an unknown pepper', password)

@@ -2,7 +2,7 @@
  * What a new password must be. A password is never changed on its way to the hash: no trimming, no normalisation, no
  * truncation. @see NIST SP 800-63B-4 §3.1.1.2
  */
-import { OAuthError, type PasswordRefusalReason } from '../errors.ts'
+import { isMisfit, OAuthError, type PasswordRefusalReason } from '../errors.ts'
 import type { Clock } from '../ports/clock.ts'
 import { isCommonPassword } from './common-passwords.ts'
 
@@ -14,10 +14,10 @@ export interface PasswordPolicyOptions {
   /** Words an attacker would try here first: the service's name, the issuer's host. Those below 4 characters are ignored. */
   contextWords: readonly string[]
   /** The host's look-up in a set of breached passwords. */
-  isBreached?: (password: string) => boolean | Promise<boolean>
+  isBreached: ((password: string) => boolean | Promise<boolean>) | null
 }
 
-export interface PasswordPolicyDeps {
+interface PasswordPolicyDeps {
   clock: Pick<Clock, 'after'>
   /** Hears that `isBreached` threw, rejected or took more than 2 seconds: that password was accepted unchecked. */
   onHookFailure (error: unknown): void
@@ -30,9 +30,14 @@ export interface PasswordRefusal {
   message: string
 }
 
+interface PasswordOwner {
+  username: string
+  email?: string | undefined
+}
+
 export interface PasswordPolicy {
-  /** For new passwords: why this one is refused, or `null`. Never rejects. */
-  check (password: string, of: { username: string, email?: string | undefined }): Promise<PasswordRefusal | null>
+  /** For new passwords: why this one is refused, or `null`. `of`: whose it would be; `null`: nobody's, and then `isBreached` is not asked. @throws MisfitError where `isBreached` answers with no boolean */
+  check (password: string, of: PasswordOwner | null): Promise<PasswordRefusal | null>
   /** For sign-in: whether the password may be hashed at all. An account older than the policy still gets in. */
   fits (password: string): boolean
 }
@@ -76,7 +81,7 @@ function isMadeOf (words: readonly string[], password: string): boolean {
 }
 
 /** @throws OAuthError `invalid_password` with the reason, where the policy refuses */
-export async function requireGoodPassword (policy: PasswordPolicy, password: string, of: { username: string, email?: string | undefined }): Promise<void> {
+export async function requireGoodPassword (policy: PasswordPolicy, password: string, of: PasswordOwner | null): Promise<void> {
   const refusal = await policy.check(password, of)
   if (refusal !== null) throw new OAuthError('invalid_password', refusal.message, { reason: refusal.reason })
 }
@@ -85,15 +90,17 @@ export function createPasswordPolicy (options: PasswordPolicyOptions, deps: Pass
   const { minLength, maxBytes, contextWords, isBreached } = options
 
   async function isKnownAsBreached (password: string): Promise<boolean> {
-    if (isBreached === undefined) return false
+    if (isBreached === null) return false
     let cancel = (): void => {}
     const late = new Promise<never>((_resolve, reject) => {
       cancel = deps.clock.after(HOOK_TIMEOUT_MS, () => { reject(new Error(`password.isBreached took more than ${HOOK_TIMEOUT_MS} ms`)) })
     })
     try {
       // Called inside the promise: a hook that throws at once is as one that rejects.
-      return await Promise.race([Promise.resolve().then(() => isBreached(password)), late]) === true
+      return await Promise.race([Promise.resolve().then(() => isBreached(password)), late])
     } catch (error) {
+      // A hook that answers with a count would otherwise let every breached password through.
+      if (isMisfit(error)) throw error
       // The other checks stand; an outage of somebody's look-up must not stop registration and password reset.
       deps.onHookFailure(error)
       return false
@@ -108,7 +115,8 @@ export function createPasswordPolicy (options: PasswordPolicyOptions, deps: Pass
 
   return {
     fits,
-    async check (password, { username, email }) {
+    async check (password, of) {
+      const { username, email } = of ?? { username: '' }
       if (Buffer.byteLength(password) > maxBytes) return { reason: 'too_long', message: `The password must have at most ${maxBytes} bytes.` }
       if (!isWellFormed(password)) return { reason: 'not_unicode', message: 'The password is not valid Unicode.' }
       if (countCodePoints(password) < minLength) return { reason: 'too_short', message: `The password must have at least ${minLength} characters.` }
@@ -118,7 +126,7 @@ export function createPasswordPolicy (options: PasswordPolicyOptions, deps: Pass
       if (isMadeOf(wordsOf([username, localOfUsername, email ?? '', local, ...contextWords]), password)) {
         return { reason: 'context_word', message: 'The password is made of the username or of words that belong to this service.' }
       }
-      if (await isKnownAsBreached(password)) return { reason: 'breached', message: 'The password is known from a data breach.' }
+      if (of !== null && await isKnownAsBreached(password)) return { reason: 'breached', message: 'The password is known from a data breach.' }
       return null
     }
   }

@@ -1,14 +1,13 @@
 import { OAuthError } from '../errors.ts'
 import type { NewUser, User } from '../ports/user-store.ts'
-import type { Origin } from '../tokens/sessions.ts'
-import { inBackground } from './background.ts'
+import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
 import { requestEmailVerification } from './verify-email.ts'
 
-export interface Registration {
+interface Registration {
   username: string
   password: string
   /** The host's own profile fields, checked against its schema. */
@@ -17,7 +16,7 @@ export interface Registration {
 }
 
 /** Fields that decide who somebody is and what they may: never taken from a request, whatever the host's schema lets through. */
-const OWN_FIELDS = new Set(['id', 'sub', 'username', 'password', 'passwordHash', 'disabled', 'email', 'emailVerified', 'email_verified', '__proto__'])
+const OWN_FIELDS = new Set(['id', 'sub', 'username', 'password', 'passwordHash', 'disabled', 'email', 'emailVerified', 'email_verified', 'passwordChangedAt', '__proto__'])
 
 /**
  * Creates an account. Where an e-mail must be verified first, the answer is `pending` whether the name was free or not, and
@@ -28,7 +27,7 @@ const OWN_FIELDS = new Set(['id', 'sub', 'username', 'password', 'passwordHash',
  */
 export async function register ({ username, password, fields, origin }: Registration, deps: AccountsDeps): Promise<{ user: User } | 'pending'> {
   if (deps.users.create === undefined) throw new OAuthError('server_error', 'There is no registration here.', { detail: 'the user store has no create' })
-  const name = newUsername(username)
+  const name = newUsername(username, deps)
   refuseUnstorable(fields)
   const email = addressOf(name, fields.email, deps.verifyEmail)
   await requireGoodPassword(deps.policy, password, { username: name, email })
@@ -48,15 +47,16 @@ export async function register ({ username, password, fields, origin }: Registra
   }
   deps.events.emit('registered', { userId: user.id, username: user.username, ...origin })
   if (deps.users.setEmailVerified !== undefined) {
-    inBackground(deps, `verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, deps) })
+    deps.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, deps) })
   }
   return deps.verifyEmail ? 'pending' : { user }
 }
 
-function newUsername (username: string): string {
+function newUsername (username: string, { usernames }: Pick<AccountsDeps, 'usernames'>): string {
   const name = normalizeUsername(username)
   if (name === null) throw new OAuthError('invalid_request', 'username: it holds characters that are not allowed, or is too long.', { field: 'username', reason: 'characters' })
   const reason = checkNewUsername(name)
+  if (usernames === 'email' && emailOf(name) === null) throw new OAuthError('invalid_request', 'username: The e-mail address is not valid.', { field: 'username', reason: 'email_form' })
   if (reason !== null) throw new OAuthError('invalid_request', `username: ${reason}`, { field: 'username', reason: name.includes('@') ? 'email_form' : 'username_form' })
   return name
 }

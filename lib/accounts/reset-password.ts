@@ -1,29 +1,32 @@
+import { isActive } from '../sessions/active-user.ts'
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
-import { digestOfOneTimeToken, oneTimeToken } from '../protocol/one-time-token.ts'
-import type { Origin } from '../tokens/sessions.ts'
-import { inBackground } from './background.ts'
-import { concludePasswordChange } from './change-password.ts'
+import { isBoundTo, oneTimeToken } from '../protocol/one-time-token.ts'
+import type { Origin } from '../sessions/sessions.ts'
+import { verifyOnce } from './authenticate-password.ts'
+import { contestSignUp } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
-import { addressed } from './messages.ts'
+import { addressed, addressOf } from './outbox.ts'
+import { findMessageToken, invalidLink } from './message-tokens.ts'
+import { finishNewPassword, isUnfinished, type NewPassword, setNewPassword } from './new-password.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { normalizeUsername } from './username.ts'
-import { invalidLink, putBack } from './verify-email.ts'
 
 const LIFETIME_MS = 30 * 60 * 1000
 
 /**
  * Always resolves, in a time that tells nothing: whether there is such a user is looked up after the reply, and no failure of
- * a store or of the mail changes it. The link goes to the stored address, is good for 30 minutes, and ends the one before.
+ * a store or of the mail changes it. The link goes to the stored address, is good for 30 minutes, and ends the one before; within five
+ * minutes of that one no other is sent.
  */
 export async function requestPasswordReset ({ username, origin }: { username: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
   const name = normalizeUsername(username)
   if (name === null) return
   resetInBackground(name, deps, async () => {
     const user = await deps.users.findByUsername(name)
-    if (user === null || user.disabled) return
-    await sendReset(user, 'password_reset', deps)
+    if (!isActive(user)) return
     deps.events.emit('password_reset_requested', { userId: user.id, ...origin })
+    await sendResetOnce(user, 'password_reset', deps)
   })
 }
 
@@ -45,47 +48,39 @@ export async function startPasswordReset (userId: string, deps: AccountsDeps): P
 export function sendAlreadyRegistered (username: string, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {
     const user = await deps.users.findByUsername(username)
-    if (user === null || user.disabled) return
-    // A stranger may have registered first, with a password of their own. Were the owner of the mailbox to follow the link
-    // from that time, the stranger's password would open a verified account. The reset link is the only one that takes it from them.
-    if (user.emailVerified !== true) await deps.oneTimeTokens.discard('verify_email', user.id)
-    await sendReset(user, 'already_registered', deps)
+    if (!isActive(user)) return
+    if (user.emailVerified !== true) await contestSignUp(user, deps)
+    await sendResetOnce(user, 'already_registered', deps)
   })
 }
 
 /**
- * Sets a new password by the token of a message, ends all sessions of the user and signs nobody in. A token works once: of
- * any number of parallel calls one succeeds. Where the user store fails, it works again.
+ * Sets a new password by the token of a message, ends all that the former one opened and signs nobody in. A token sets one password: it
+ * names the hash that it may replace, and of any number of parallel calls one replaces that. Where anything fails before all has ended,
+ * the token stays, and the same request finishes the work.
  *
  * @throws OAuthError `invalid_token` with status 400; `invalid_password` with the reason; `temporarily_unavailable`
  */
 export async function confirmPasswordReset ({ token, password, origin }: { token: string, password: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
-  const { users, oneTimeTokens, clock } = deps
+  const { users, policy, hashing } = deps
   if (users.setPasswordHash === undefined) throw new OAuthError('server_error', 'Passwords can not be reset here.', { detail: 'the user store has no setPasswordHash' })
-  const tokenDigest = digestOfOneTimeToken(token)
-  const user = tokenDigest === null ? null : await ownerOf(tokenDigest, deps)
+  const user = await ownerOf(token, deps)
 
-  // Asked for everybody and answered first: a bad password is refused alike with a good token and with none. Only what is bad
-  // for this very user differs, and that is told to a holder of their token.
-  await requireGoodPassword(deps.policy, password, { username: user?.username ?? '', email: user?.email })
-  if (tokenDigest === null || user === null) throw invalidLink()
+  // Answered first: a bad password is refused alike with a good token and with none. Only what is bad for this very user differs, and
+  // what the host's look-up of breached passwords says, which strangers must not set in motion: both are told to a holder of the token.
+  await requireGoodPassword(policy, password, user === null ? null : { username: user.username, email: user.email })
+  if (user === null) throw invalidLink()
 
-  // Hashed before the token is used up, for the queue may be full.
-  const next = await deps.hashing.hash(password)
-  const consumed = await oneTimeTokens.consume('password_reset', tokenDigest, clock.now())
-  if (consumed === null || consumed.userId !== user.id) throw invalidLink()
-  let replaced: boolean
-  try {
-    replaced = await users.setPasswordHash(user.id, next, user.passwordHash)
-  } catch (error) {
-    await putBack(consumed, deps)
-    throw error
+  const given: NewPassword = { by: 'reset', origin }
+  if (setsPasswordOf(token, user)) {
+    // The password was changed after this began. That ended the links of before, and this is one.
+    if (!await setNewPassword(user, await hashing.hash(password), given, deps)) throw invalidLink()
+  } else {
+    // This link set the password already, and something failed after that.
+    if (!await isUnfinished(user, deps) || await verifyOnce(user, password, deps) !== 'match') throw invalidLink()
+    await finishNewPassword(user, given, deps)
   }
-  // The password was changed after this began. That ended the links of before, and this is one.
-  if (!replaced) throw invalidLink()
-
   await markVerified(user, origin, deps)
-  await concludePasswordChange(user, 'reset', { exceptSid: undefined, origin }, deps)
 }
 
 /**
@@ -94,19 +89,29 @@ export async function confirmPasswordReset ({ token, password, origin }: { token
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkResetToken (token: string, deps: AccountsDeps): Promise<void> {
-  const tokenDigest = digestOfOneTimeToken(token)
-  if (tokenDigest === null || await ownerOf(tokenDigest, deps) === null) throw invalidLink()
+  const user = await ownerOf(token, deps)
+  if (user === null || !(setsPasswordOf(token, user) || await isUnfinished(user, deps))) throw invalidLink()
 }
 
-async function ownerOf (tokenDigest: string, { users, oneTimeTokens, clock }: AccountsDeps): Promise<User | null> {
-  const found = await oneTimeTokens.find('password_reset', tokenDigest, clock.now())
-  const user = found === null ? null : await users.findById(found.userId)
-  return user === null || user.disabled ? null : user
+/** Who a token was sent to, if it still is their address. */
+async function ownerOf (token: string, deps: AccountsDeps): Promise<User | null> {
+  const found = await findMessageToken('password_reset', token, deps)
+  return found?.user ?? null
+}
+
+/** Whether the password is the one that it was when the link was sent. */
+function setsPasswordOf (token: string, user: User): boolean {
+  return isBoundTo(token, 1, user.passwordHash ?? '')
+}
+
+/** Strangers can ask for it at will: within minutes of a link that still works there is no other, which would end that one too. */
+export async function sendResetOnce (user: User, kind: 'password_reset' | 'already_registered', deps: AccountsDeps): Promise<void> {
+  await deps.messageBound.send(['password_reset', user.id, addressOf(user), user.passwordHash ?? ''], async () => { await sendReset(user, kind, deps) })
 }
 
 async function sendReset (user: User, kind: 'password_reset' | 'already_registered', deps: AccountsDeps): Promise<void> {
   if (deps.outbox === null) return
-  const { token, digest } = oneTimeToken(user.id, deps.random.secret())
+  const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user), user.passwordHash ?? ''])
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'password_reset', digest, userId: user.id, expiresAt })
   deps.outbox.post({ kind, user: addressed(user), url: deps.messageUrl('password_reset', token), token, expiresAt: new Date(expiresAt) })
@@ -114,7 +119,7 @@ async function sendReset (user: User, kind: 'password_reset' | 'already_register
 
 /** One key for all that sends a reset link: of two at once the later message could bear the token that the earlier put replaced. */
 function resetInBackground (username: string, deps: AccountsDeps, work: () => Promise<void>): void {
-  inBackground(deps, `reset ${username}`, 'a password reset message could not be prepared', work)
+  deps.background.run(`reset ${username}`, 'a password reset message could not be prepared', work)
 }
 
 /** The link came by mail, so the mailbox is the user's; a user without an address got it some other way. The new password is already stored: a failure here does not undo it. */

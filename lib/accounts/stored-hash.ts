@@ -2,9 +2,9 @@
  * Reads stored password hashes and decides which may run. A hash in the store is not trusted to be cheap: one with
  * `m=4 GiB` would take the process down at every sign-in of that user.
  */
-import type { Argon2Parameters } from '../ports/password-hasher.ts'
+import type { Argon2Parameters, ImportedHash } from '../ports/password-hasher.ts'
 
-export interface Argon2Hash extends Argon2Parameters {
+interface Argon2Hash extends Argon2Parameters {
   kind: 'argon2'
   variant: 'argon2id' | 'argon2i' | 'argon2d'
   version: 16 | 19
@@ -18,11 +18,9 @@ export interface Argon2Hash extends Argon2Parameters {
   plain: string
 }
 
-export type StoredHash =
+type StoredHash =
   | Argon2Hash
-  | { kind: 'bcrypt', cost: number }
-  | { kind: 'scrypt', N: number, r: number, p: number }
-  | { kind: 'pbkdf2', digest: 'sha1' | 'sha256' | 'sha512', iterations: number }
+  | ImportedHash
   /** Never run. `reason` is for the log and holds nothing of the string. */
   | { kind: 'unusable', reason: string }
 
@@ -45,11 +43,14 @@ function unusable (reason: string): StoredHash {
   return { kind: 'unusable', reason }
 }
 
-/** Bytes that unpadded base64 stands for; `NaN` where it isn't the one canonical spelling, which some engines refuse. */
-function byteLength (base64: string): number {
+/** The bytes that unpadded base64 stands for, `.` being `+`; `null` where it isn't the one canonical spelling, which some engines refuse. */
+function bytesOf (text: string): Buffer | null {
+  const base64 = text.replaceAll('.', '+')
   const bytes = Buffer.from(base64, 'base64')
-  return bytes.toString('base64').replace(/=+$/, '') === base64 ? bytes.length : NaN
+  return bytes.toString('base64').replace(/={1,2}$/, '') === base64 ? bytes : null
 }
+
+const lengthOf = (text: string): number => bytesOf(text)?.length ?? NaN
 
 function parseArgon2 (encoded: string): StoredHash {
   const [, variant, version = '16', m, t1, p1, p2, t2, keyId, data, salt = '', tag = ''] = ARGON2.exec(encoded) ?? []
@@ -61,8 +62,8 @@ function parseArgon2 (encoded: string): StoredHash {
     return unusable('argon2 parameters above the limit')
   }
   if (timeCost < 1 || parallelism < 1 || memoryCost < 8 * parallelism) return unusable('argon2 parameters below what RFC 9106 allows')
-  const saltBytes = byteLength(salt)
-  const tagBytes = byteLength(tag)
+  const saltBytes = lengthOf(salt)
+  const tagBytes = lengthOf(tag)
   if (!(saltBytes >= 8 && saltBytes <= 64) || !(tagBytes >= 12 && tagBytes <= 128)) return unusable('malformed argon2 salt or tag')
   return {
     kind: 'argon2',
@@ -80,7 +81,7 @@ function parseArgon2 (encoded: string): StoredHash {
 }
 
 function parseScrypt (encoded: string): StoredHash {
-  const [, ln, r, p, salt = '', tag = ''] = SCRYPT.exec(encoded) ?? []
+  const [, ln, r, p, saltText = '', tagText = ''] = SCRYPT.exec(encoded) ?? []
   if (ln === undefined) return unusable('malformed scrypt hash')
   const hash = { kind: 'scrypt' as const, N: 2 ** Number(ln), r: Number(r), p: Number(p) }
   if (128 * hash.N * hash.r > SCRYPT_MAX.bytes || hash.p > SCRYPT_MAX.parallelism || hash.N * hash.r * hash.p > SCRYPT_MAX.work) {
@@ -88,20 +89,28 @@ function parseScrypt (encoded: string): StoredHash {
   }
   // RFC 7914 §6: N is less than 2^(128 * r / 8), which a small r could break.
   if (hash.N < 2 || hash.r < 1 || hash.p < 1 || Number(ln) >= 16 * hash.r) return unusable('scrypt parameters below what RFC 7914 allows')
-  if (!(byteLength(salt) >= 1) || !hasTagLength(byteLength(tag))) return unusable('malformed scrypt salt or tag')
-  return hash
+  const salt = bytesOf(saltText)
+  const tag = bytesOf(tagText)
+  if (salt === null || salt.length === 0 || !isTag(tag)) return unusable('malformed scrypt salt or tag')
+  return { ...hash, salt, tag }
 }
 
-function parsePbkdf2 (digest: string, iterationsText: string, tag: string): StoredHash {
+/** PHC and passlib have their salt in base64, Django as text. */
+function parsePbkdf2 (encoded: string): StoredHash {
+  const django = DJANGO.exec(encoded)
+  const [, digest, iterationsText, saltText = '', tagText = ''] = django ?? PBKDF2.exec(encoded) ?? []
+  if (iterationsText === undefined) return unusable('unknown hash format')
   const iterations = Number(iterationsText)
+  const tag = bytesOf(tagText)
   if (iterations > PBKDF2_MAX_ITERATIONS) return unusable('PBKDF2 iterations above the limit')
-  if (iterations < 1 || !hasTagLength(byteLength(tag.replaceAll('.', '+')))) return unusable('malformed PBKDF2 hash')
-  return { kind: 'pbkdf2', digest: digest === 'sha256' || digest === 'sha512' ? digest : 'sha1', iterations }
+  if (iterations < 1 || !isTag(tag)) return unusable('malformed PBKDF2 hash')
+  const salt = django === null ? Buffer.from(saltText.replaceAll('.', '+'), 'base64') : Buffer.from(saltText)
+  return { kind: 'pbkdf2', digest: digest === 'sha256' || digest === 'sha512' ? digest : 'sha1', iterations, salt, tag }
 }
 
 /** A short tag matches by chance; a long one multiplies PBKDF2's work. */
-function hasTagLength (bytes: number): boolean {
-  return bytes >= 12 && bytes <= 64
+function isTag (bytes: Buffer | null): bytes is Buffer {
+  return bytes !== null && bytes.length >= 12 && bytes.length <= 64
 }
 
 /**
@@ -116,12 +125,9 @@ export function parseStoredHash (encoded: string): StoredHash {
   const cost = BCRYPT.exec(encoded)?.[1]
   if (cost !== undefined) {
     if (Number(cost) > BCRYPT_MAX_COST) return unusable('bcrypt cost above the limit')
-    return Number(cost) < 4 ? unusable('malformed bcrypt hash') : { kind: 'bcrypt', cost: Number(cost) }
+    return Number(cost) < 4 ? unusable('malformed bcrypt hash') : { kind: 'bcrypt', cost: Number(cost), encoded }
   }
-
-  const [, digest = 'sha1', iterations, , tag] = PBKDF2.exec(encoded) ?? DJANGO.exec(encoded) ?? []
-  if (iterations !== undefined && tag !== undefined) return parsePbkdf2(digest, iterations, tag)
-  return unusable('unknown hash format')
+  return parsePbkdf2(encoded)
 }
 
 /**

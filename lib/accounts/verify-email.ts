@@ -1,66 +1,118 @@
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import { digestOfOneTimeToken, oneTimeToken } from '../protocol/one-time-token.ts'
-import type { Origin } from '../tokens/sessions.ts'
-import { isActive } from '../tokens/active-user.ts'
+import type { Origin } from '../sessions/sessions.ts'
+import { isContested } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
-import { addressed } from './messages.ts'
+import { findMessageToken, invalidLink } from './message-tokens.ts'
+import { addressed, addressOf } from './outbox.ts'
+import { setNewPassword } from './new-password.ts'
+import { sendResetOnce } from './reset-password.ts'
+import { normalizeUsername } from './username.ts'
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000
 
-/** Unknown, used, expired, made for something else, of a user who is gone or disabled: one answer. */
-export function invalidLink (): OAuthError {
-  return new OAuthError('invalid_token', 'The link is invalid or has expired.', { statusCode: 400 })
+/**
+ * Posts a link that confirms the user's stored address, good for 24 hours; an earlier one stops working, and within five minutes of that
+ * no other is sent. Does nothing without an address or an outbox.
+ */
+export async function requestEmailVerification (user: User, deps: AccountsDeps): Promise<void> {
+  const address = addressOf(user)
+  if (address === '' || deps.outbox === null) return
+  await deps.messageBound.send(['verify_email', user.id, address], async () => { await sendVerification(user, address, deps) })
 }
 
-/** Posts a link that confirms the user's stored address, good for 24 hours; an earlier one stops working. Does nothing without an address or an outbox. */
-export async function requestEmailVerification (user: User, deps: AccountsDeps): Promise<void> {
-  const recipient = addressed(user)
-  if (recipient.email === undefined || recipient.email === '' || deps.outbox === null) return
-  const { token, digest } = oneTimeToken(user.id, deps.random.secret())
+async function sendVerification (user: User, address: string, deps: AccountsDeps): Promise<void> {
+  const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [address])
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'verify_email', digest, userId: user.id, expiresAt })
-  deps.outbox.post({ kind: 'verify_email', user: recipient, url: deps.messageUrl('verify_email', token), token, expiresAt: new Date(expiresAt) })
+  deps.outbox?.post({ kind: 'verify_email', user: addressed(user), url: deps.messageUrl('verify_email', token), token, expiresAt: new Date(expiresAt) })
 }
 
 /**
- * Marks the address as the user's own. A token works once; where the user store fails, it works again.
+ * Marks the address as the user's own. A token works once. It is used up last, so that it works again where a store fails.
  *
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function verifyEmail ({ token, origin }: { token: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
   if (deps.users.setEmailVerified === undefined) throw new OAuthError('server_error', 'E-mail addresses can not be verified here.', { detail: 'the user store has no setEmailVerified' })
-  const tokenDigest = digestOfOneTimeToken(token)
-  const consumed = tokenDigest === null ? null : await deps.oneTimeTokens.consume('verify_email', tokenDigest, deps.clock.now())
+  const found = await findMessageToken('verify_email', token, deps)
+  if (found === null) throw invalidLink()
+  await deps.users.setEmailVerified(found.user.id)
+  const consumed = await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())
   if (consumed === null) throw invalidLink()
-  let user: User | null
-  try {
-    user = await deps.users.findById(consumed.userId)
-    if (user !== null && !user.disabled) await deps.users.setEmailVerified(user.id)
-  } catch (error) {
-    await putBack(consumed, deps)
-    throw error
-  }
-  if (user === null || user.disabled) throw invalidLink()
-  deps.events.emit('email_verified', { userId: user.id, ...origin })
+  deps.events.emit('email_verified', { userId: found.user.id, ...origin })
+}
+
+/** Who signed up, and when the link was sent. */
+export interface PendingVerification {
+  username: string
+  /** Milliseconds since the epoch. */
+  sentAt: number
+  /** Whether whoever owns the address can end the password of the account. */
+  canDisown: boolean
 }
 
 /**
- * Looks whether the token of a message would confirm an address now, and uses nothing up.
+ * What the token of a message would confirm now. Uses nothing up.
  *
  * @throws OAuthError `invalid_token` with status 400
  */
-export async function checkVerificationToken (token: string, { oneTimeTokens, users, clock }: AccountsDeps): Promise<void> {
-  const tokenDigest = digestOfOneTimeToken(token)
-  const found = tokenDigest === null ? null : await oneTimeTokens.find('verify_email', tokenDigest, clock.now())
-  if (found === null || !isActive(await users.findById(found.userId))) throw invalidLink()
+export async function checkVerificationToken (token: string, deps: AccountsDeps): Promise<PendingVerification> {
+  const found = await findMessageToken('verify_email', token, deps)
+  if (found === null) throw invalidLink()
+  return { username: found.user.username, sentAt: found.record.expiresAt - LIFETIME_MS, canDisown: canDisown(found.user, deps) }
 }
 
-/** Undoes a `consume` whose purpose the user store could not fulfil. Never rejects: the failure that led here is the one to tell. */
-export async function putBack (token: Parameters<AccountsDeps['oneTimeTokens']['put']>[0], deps: AccountsDeps): Promise<void> {
-  try {
-    await deps.oneTimeTokens.put(token)
-  } catch (error) {
-    deps.onError(error, 'a token that was not used could not be put back')
-  }
+/**
+ * "This was not me": somebody signed up with the address of the one who reads its mail, and must not wait in an account that its owner
+ * may take over one day. Nobody knows the password any more, everybody is signed out, and the link is used up. The address stays
+ * unconfirmed; its owner can have the account by a reset.
+ *
+ * @throws OAuthError `invalid_token` with status 400, also for an address that is confirmed already; `temporarily_unavailable`
+ */
+export async function disownAccount ({ token, origin }: { token: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
+  const found = await findMessageToken('verify_email', token, deps)
+  if (found === null || !canDisown(found.user, deps)) throw invalidLink()
+  const next = await deps.hashing.hash(deps.random.secret())
+  // Changed in this very moment: by whom, the owner may want to look at again.
+  if (!await setNewPassword(found.user, next, { by: 'disowned', origin }, deps)) throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+  // Last, so that the link works again where anything failed.
+  if (await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now()) === null) throw invalidLink()
+}
+
+/** An address that is confirmed is known to be the user's. */
+function canDisown (user: User, { users }: AccountsDeps): boolean {
+  return user.emailVerified !== true && users.setPasswordHash !== undefined
+}
+
+/** Long enough to read a page. */
+const RESEND_LIFETIME_MS = 15 * 60 * 1000
+
+/**
+ * What the sign-in page gives to who has just proved the password of an account that must be confirmed first: with it they have the
+ * message sent again. `null` where there is nothing to send.
+ */
+export async function resendTicket (username: string, deps: AccountsDeps): Promise<string | null> {
+  const name = normalizeUsername(username)
+  const user = name === null || deps.outbox === null || deps.users.setEmailVerified === undefined ? null : await deps.users.findByUsername(name)
+  if (user === null || addressOf(user) === '') return null
+  const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user)])
+  await deps.oneTimeTokens.put({ purpose: 'resend_verification', digest, userId: user.id, expiresAt: deps.clock.now() + RESEND_LIFETIME_MS })
+  return token
+}
+
+/**
+ * Sends the confirmation message again, unless one was sent less than five minutes ago or the address is confirmed. Where the account is
+ * contested, whoever reads the mail gets a reset link in its place, which proves the address as well.
+ *
+ * @throws OAuthError `invalid_token` with status 400
+ */
+export async function resendVerification (ticket: string, deps: AccountsDeps): Promise<void> {
+  const found = await findMessageToken('resend_verification', ticket, deps)
+  if (found === null) throw invalidLink()
+  const { user } = found
+  if (user.emailVerified === true) return
+  if (await isContested(user, deps)) await sendResetOnce(user, 'password_reset', deps)
+  else await requestEmailVerification(user, deps)
 }

@@ -1,4 +1,7 @@
-import { isActive } from '../tokens/active-user.ts'
+import { isActive } from '../sessions/active-user.ts'
+import { disclosureOf } from '../tokens/disclosure.ts'
+import { passwordChangedAt } from '../sessions/since-password-change.ts'
+import { isFirstParty, mayBeAnsweredAt, mayUse } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
@@ -9,13 +12,12 @@ import { type AuthorizationParams, type AuthorizationRequest, parseAuthorization
 import { wordsOf } from '../protocol/authorization-params.ts'
 import { type AuthorizationResponse, authorizationResponse } from '../protocol/authorization-response.ts'
 import { digest } from '../protocol/digest.ts'
-import { matchesRedirectUri } from '../protocol/redirect-uri.ts'
-import { formatRefreshToken, newTokenId, sidOf } from '../protocol/refresh-token.ts'
+import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { type Facts, firstObstacle } from './checks.ts'
 import type { AuthorizeDeps, BrowserContext } from './deps.ts'
 
 /** A client and a redirect URI that an answer may be sent to. */
-export interface RedirectTarget {
+interface RedirectTarget {
   client: Client
   redirectUri: string
 }
@@ -42,7 +44,7 @@ export async function findRedirectTarget (params: AuthorizationParams, { grants 
   if (client === null) throw new OAuthError('invalid_client', 'There is no such client.', { statusCode: 400, reason: 'unknown_client' })
   // Required even where one is registered alone: OpenID Connect Core 1.0 §3.1.2.1.
   if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing.')
-  if (!matchesRedirectUri(client.redirectUris ?? [], redirectUri)) throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client.', { reason: 'redirect_uri_mismatch', detail: `client ${clientId}` })
+  if (!mayBeAnsweredAt(client, redirectUri)) throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client.', { reason: 'redirect_uri_mismatch', detail: `client ${clientId}` })
   return { client, redirectUri }
 }
 
@@ -74,7 +76,7 @@ export async function authorize (params: AuthorizationParams, context: BrowserCo
  * @see RFC 9700 §4.11.2
  */
 function signsInBeforeAnError ({ prompt }: AuthorizationParams, { client }: RedirectTarget, { session }: BrowserContext): boolean {
-  return client.firstParty === false && session === null && !wordsOf(prompt).includes('none')
+  return !isFirstParty(client) && session === null && !wordsOf(prompt).includes('none')
 }
 
 /** The answer of a person who does not want to. @see RFC 6749 §4.1.2.1 */
@@ -83,11 +85,11 @@ export async function denyAuthorization (params: AuthorizationParams, deps: Auth
   return answer(target, params, errorParams(new OAuthError('access_denied', 'The user did not allow it.'), deps), deps)
 }
 
-async function gatherFacts (request: AuthorizationRequest, { client, redirectUri }: RedirectTarget, { session }: BrowserContext, deps: AuthorizeDeps): Promise<Facts> {
+async function gatherFacts (request: AuthorizationRequest, { client, redirectUri }: RedirectTarget, { session, answered }: BrowserContext, deps: AuthorizeDeps): Promise<Facts> {
   const { accounts } = deps.grants
   const now = accounts.clock.now()
   const found = session === null ? null : await accounts.users.findById(session.userId)
-  const user = isActive(found) ? found : null
+  const user = session !== null && isActive(found) && !await deps.grants.sessions.isOver(found, session) ? found : null
   const consent = await findConsent(client, user, now, deps)
   return {
     request,
@@ -98,35 +100,35 @@ async function gatherFacts (request: AuthorizationRequest, { client, redirectUri
     user,
     hint: request.idTokenHint === undefined ? undefined : await deps.idTokens.readHint(request.idTokenHint),
     consent,
+    answered: answered ?? null,
     now
   }
 }
 
 /**
  * What is granted of the requested scope: what is not known or not the client's is left out, and the token answer says so.
- * Offline access is for clients that may refresh; one that is not the host's own must have been allowed it by the person, on a page
- * that it asked for by `prompt=consent`.
+ * Offline access is for clients that may refresh; one that is not the host's own must have been allowed it by the person. The consent
+ * page asks for it like for any other scope, and where the client wants no page, it is left out unless it was allowed before.
  * @see RFC 6749 §3.3, OpenID Connect Core 1.0 §3.1.2.1, §11
  */
 function grantableScopes (request: AuthorizationRequest, client: Client, consent: Consent | null, { grants }: AuthorizeDeps): string[] {
-  const allowed = client.scopes ?? grants.scopes
-  const mayRefresh = client.grantTypes === undefined || client.grantTypes.includes('refresh_token')
-  const offline = mayRefresh && (client.firstParty !== false || request.prompt.includes('consent') || consent?.scopes.includes('offline_access') === true)
-  return (request.scopes ?? ['openid']).filter((scope) => allowed.includes(scope) && (scope !== 'offline_access' || offline))
+  const { scopes } = disclosureOf({ client, scopes: request.scopes ?? ['openid'] }, grants.scopes)
+  const offline = mayUse(client, 'refresh_token') && (isFirstParty(client) || !request.prompt.includes('none') || consent?.scopes.includes('offline_access') === true)
+  return scopes.filter((scope) => scope !== 'offline_access' || offline)
 }
 
 /**
- * The code, or the session to decide anew with, where that or the consent has ended meanwhile: both are looked at again after the
- * commit, so that no code outlives a sign-out or a consent that was taken back.
+ * The code, or the session to decide anew with, where that or the consent has ended meanwhile: the code is made with a use of its session,
+ * in one step, and the consent is looked at again after the commit, so that no code outlives a sign-out or a consent that was taken back.
  */
 async function issueCode (facts: Facts, { origin }: BrowserContext, deps: AuthorizeDeps): Promise<string | { session: BrowserSession | null }> {
   const { request, client, redirectUri, scopes, session, user, now } = facts
   const { tokens, sessions, accounts: { random } } = deps.grants
   const { userId, sid: sessionSid, authenticatedAt } = session as BrowserSession
-  const familyId = newTokenId(userId, random.id())
+  const id = newCredentialId(userId, random.id())
   const secret = random.secret()
-  const sid = sidOf(familyId)
-  await tokens.createCode({
+  const sid = sidOf(id)
+  const isCreated = await tokens.createCode({
     sid,
     userId,
     clientId: client.clientId,
@@ -143,21 +145,22 @@ async function issueCode (facts: Facts, { origin }: BrowserContext, deps: Author
     }),
     codeDigest: digest(secret),
     codeExpiresAt: now + deps.authorizationCode.expiresInMs
-  })
-  let stillThere = false
+  }, deps.browserSessions.useOf(session as BrowserSession, client.clientId))
+  if (!isCreated) return { session: null }
   let stillAllowed = false
   try {
-    stillThere = await deps.browserSessions.use(session as BrowserSession, client.clientId)
-    stillAllowed = stillThere && firstObstacle({ ...facts, consent: await findConsent(client, user, now, deps) }) === null
+    stillAllowed = firstObstacle({ ...facts, consent: await findConsent(client, user, now, deps) }) === null
   } finally {
-    if (!stillAllowed) await sessions.revoke((user as User).id, sid, 'user', origin)
+    if (!stillAllowed) await sessions.revoke((user as User).id, sid, 'undone', origin)
   }
-  return stillAllowed ? formatRefreshToken(familyId, secret) : { session: stillThere ? session : null }
+  return stillAllowed ? formatCredential(id, secret) : { session }
 }
 
-/** A client that is the host's own needs none. */
+/** A client that is the host's own needs none. What was allowed under a former password may have been allowed by whoever stole that. */
 async function findConsent (client: Client, user: User | null, now: number, { consents }: AuthorizeDeps): Promise<Consent | null> {
-  return user === null || client.firstParty !== false ? null : await consents.findConsent(user.id, client.clientId, now)
+  if (user === null || isFirstParty(client)) return null
+  const consent = await consents.findConsent(user.id, client.clientId, now)
+  return consent === null || consent.grantedAt < (passwordChangedAt(user) ?? 0) ? null : consent
 }
 
 /** @see RFC 6749 §4.1.2, §4.1.2.1, RFC 9207 §2 */

@@ -1,3 +1,4 @@
+import { isFirstParty, isNativeRedirect, isPublic, mayUse, needsPkce } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
@@ -19,15 +20,17 @@ export interface Facts {
   /** Who is signed in in this browser; both or none. */
   session: BrowserSession | null
   user: User | null
-  /** `undefined`: none was sent; `null`: it is none of ours. */
+  /** `undefined`: none was sent; `null`: it is not one of ours. */
   hint: IdTokenHint | null | undefined
   consent: Consent | null
+  /** The page that the person has just answered for this request. */
+  answered: 'sign_in' | 'consent' | null
   /** Milliseconds since the epoch. */
   now: number
 }
 
 /** What stands in the way: an error for the client, or something that the person can do. */
-export type Obstacle = OAuthError | 'sign_in' | 'consent'
+type Obstacle = OAuthError | 'sign_in' | 'consent'
 
 interface Check {
   name: string
@@ -35,18 +38,15 @@ interface Check {
   check(facts: Facts): Obstacle | null
 }
 
-/** How long a consent counts that is asked for every time: long enough to come back from the consent page. */
-const EVERY_TIME_MS = 60_000
-
 /**
  * What an authorization request must pass, in this order, once its client and redirect URI are known to be good. The first obstacle
  * decides. (How its parameters must look is checked before: protocol/authorization-request.)
  */
-export const CHECKS: readonly Check[] = [
+const CHECKS: readonly Check[] = [
   {
     name: 'the client may use codes',
     see: 'RFC 6749 §4.1.2.1',
-    check: ({ client }) => client.grantTypes === undefined || client.grantTypes.includes('authorization_code') ? null : new OAuthError('unauthorized_client', 'The client may not use authorization codes.')
+    check: ({ client }) => mayUse(client, 'authorization_code') ? null : new OAuthError('unauthorized_client', 'The client may not use authorization codes.')
   },
   {
     name: 'a code challenge is there',
@@ -69,6 +69,11 @@ export const CHECKS: readonly Check[] = [
     check: ({ request }) => canGiveAcr(request) ? null : new OAuthError('unmet_authentication_requirements', 'The requested acr is not available.')
   },
   {
+    name: 'an app on a device does not ask in silence',
+    see: 'RFC 8252 §8.6',
+    check: ({ request, client, redirectUri }) => request.prompt.includes('none') && isNativeRedirect(client, redirectUri) ? new OAuthError('interaction_required', 'An app on a device gets no code without a page.') : null
+  },
+  {
     name: 'somebody is signed in',
     see: 'OpenID Connect Core 1.0 §3.1.2.3',
     check: ({ session, request }) => session === null ? interactive(request, 'sign_in') : null
@@ -81,12 +86,12 @@ export const CHECKS: readonly Check[] = [
   {
     name: 'the sign-in is recent enough',
     see: 'OpenID Connect Core 1.0 §3.1.2.1 max_age',
-    check: ({ request, session, now }) => session !== null && request.maxAge !== undefined && now - session.authenticatedAt > request.maxAge * 1000 ? interactive(request, 'sign_in') : null
+    check: (facts) => isRecent(facts) || (facts.request.prompt.includes('none') && !mayBeTold(facts)) ? null : interactive(facts.request, 'sign_in')
   },
   {
     name: 'it is the person the client asked for',
     see: 'OpenID Connect Core 1.0 §3.1.2.2',
-    check: ({ request, user, hint }) => isRequestedSubject(request, user, hint) ? null : new OAuthError('login_required', 'Another person is signed in.')
+    check: (facts) => isRequestedSubject(facts.request, facts.user, facts.hint) || !mayBeTold(facts) ? null : new OAuthError('login_required', 'Another person is signed in.')
   },
   {
     name: 'the person allows it',
@@ -102,11 +107,6 @@ export function firstObstacle (facts: Facts): Obstacle | null {
     if (obstacle !== null) return obstacle
   }
   return null
-}
-
-/** A public client has nothing else to prove that it is the one who began. */
-function needsPkce (client: Client): boolean {
-  return client.clientSecret === undefined || client.requirePkce !== false
 }
 
 /** Where the client wants no page shown, it gets an error in its place. */
@@ -130,10 +130,20 @@ function isRequestedSubject ({ claims }: AuthorizationRequest, user: User | null
   return (hint?.sub === undefined || hint.sub === user?.id) && (asked === undefined || asked === user?.id)
 }
 
-function isAllowed ({ client, redirectUri, request, scopes, consent, now }: Facts): boolean {
+/** What a visitor's sign-in is like, and whether they are somebody it knows, is no business of a client that they have not allowed yet. */
+function mayBeTold (facts: Facts): boolean {
+  return isFirstParty(facts.client) || isAllowed(facts)
+}
+
+function isRecent ({ request: { maxAge }, session, now }: Facts): boolean {
+  return session === null || maxAge === undefined || now - session.authenticatedAt <= maxAge * 1000
+}
+
+function isAllowed (facts: Facts): boolean {
+  const { client, redirectUri, request, scopes, consent, answered } = facts
   if (request.prompt.includes('consent')) return false
-  if (client.firstParty !== false) return true
+  // For the host's own, the page that signed the person in will do: it named the client.
+  if (isFirstParty(client)) return !isNativeRedirect(client, redirectUri) || answered !== null
   if (consent === null || !scopes.every((scope) => consent.scopes.includes(scope))) return false
-  // Any app on the device can pretend to be this one and catch its code, so nothing is given without a person who looks.
-  return !isPublicNativeRedirect(redirectUri) || client.clientSecret !== undefined || now - consent.grantedAt <= EVERY_TIME_MS
+  return answered === 'consent' || !(isNativeRedirect(client, redirectUri) || (isPublicNativeRedirect(redirectUri) && isPublic(client)))
 }

@@ -1,8 +1,8 @@
-import type { GrantDeps } from '../grants/deps.ts'
+import type { GrantDeps } from '../oauth/deps.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { ConsentStore } from '../ports/consent-store.ts'
-import type { Origin } from '../tokens/sessions.ts'
-import type { BrowserSessions } from '../tokens/browser-sessions.ts'
+import type { Origin } from '../sessions/sessions.ts'
+import type { BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
 
 /** What the browser journey needs. */
@@ -19,4 +19,6 @@ export interface AuthorizeDeps {
 export interface BrowserContext {
   session: BrowserSession | null
   origin: Origin
+  /** The page of ours that the person has just answered with this request: it signed them in, or told them what the client asks for. */
+  answered?: 'sign_in' | 'consent'
 }

@@ -1,5 +1,5 @@
 import { OAuthError, type OAuthErrorReason } from '../errors.ts'
-import type { GrantDeps } from '../grants/deps.ts'
+import type { GrantDeps } from '../oauth/deps.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import { authorizationResponse } from '../protocol/authorization-response.ts'
@@ -11,22 +11,24 @@ import type { AuthorizeDeps, BrowserContext } from './deps.ts'
 export type LogoutOutcome =
   /** The person has to say that they want to sign out. Nothing has happened yet. */
   | { outcome: 'confirm', session: BrowserSession, client: Client | null, redirectUri: string | null }
-  /** Nobody is signed in (any more), and there is nowhere to go. */
-  | { outcome: 'signed_out', client: Client | null }
+  /** Nobody is signed in (any more), and there is nowhere to go. `ended`: somebody was, until now. */
+  | { outcome: 'signed_out', ended: boolean, client: Client | null }
   /** Nobody is signed in (any more). */
-  | { outcome: 'redirect', location: string }
+  | { outcome: 'redirect', ended: boolean, location: string }
 
-export interface LogoutContext extends BrowserContext {
+interface LogoutContext extends BrowserContext {
   /** The person pressed the button of our own page. */
   confirmed: boolean
 }
 
-export interface LogoutDeps extends Pick<AuthorizeDeps, 'idTokens' | 'browserSessions'> {
+interface LogoutDeps extends Pick<AuthorizeDeps, 'idTokens' | 'browserSessions'> {
   grants: Pick<GrantDeps, 'clients'>
 }
 
 /**
- * RP-Initiated Logout. Signs out at once where the hint is of this very session, else only after the person confirmed it. Leads
+ * RP-Initiated Logout. Signs out at once where the hint is of this very session, else only after the person confirmed it. Where
+ * nobody is signed in here, the session that the hint names ends: a gateway calls from its server, which has no cookie. Whoever has
+ * such a hint was given it as a client of that session, and can end it by leading the browser here as well. Leads
  * back only to a registered URI of a client that is known by its hint, or by name where the person confirmed. Whatever it refuses
  * leaves the session as it is. Other clients keep what they were given with `offline_access`.
  *
@@ -37,14 +39,13 @@ export async function logout (params: LogoutParams, { session, origin, confirmed
   const hint = await readHint(params, deps)
   const client = await clientOf(params, hint, deps)
   const redirectUri = registeredUri(params, client)
-  if (session !== null) {
-    if (!confirmed && !isOf(session, hint)) return { outcome: 'confirm', session, client, redirectUri }
-    await deps.browserSessions.end(session, { ...(client === null ? {} : { clientId: client.clientId }), origin })
-  }
+  if (session !== null && !confirmed && !isOf(session, hint)) return { outcome: 'confirm', session, client, redirectUri }
+  const ending = session ?? sessionOf(hint, client)
+  const ended = ending !== null && await deps.browserSessions.end(ending, { ...(client === null ? {} : { clientId: client.clientId }), origin })
   // A client's name alone is no reason to send anyone anywhere: a hint proves that the client had to do with this user. §3
-  if (redirectUri === null || (hint === null && !confirmed)) return { outcome: 'signed_out', client }
+  if (redirectUri === null || (hint === null && !confirmed)) return { outcome: 'signed_out', ended, client }
   const answer = authorizationResponse(redirectUri, 'query', { state: params.state })
-  return { outcome: 'redirect', location: answer.kind === 'redirect' ? answer.location : redirectUri }
+  return { outcome: 'redirect', ended, location: answer.kind === 'redirect' ? answer.location : redirectUri }
 }
 
 async function readHint ({ id_token_hint: token, client_id: clientId }: LogoutParams, { idTokens }: LogoutDeps): Promise<IdTokenHint | null> {
@@ -71,6 +72,11 @@ function registeredUri ({ post_logout_redirect_uri: uri }: LogoutParams, client:
 
 function isOf (session: BrowserSession, hint: IdTokenHint | null): boolean {
   return hint !== null && hint.sub === session.userId && (hint.sid === undefined || hint.sid === session.sid)
+}
+
+/** The session that a hint names by itself, where its client is still one of ours. */
+function sessionOf (hint: IdTokenHint | null, client: Client | null): Pick<BrowserSession, 'userId' | 'sid'> | null {
+  return hint?.sid === undefined || client === null ? null : { userId: hint.sub, sid: hint.sid }
 }
 
 function refused (description: string, reason?: OAuthErrorReason): OAuthError {

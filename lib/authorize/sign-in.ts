@@ -1,8 +1,12 @@
 import { authenticatePassword, confirmAuthentic } from '../accounts/authenticate-password.ts'
 import { OAuthError } from '../errors.ts'
+import type { BrowserSession } from '../ports/session-store.ts'
+import type { User } from '../ports/user-store.ts'
 import type { AuthorizeDeps, BrowserContext } from './deps.ts'
 
-export interface SignIn {
+interface SignIn {
+  /** The user of this name, where they have just been looked up. */
+  known?: User | null
   username: string
   password: string
   clientId: string | null
@@ -15,17 +19,17 @@ export interface SignIn {
  * this succeeds.
  * @throws OAuthError `invalid_grant`, whatever is wrong; `temporarily_unavailable` where the hashing queue is full
  */
-export async function signIn ({ username, password, clientId, formerCookie }: SignIn, { session: former, origin }: BrowserContext, deps: AuthorizeDeps): Promise<{ cookie: string }> {
+export async function signIn ({ username, password, clientId, formerCookie, known = null }: SignIn, { session: former, origin }: BrowserContext, deps: AuthorizeDeps): Promise<{ cookie: string, session: BrowserSession, user: User }> {
   const { accounts } = deps.grants
-  const user = await authenticatePassword({ username, password, clientId, origin }, accounts)
+  const user = await authenticatePassword({ username, password, clientId, origin, known }, accounts)
   const { session, cookie } = await deps.browserSessions.start(user.id, former, formerCookie, origin)
   // As with tokens: a password change or a disabled account between the check and the commit would have missed this session.
-  let confirmed = false
+  let confirmed: User | null = null
   try {
     confirmed = await confirmAuthentic(user, password, accounts, { clientId, origin })
   } finally {
-    if (!confirmed) await deps.browserSessions.end(session, { origin })
+    if (confirmed === null) await deps.browserSessions.end(session, { by: 'undone', origin })
   }
-  if (!confirmed) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
-  return { cookie }
+  if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
+  return { cookie, session, user: confirmed }
 }

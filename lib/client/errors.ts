@@ -8,7 +8,7 @@ export class AuthClientError extends Error {
   declare readonly error_description: string
   /** The same may work in a moment: nothing was lost. */
   declare readonly retryable: boolean
-  /** Of the sign-in that failed, where it was one. */
+  /** The `appState` of the sign-in that failed, where a sign-in failed. */
   declare readonly appState?: unknown
 
   constructor (error: string, description = error, retryable = false, cause?: unknown) {
@@ -20,6 +20,6 @@ export class AuthClientError extends Error {
 /** Whatever it was, as an `AuthClientError`: what is none yet came of the network. */
 export function asError (cause: unknown): AuthClientError {
   if (cause instanceof AuthClientError) return cause
-  const { name, message } = (cause ?? {}) as Error
-  return new AuthClientError(name === 'TimeoutError' ? 'timeout' : 'request_error', message, true, cause)
+  const error = cause as Error | undefined
+  return new AuthClientError(error?.name === 'TimeoutError' ? 'timeout' : 'request_error', error?.message, true, cause)
 }

@@ -1,4 +1,4 @@
-import { AuthClientError, asError } from './errors.ts'
+import { AuthClientError } from './errors.ts'
 
 /** What of a provider's metadata is used. @see OpenID Connect Discovery 1.0 §3 */
 export interface Metadata {
@@ -19,14 +19,17 @@ export interface TokenAnswer {
   id_token?: string
 }
 
-type Params = Record<string, string | undefined>
+type Params = Record<string, string | false | 0 | undefined>
+
+/** By the client's key, what the last answer in the page's address came to: whatever instance asks, now or later. */
+export const answered: Record<string, Promise<{ appState: unknown }>> = {}
 
 /** What is under way, over all clients of the page: two that ask for the same get the same. */
 const inFlight = new Map<string, Promise<unknown>>()
 
 /** A failure is forgotten at once; a success when `keep` says nothing else. */
-export function once<T> (key: string, run: () => Promise<T>, keep = false): Promise<T> {
-  const started = inFlight.get(key) as Promise<T> | undefined ?? run()
+export function once<T> (key: string, run: (key: string) => Promise<T>, keep = false): Promise<T> {
+  const started = inFlight.get(key) as Promise<T> | undefined ?? run(key)
   const forget = (): unknown => inFlight.delete(key)
   inFlight.set(key, started)
   started.then(keep ? null : forget, forget)
@@ -39,28 +42,11 @@ export function once<T> (key: string, run: () => Promise<T>, keep = false): Prom
  * @throws AuthClientError the server's code, `timeout` or `request_error`
  */
 export async function request<T> (url: string, params?: Params, init?: RequestInit): Promise<T> {
-  try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(10_000), ...init, ...(params && { method: 'POST', body: query(params) }) })
-    const body = await response.json().catch((cause: unknown) => {
-      if (response.ok) throw cause
-      return {}
-    }) as T & { error?: string, error_description?: string }
-    if (response.ok) return body
-    // 429 and 5xx; the few between them say nothing of a session either.
-    throw new AuthClientError(body.error ?? 'request_error', body.error_description ?? `HTTP ${response.status}`, response.status > 428)
-  } catch (cause) {
-    throw asError(cause)
-  }
-}
-
-/** The provider's metadata, asked for once a page. @throws AuthClientError `issuer_mismatch` */
-export function discover (issuer: string): Promise<Metadata> {
-  return once(issuer, async () => {
-    const metadata = await request<Metadata>(`${issuer}/.well-known/openid-configuration`)
-    // With a slash or without: a domain says which host it is, not how it spells its name.
-    if (metadata.issuer.replace(/\/$/, '') !== issuer) throw new AuthClientError('issuer_mismatch', metadata.issuer)
-    return metadata
-  }, true)
+  const response = await fetch(url, { signal: AbortSignal.timeout(10_000), ...init, ...(params && { method: 'POST', body: query(params) }) })
+  if (response.ok) return response.json() as Promise<T>
+  const body = await response.json().catch(() => ({})) as { error?: string, error_description?: string }
+  // 429 and 5xx; the few between them say nothing of a session either.
+  throw new AuthClientError(body.error ?? 'request_error', body.error_description ?? `HTTP ${response.status}`, response.status > 428)
 }
 
 /** Without what is not there. */

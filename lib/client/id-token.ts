@@ -6,8 +6,8 @@ export type Claims = Record<string, unknown> & { sub: string }
 const PROTOCOL = ['iss', 'aud', 'exp', 'iat', 'jti', 'azp', 'nonce', 'auth_time', 'at_hash', 'acr', 'amr', 'sid']
 
 /**
- * The claims of an ID token that came straight from the token endpoint, where TLS proves who made it. `exp` is judged by the
- * server's own clock, which `iat` shows: it was made a moment ago, whatever this device thinks of the time.
+ * The claims about the person, of an ID token that came straight from the token endpoint, where TLS proves who made it. `exp` is
+ * judged by the server's own clock, which `iat` shows: it was made a moment ago, whatever this device thinks of the time.
  * @throws AuthClientError `invalid_token` naming the claim
  * @see OpenID Connect Core 1.0 §3.1.3.7, §12.2
  */
@@ -29,10 +29,5 @@ export function readIdToken (token = '', expected: { issuer: string, clientId: s
     nonce: nonce !== (expected.nonce ?? nonce)
   }).find(([, bad]) => bad)
   if (wrong) throw new AuthClientError('invalid_token', `ID token: ${wrong[0]}`)
-  return claims
-}
-
-/** The claims that are about the person. */
-export function profileOf (claims: Claims): Claims {
   return Object.fromEntries(Object.entries(claims).filter(([name]) => !PROTOCOL.includes(name))) as Claims
 }

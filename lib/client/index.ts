@@ -1,15 +1,15 @@
 /** `fastify-authority/client`: the browser client. Touches nothing global until it is used. */
 import { AuthClientError, asError } from './errors.ts'
-import { discover, type Metadata, once, request, type TokenAnswer, withParams } from './http.ts'
-import { type Claims, profileOf, readIdToken } from './id-token.ts'
-import { locked, sleep } from './locks.ts'
-import type { AuthClient, AuthClientOptions, AuthStorage, UserProfile } from './options.ts'
 import { challengeOf, random } from './pkce.ts'
+import { transactions } from './storage.ts'
+import { type Claims, readIdToken } from './id-token.ts'
+import { answered, type Metadata, once, request, type TokenAnswer, withParams } from './http.ts'
 import { createKeeper, type Session } from './session.ts'
-import { cookieStorage, webStorage } from './storage.ts'
+import { lock, sleep } from './locks.ts'
+import type { AnyAuthClient, AuthClient, AuthClientOptions, UserProfile } from './options.ts'
 
 export { AuthClientError } from './errors.ts'
-export type { AuthClient, AuthClientEvents, AuthClientOptions, AuthStorage, LoginOptions, LogoutOptions, UserProfile } from './options.ts'
+export type { AnyAuthClient, AuthClient, AuthClientEvents, AuthClientOptions, AuthStorage, LoginOptions, LogoutOptions, UserProfile } from './options.ts'
 
 /** A sign-in under way, kept for the page that its answer comes to. */
 type Transaction = [at: number, verifier: string, nonce: string, redirectUri: string, appState?: unknown]
@@ -18,62 +18,68 @@ type Transaction = [at: number, verifier: string, nonce: string, redirectUri: st
 const DEADLINE_MS = 14_000
 const ANSWER_PARAMS = ['code', 'state', 'iss', 'session_state', 'error', 'error_description', 'error_uri']
 
-/** By the client's key, what the last answer in the page's address came to: whatever instance asks, now or later. */
-const answered: Record<string, Promise<{ appState: unknown }>> = {}
-
 const assign = (url: string): void => { location.assign(url) }
-/** All tabs see it, for an answer may come to another one than it was asked from. */
-const transactions = (): AuthStorage => webStorage('localStorage') ?? cookieStorage
 /** A clock that was set back says nothing of how old a token is. The clocks of two tabs may differ by a little. */
 const isFresh = ({ at, until }: Session): boolean => Date.now() > at - 1000 && Date.now() < until
 const loginRequired = (cause?: unknown): AuthClientError => new AuthClientError('login_required', undefined, false, cause)
 
 function sessionOf (tokens: TokenAnswer, user: Claims, former?: Session): Session {
-  const { expires_in: seconds = 3600 } = tokens
+  const seconds = tokens.expires_in ?? 3600
   const at = Date.now()
   // Replaced half a minute before it ends; a short-lived one, a tenth of its life.
-  return { ...former, ...tokens, user, at, until: at + (seconds - Math.min(30, seconds / 10)) * 1000 }
+  return { ...former, ...tokens, user, at, until: at + Math.max(seconds - 30, seconds * 0.9) * 1000 }
+}
+
+/** The provider's metadata. @throws AuthClientError `issuer_mismatch` */
+async function discover (issuer: string): Promise<Metadata> {
+  const metadata = await request<Metadata>(`${issuer}/.well-known/openid-configuration`)
+  // With a slash or without: a domain says which host it is, not how it spells its name.
+  if (metadata.issuer.replace(/\/$/, '') !== issuer) throw new AuthClientError('issuer_mismatch', metadata.issuer)
+  return metadata
 }
 
 /** Synchronous; nothing happens before the first call of a method. */
-export function createAuthClient<Profile extends UserProfile = UserProfile, AppState = unknown> (options: AuthClientOptions): AuthClient<Profile, AppState> {
-  const { clientId, domain, audience, scope = 'openid profile email', prefix = '/auth', allowedOrigins = [] } = options
+export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown> (options: AuthClientOptions & { mode?: 'token' | undefined }): AuthClient<Profile, AppState>
+export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown> (options: AuthClientOptions & { mode: 'cookie' }): AuthClient<Profile, AppState, undefined>
+export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown> (options: AuthClientOptions): AnyAuthClient<Profile, AppState>
+export function createAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown> (options: AuthClientOptions): AnyAuthClient<Profile, AppState> {
+  const { clientId, domain } = options
   const inCookie = options.mode === 'cookie'
   const issuer = `${domain.includes('://') ? '' : 'https://'}${domain}`.replace(/\/$/, '')
   const key = `authority.${clientId}.${issuer}`
-  /** Of the session in a cookie. */
-  const endpoint = `${issuer}${prefix}/session`
-  const keeper = createKeeper<Profile>(key, options.storage)
+  const base = `${issuer}${options.prefix ?? '/auth'}/`
+  const keeper = createKeeper(key, options.storage)
 
-  let told: AuthClientError | undefined
+  let told: unknown
 
-  /** Every rejection is an `AuthClientError`, and the event tells of it too. `ends: false`: the caller has a signal to end it by. */
-  async function guarded<T> (run: () => Promise<T>, ends = true): Promise<T> {
+  /** Every rejection is an `AuthClientError`, and there is an `error` event too. `ends: false`: the caller has a signal to end it by. */
+  async function guarded<T> (run: () => Promise<T>, ms?: number | null): Promise<T> {
     try {
-      return await (ends ? Promise.race([run(), sleep(DEADLINE_MS).then(() => { throw new AuthClientError('timeout', undefined, true) })]) : run())
+      return await Promise.race([run(), sleep(ms ?? DEADLINE_MS).then(() => { throw new AuthClientError('timeout', undefined, true) })])
     } catch (cause) {
       const error = asError(cause)
       // One failure may be the answer to several calls.
-      if (error !== told) keeper.emit('error', error)
-      throw told = error
+      if (cause !== told) keeper.emit('error', error)
+      told = cause
+      throw error
     }
   }
 
-  /** `undefined`: the session is in a cookie, and there is nothing to discover. */
-  const provider = (): Promise<Metadata> | undefined => inCookie ? undefined : discover(issuer)
+  /** Where the session is in a cookie, there is nothing to discover. */
+  const provider = async (): Promise<Metadata> => inCookie ? { token_endpoint: `${base}session` } as Metadata : await once(issuer, discover, true)
 
   /** Tokens, and what they say of their user; in a cookie, that alone. */
-  async function exchange (metadata: Metadata | undefined, params: Record<string, string | undefined>, expected: { nonce?: string, sub?: string }): Promise<{ tokens: TokenAnswer, user?: Claims | undefined }> {
-    const tokens = await request<TokenAnswer & { user?: Claims }>(metadata?.token_endpoint ?? endpoint, { client_id: clientId, ...params })
+  async function exchange ({ token_endpoint: endpoint, issuer }: Metadata, params: Record<string, string | undefined>, expected: { nonce?: string, sub?: string }): Promise<TokenAnswer & { user?: Claims }> {
+    const tokens = await request<TokenAnswer & { user?: Claims }>(endpoint, { client_id: clientId, ...params })
     // Only an answer to a code must have an ID token.
-    return { tokens, user: metadata && (tokens.id_token || expected.nonce) ? profileOf(readIdToken(tokens.id_token, { issuer: metadata.issuer, clientId, ...expected })) : tokens.user }
+    return issuer && (tokens.id_token || expected.nonce) ? { ...tokens, user: readIdToken(tokens.id_token, { issuer, clientId, ...expected }) } : tokens
   }
 
   async function finish (url: string): Promise<{ appState: AppState | undefined }> {
     const answer = new URL(url)
     const { code, state, iss, error, error_description: description } = Object.fromEntries(answer.searchParams)
     const store = transactions()
-    const text = (code ?? error) && await store.getItem(`${key}.${state}`)
+    const text = (code ?? error) && store.getItem(`${key}.${state}`)
     if (!text) throw new AuthClientError(state ? 'state_mismatch' : 'missing_transaction', 'Invalid state')
     // Before anything is asked: a reload, or a link from this page, must not bring the code a second time.
     store.removeItem(`${key}.${state}`)
@@ -81,18 +87,20 @@ export function createAuthClient<Profile extends UserProfile = UserProfile, AppS
       for (const name of ANSWER_PARAMS) answer.searchParams.delete(name)
       history.replaceState(history.state, '', answer)
     }
-    const [, verifier, nonce, redirectUri, appState] = JSON.parse(text) as Transaction
+    const [began, verifier, nonce, redirectUri, appState] = JSON.parse(text) as Transaction
     try {
       const metadata = await provider()
-      if (metadata && (iss ? iss !== metadata.issuer : metadata.authorization_response_iss_parameter_supported)) throw new AuthClientError('issuer_mismatch', iss)
+      if (iss ? iss !== metadata.issuer : metadata.authorization_response_iss_parameter_supported) throw new AuthClientError('issuer_mismatch', iss)
       if (error) throw new AuthClientError(error, description)
-      const { tokens, user } = await exchange(metadata, { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier }, { nonce })
+      const tokens = await exchange(metadata, { grant_type: 'authorization_code', code, redirect_uri: redirectUri, code_verifier: verifier }, { nonce })
       // Many providers keep the profile out of the ID token. Without an answer the sign-in is good all the same.
-      const userinfo = metadata?.userinfo_endpoint
+      const userinfo = metadata.userinfo_endpoint
       const info = userinfo && await request<Claims>(userinfo, undefined, { signal: AbortSignal.timeout(3000), headers: { authorization: `Bearer ${tokens.access_token}` } }).catch(() => {})
-      await keeper.save('authenticated', sessionOf(tokens, { ...user as Claims, ...(info && info.sub === user?.sub && info) }))
+      if ((keeper.left() as number) > began) throw loginRequired()
+      await keeper.save('authenticated', sessionOf(tokens, { ...tokens.user as Claims, ...(info && info.sub === tokens.user?.sub && info) }))
     } catch (cause) {
-      throw Object.assign(asError(cause), { appState })
+      // A sign-out since then has ended this sign-in too, and most often its code.
+      throw Object.assign((keeper.left() as number) > began ? loginRequired(cause) : asError(cause), { appState })
     }
     return { appState: appState as AppState | undefined }
   }
@@ -108,16 +116,16 @@ export function createAuthClient<Profile extends UserProfile = UserProfile, AppS
     if (!token && !inCookie) throw new AuthClientError('missing_refresh_token')
     let next: Session | AuthClientError
     try {
-      const { tokens, user: told } = await exchange(await provider(), { grant_type: 'refresh_token', refresh_token: token }, { sub: user.sub })
+      const tokens = await exchange(await provider(), { grant_type: 'refresh_token', refresh_token: token }, { sub: user.sub })
       // A refresh may say less of a person than the sign-in did; the cookie is whoever's it is by now.
-      next = sessionOf(tokens, { ...(!inCookie && user), ...told } as Claims, session)
+      next = sessionOf(tokens, { ...(!inCookie && user), ...tokens.user } as Claims, session)
     } catch (cause) {
       next = asError(cause)
       // Nothing but the server's word ends a session, by one of these codes.
       if (!['invalid_grant', 'login_required'].includes(next.error) || next.retryable) throw next
     }
     // Signed out, signed in anew, or refreshed by a tab that went without the lock: that is what counts.
-    if ((await keeper.read())?.at !== session.at) return await refresh(session)
+    if ((await keeper.read())?.at !== session.at) return refresh(session)
     if (next instanceof AuthClientError) {
       await keeper.save('unauthenticated', null)
       throw loginRequired(next)
@@ -126,86 +134,102 @@ export function createAuthClient<Profile extends UserProfile = UserProfile, AppS
     return next.access_token
   }
 
-  const client: AuthClient<Profile, AppState> = {
+  const client: AnyAuthClient<Profile, AppState> = {
     loginWithRedirect: ({ appState, loginHint, redirectUri, authorizationParams, openUrl = assign } = {}) => guarded(async () => {
       const state = random()
       const nonce = random()
       const verifier = random()
       const uri = redirectUri ?? options.redirectUri ?? location.origin + location.pathname
+      const metadata = await provider()
+      const challenge = await challengeOf(verifier)
+      // The last to be waited for: nothing that comes now takes back the way to a provider's sign-out.
+      ;(await lock(`${key} out`))()
+      const prompt = keeper.left() && 'login'
+      if (prompt && authorizationParams?.prompt === 'none') throw loginRequired()
       const store = transactions()
       // A sign-in page may be left open for a day.
-      for (const name of Object.keys(store)) {
-        if (name.startsWith(`${key}.`) && Date.now() - (JSON.parse(store.getItem(name) as string) as Transaction)[0] > 86_400_000) store.removeItem(name)
+      for (const [name, text] of Object.entries(store as object) as Array<[string, string]>) {
+        if (name.startsWith(`${key}.`) && Date.now() - (JSON.parse(text) as Transaction)[0] > 86_400_000) store.removeItem(name)
       }
       store.setItem(`${key}.${state}`, JSON.stringify([Date.now(), verifier, nonce, uri, appState] satisfies Transaction))
-      const metadata = await provider()
-      await openUrl(!metadata ? withParams(`${issuer}${prefix}/login`, { return_to: withParams(new URL(uri).pathname, { state, code: state }), login_hint: loginHint }) : withParams(metadata.authorization_endpoint, {
+      await openUrl(inCookie ? withParams(`${base}login`, { return_to: withParams(new URL(uri).href.slice(location.origin.length), { state, code: state }), login_hint: loginHint, prompt }) : withParams(metadata.authorization_endpoint, {
         client_id: clientId,
         response_type: 'code',
         redirect_uri: uri,
-        scope: [...new Set(`${scope} offline_access`.split(' '))].join(' '),
-        audience,
+        scope: (options.scope ?? 'openid profile email').replace(/ ?offline_access|$/, ' offline_access').trim(),
+        audience: options.audience,
         state,
         nonce,
-        code_challenge: await challengeOf(verifier),
+        code_challenge: challenge,
         code_challenge_method: 'S256',
         login_hint: loginHint,
+        prompt,
         ...authorizationParams
       }))
     }),
 
-    handleRedirectCallback: (url = globalThis.location?.href) => guarded(async () => {
+    handleRedirectCallback: (url) => guarded(async () => {
+      url ??= location.href
       const state = new URL(url).searchParams.get('state')
       // The first call took the answer out of the address.
-      if (state) answered[key] = once(`${key} ${state}`, () => finish(url), true)
-      return await (answered[key] ?? finish(url)) as { appState: AppState | undefined }
+      if (state) answered[key] = once(`${key} ${state}`, () => finish(url as string), true)
+      return (answered[key] ?? finish(url)) as Promise<{ appState: AppState | undefined }>
     }),
 
-    async getUser () {
-      const session = await keeper.read()
-      return session && keeper.profile(session)
-    },
+    getUser: async () => ((await keeper.read())?.user ?? null) as Profile | null,
 
     async getAccessToken ({ force } = {}) {
       const session = await keeper.read()
       if (!session) throw loginRequired()
       if (!force && isFresh(session)) return session.access_token
-      return await once(`${key} refresh`, () => guarded(() => locked(`${key} lock`, webStorage('localStorage'), () => refresh(session))))
+      return once(`${key} refresh`, () => guarded(async () => {
+        const done = await lock(`${key} lock`, 5000)
+        return refresh(session).finally(done)
+      }))
     },
 
     logout: ({ returnTo, openUrl = assign } = {}) => guarded(async () => {
-      const session = await keeper.read()
-      await keeper.save('unauthenticated', null)
-      const metadata = await provider()
-      if (!metadata) {
-        await request(endpoint, undefined, { method: 'DELETE' })
-        if (returnTo) await openUrl(returnTo)
-        return
+      keeper.leave(returnTo !== false)
+      // Twice is once.
+      const done = await lock(`${key} out`)
+      let url: string | false | undefined
+      let opened
+      try {
+        const session = await keeper.read()
+        const { revocation_endpoint: revoke, end_session_endpoint: end } = await provider()
+        // Nothing waits for it, and the page may be gone before it is done.
+        if (revoke && session?.refresh_token) void request(revoke, { client_id: clientId, token: session.refresh_token }, { keepalive: true }).catch(() => {})
+        if (inCookie) await request(`${base}session`, undefined, { method: 'DELETE', keepalive: true })
+        url = end ? returnTo !== false && withParams(end, { client_id: clientId, id_token_hint: session?.id_token, post_logout_redirect_uri: returnTo }) : returnTo
+        opened = url && openUrl(url)
+      } finally {
+        // Until the page is gone.
+        setTimeout(done, url ? 8000 : 0)
+        await keeper.save('unauthenticated', null)
       }
-      const { revocation_endpoint: revoke, end_session_endpoint: end } = metadata
-      if (revoke && session?.refresh_token) await request(revoke, { client_id: clientId, token: session.refresh_token }, { keepalive: true }).catch(() => {})
-      if (end && returnTo !== false) await openUrl(withParams(end, { client_id: clientId, id_token_hint: session?.id_token, post_logout_redirect_uri: returnTo }))
+      await opened
     }),
 
     fetch: (input, init) => guarded(async () => {
       const original = new Request(input, init)
-      const own = [location.origin, ...allowedOrigins].includes(new URL(original.url).origin)
+      const { origin } = new URL(original.url)
+      const own = origin === location.origin || options.allowedOrigins?.includes(origin)
       const send = async (force: boolean): Promise<Response> => {
         const copy = original.clone()
-        if (own) {
-          try {
-            const token = await client.getAccessToken({ force })
-            if (token) copy.headers.set('authorization', `Bearer ${token}`)
-          } catch (error) {
-            // Whoever is not signed in asks without a token.
-            if (force || (error as AuthClientError).error !== 'login_required') throw error
-          }
-        }
-        return await fetch(copy)
+        // Whoever is not signed in asks without a token.
+        const token = own && await client.getAccessToken({ force }).catch((error: AuthClientError) => {
+          if (force || error.error !== 'login_required') throw error
+        })
+        if (token) copy.headers.set('authorization', `Bearer ${token}`)
+        return fetch(copy)
       }
       const response = await send(false)
-      return own && response.status === 401 ? await send(true).catch(() => response) : response
-    }, !init?.signal),
+      if (response.status !== 401) return response
+      if (own) return send(true).catch(() => response)
+      // eslint-disable-next-line no-console -- else nobody finds out why
+      void once(`allowedOrigins: 401 ${origin}`, async (text) => { console.warn(text) }, true)
+      return response
+    }, init?.signal && 2e9),
 
     on: keeper.on as AuthClient<Profile>['on'],
     off: keeper.off as AuthClient<Profile>['off']

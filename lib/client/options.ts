@@ -1,5 +1,4 @@
 import type { AuthClientError } from './errors.ts'
-import type { Claims } from './id-token.ts'
 
 /** Where a session is kept. The methods may answer by a promise. */
 export interface AuthStorage {
@@ -13,24 +12,24 @@ export interface AuthClientOptions {
   /** The provider: a host, host:port or a full URL. */
   domain: string
   /** Default: the page's own URL without query and hash. */
-  redirectUri?: string
-  audience?: string
+  redirectUri?: string | undefined
+  audience?: string | undefined
   /** Default: `openid profile email`. `offline_access` is added by itself. */
-  scope?: string
+  scope?: string | undefined
   /**
    * Where the session is kept. `local` (default): all tabs, and the next visit; any script of the page's origin can read it.
    * `session`: this tab. `memory`: the open tabs of this origin, which hand it to each other. Or the host's own.
    */
-  storage?: 'local' | 'session' | 'memory' | AuthStorage
+  storage?: 'local' | 'session' | 'memory' | AuthStorage | undefined
   /**
    * `token` (default): an OAuth client with tokens of its own. `cookie`: for pages on the provider's own origin; the tokens never
    * reach JavaScript, and the browser session of the hosted pages is the session.
    */
-  mode?: 'token' | 'cookie'
+  mode?: 'token' | 'cookie' | undefined
   /** In `cookie` mode: where the provider's endpoints are mounted. Default: `/auth`. */
-  prefix?: string
-  /** Origins beside the page's own that `fetch` sends the access token to. */
-  allowedOrigins?: string[]
+  prefix?: string | undefined
+  /** Origins beside the page's own that `fetch` sends the access token to. A 401 of another one is told once in the console. */
+  allowedOrigins?: string[] | undefined
 }
 
 export interface LoginOptions<AppState = unknown> {
@@ -45,7 +44,10 @@ export interface LoginOptions<AppState = unknown> {
 }
 
 export interface LogoutOptions {
-  /** Where the provider leads back to. Default: the page stays with the provider. `false`: only this browser's session ends, and no page is left. */
+  /**
+   * Where the provider leads back to. Default: the page stays with the provider. `false`: the browser does not navigate. In `token` mode
+   * the provider's own session goes on; in `cookie` mode it ends, because it is the session of this app.
+   */
   returnTo?: string | false
   openUrl?: (url: string) => void | Promise<void>
 }
@@ -58,25 +60,57 @@ export interface AuthClientEvents<Profile> {
   error: AuthClientError
 }
 
-export type UserProfile = Claims
+/** Who is signed in, by default: the standard claims, and whatever else the provider tells. @see OpenID Connect Core 1.0 §5.1 */
+export interface UserProfile {
+  sub: string
+  name?: string
+  given_name?: string
+  family_name?: string
+  middle_name?: string
+  nickname?: string
+  preferred_username?: string
+  profile?: string
+  picture?: string
+  website?: string
+  email?: string
+  email_verified?: boolean
+  gender?: string
+  birthdate?: string
+  zoneinfo?: string
+  locale?: string
+  phone_number?: string
+  phone_number_verified?: boolean
+  address?: { formatted?: string, street_address?: string, locality?: string, region?: string, postal_code?: string, country?: string }
+  /** Seconds since the epoch. */
+  updated_at?: number
+  [claim: string]: unknown
+}
 
-export interface AuthClient<Profile extends UserProfile = UserProfile, AppState = unknown> {
-  /** Leads to the provider's sign-in page. Resolves when the browser has been sent there. */
+/** `Token`: what `getAccessToken` resolves to. In `cookie` mode there is none. */
+export interface AuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown, Token extends string | undefined = string> {
+  /** Leads to the provider's sign-in page, after a sign-out that is under way. Resolves when the browser has been sent there. */
   loginWithRedirect(options?: LoginOptions<AppState>): Promise<void>
   /**
    * Ends a sign-in with the answer in `url` (default: the page's own), and takes it out of the address. Called twice, in whatever
    * way, it answers twice the same.
    */
   handleRedirectCallback(url?: string): Promise<{ appState: AppState | undefined }>
-  /** Who is signed in; `null`: nobody. Asks no server. The same object for as long as it is the same. */
+  /** Who is signed in; `null`: nobody. Asks no server. Returns the same object for as long as the user's claims do not change. */
   getUser(): Promise<Profile | null>
-  /** An access token that is good now. Refreshed where it is about to end, once over all tabs. */
-  getAccessToken(options?: { force?: boolean }): Promise<string>
-  /** Signs out: here at once, then with the provider. */
+  /** An access token that is good now. Refreshed where it is about to end, once over all tabs. `undefined` in `cookie` mode. */
+  getAccessToken(options?: { force?: boolean }): Promise<Token>
+  /**
+   * Signs out: the request that revokes the refresh token is sent and not waited for, the browser is sent to the provider's sign-out, and
+   * every tab is told. Until the provider has answered, `loginWithRedirect` waits in all tabs. For half a minute after the sign-out it
+   * sends `prompt=login`, so the person has to sign in again.
+   */
   logout(options?: LogoutOptions): Promise<void>
   /** `fetch` with the access token, for the page's own origin and `allowedOrigins`. Tries once more with a new token after a 401. */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
-  /** Returns its undo. A listener that throws disturbs nobody. */
+  /** Returns a function that removes the listener. A listener that throws disturbs no other. */
   on<Name extends keyof AuthClientEvents<Profile>>(name: Name, listener: (payload: AuthClientEvents<Profile>[Name]) => void): () => void
   off<Name extends keyof AuthClientEvents<Profile>>(name: Name, listener: (payload: AuthClientEvents<Profile>[Name]) => void): void
 }
+
+/** A client in whatever mode. */
+export type AnyAuthClient<Profile extends { sub: string } = UserProfile, AppState = unknown> = AuthClient<Profile, AppState, string | undefined>

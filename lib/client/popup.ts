@@ -1,6 +1,6 @@
 /** `fastify-authority/client/popup`: sign in in a window of its own, so that the page stays as it is. */
 import { AuthClientError } from './errors.ts'
-import type { AuthClient, LoginOptions, UserProfile } from './options.ts'
+import type { AnyAuthClient, LoginOptions } from './options.ts'
 
 export interface PopupOptions<AppState = unknown> extends Omit<LoginOptions<AppState>, 'openUrl'> {
   /** How long the person may take. Default: five minutes. */
@@ -10,8 +10,8 @@ export interface PopupOptions<AppState = unknown> extends Omit<LoginOptions<AppS
 }
 
 /**
- * A page that cuts the window off looks for a moment like any foreign page, and then like a closed window. One that was seen so often
- * did not.
+ * How often a window must be seen open before it counts as open. A page with Cross-Origin-Opener-Policy looks like a foreign page for a
+ * moment, and then like a closed window.
  */
 const LOOKS = 9
 
@@ -22,7 +22,7 @@ const nameOf = (state: string | null | undefined): string => `authority.popup.${
  * `answerPopup()`. A sign-in page that has cut the window off (`Cross-Origin-Opener-Policy`) can't be seen closing: that is `timeout`.
  * @throws AuthClientError `popup_blocked`, `popup_closed`, `timeout`, and all that `handleRedirectCallback` throws
  */
-export async function loginWithPopup<Profile extends UserProfile, AppState> (client: AuthClient<Profile, AppState>, { timeoutMs = 300_000, features = 'popup,width=480,height=640', ...options }: PopupOptions<AppState> = {}): Promise<{ appState: AppState | undefined }> {
+export async function loginWithPopup<Profile extends { sub: string }, AppState> (client: AnyAuthClient<Profile, AppState>, { timeoutMs = 300_000, features = 'popup,width=480,height=640', ...options }: PopupOptions<AppState> = {}): Promise<{ appState: AppState | undefined }> {
   const popup = open('', '', features)
   if (!popup) throw new AuthClientError('popup_blocked')
   let channel: BroadcastChannel | undefined

@@ -1,8 +1,8 @@
 import type { TokenAnswer } from './http.ts'
 import type { Claims } from './id-token.ts'
 import { sleep } from './locks.ts'
-import type { AuthClientOptions, AuthStorage, UserProfile } from './options.ts'
-import { memoryStorage, webStorage } from './storage.ts'
+import type { AuthClientOptions, AuthStorage } from './options.ts'
+import { memory, memoryStorage, transactions, webStorage } from './storage.ts'
 
 /** The last token answer, with what a later one left out, and whose it is. */
 export interface Session extends TokenAnswer {
@@ -12,59 +12,58 @@ export interface Session extends TokenAnswer {
   until: number
 }
 
-/** What tabs tell each other. `session` only where they share no storage. */
-interface TabMessage { name?: string, user?: Claims | null, ask?: true, session?: string | null | undefined }
+/** What tabs tell each other. `session` only where they share no storage; `out`: when the sign-out began that the message is about. */
+interface TabMessage { name?: string, ask?: true, session?: string | null | undefined, out?: number }
+
+/** A sign-in that begins so soon after a sign-out asks for the person, whatever has become of the provider's own session. */
+const RECENT_MS = 30_000
 
 type Listener = (payload: unknown) => void
 
 /** The session of a client, wherever it is kept, and all that hear of it. */
-export interface Keeper<Profile> {
+interface Keeper {
+  /** Its user is the same object for as long as it says the same. */
   read(): Promise<Session | null>
   /** Keeps it (`null`: nobody is signed in), and tells every tab by this event. */
   save(name: string, session: Session | null): Promise<void>
+  /** A sign-out begins. `shared`: pages that come later are to know of it too. */
+  leave(shared: boolean): void
+  /** When the last sign-out began, in whatever tab, where that was a moment ago; else 0. */
+  left(): number | false
   /** Hears what other tabs have. What one stored before it let go of a lock may come to another process a little later. */
   hearTabs(): Promise<void>
-  /** The same object for as long as it says the same. */
-  profile(session: Session): Profile
   emit(name: string, payload?: unknown): void
   on(name: string, listener: Listener): () => void
   off(name: string, listener: Listener): void
 }
 
-export function createKeeper<Profile extends UserProfile> (key: string, kind: AuthClientOptions['storage'] = 'local'): Keeper<Profile> {
+export function createKeeper (key: string, kind: AuthClientOptions['storage'] = 'local'): Keeper {
   const listeners: Record<string, Set<Listener>> = {}
-  const inMemory = kind === 'memory'
   let opening: Promise<AuthStorage> | undefined
   let channel: BroadcastChannel | undefined
-  let shown: { text: string, profile: Profile } | undefined
-  /** The user that listeners know of; empty: nobody; none: nobody has looked yet. */
-  let known: string | undefined
-
-  const isKnown = (user?: Claims | null): boolean => known === (user?.sub ?? '')
+  /** The user that listeners have heard of; `null`: nobody is signed in; `undefined`: nobody has looked yet. */
+  let known: Claims | null | undefined
+  /** When the last sign-out began that this page knows of. */
+  let out = 0
 
   async function open (): Promise<AuthStorage> {
     if (globalThis.document) {
       channel = new BroadcastChannel(key)
       channel.addEventListener('message', receive)
-      addEventListener('storage', (event) => { if (event.key === key) void sync() })
-      // Back from the page cache, from sleep, from offline.
-      for (const name of ['pageshow', 'visibilitychange', 'online']) addEventListener(name, sync)
-      if (inMemory) await keeper.hearTabs()
+      // Another tab's write; back from the page cache, from sleep, from offline.
+      for (const name of ['storage', 'pageshow', 'visibilitychange', 'online']) addEventListener(name, sync)
+      if (kind === 'memory') await keeper.hearTabs()
     }
     return typeof kind === 'object' ? kind : webStorage(`${kind}Storage`, key) ?? memoryStorage
   }
 
   const storage = (): Promise<AuthStorage> => opening ??= open()
 
-  async function receive ({ data: { name, user, ask, session } }: MessageEvent<TabMessage>): Promise<void> {
-    if (ask) {
-      channel?.postMessage({ session: await memoryStorage.getItem(key) ?? undefined })
-    } else if (session !== undefined) {
-      put(memoryStorage, session)
-      void sync()
-    }
-    // A change of the storage may have told it before.
-    if (name && (name === 'token_refreshed' || !isKnown(user))) keeper.emit(name, user)
+  function receive ({ data: { name, ask, session, out: at } }: MessageEvent<TabMessage>): void {
+    if (ask) return channel?.postMessage({ session: memory.get(key) })
+    if (session !== undefined) put(memoryStorage, session)
+    if (at) out = at
+    void sync(at, name)
   }
 
   function put (store: AuthStorage, text: string | null): unknown {
@@ -72,16 +71,30 @@ export function createKeeper<Profile extends UserProfile> (key: string, kind: Au
   }
 
   /** Tells what happened while this page could not hear it. */
-  async function sync (): Promise<void> {
-    const session = await keeper.read()
-    if (!isKnown(session?.user)) keeper.emit(session ? 'authenticated' : 'unauthenticated', session && keeper.profile(session))
+  async function sync (at?: unknown, name?: unknown): Promise<void> {
+    let session = await keeper.read()
+    // A tab that keeps its own signs out too. What another one tells may come late, when somebody is signed in anew.
+    if (session && session.at < (at as number)) put(await storage(), session = null)
+    if (known?.sub !== session?.user.sub) show(session ? 'authenticated' : 'unauthenticated', session)
+    else if (name === 'token_refreshed') show(name, session)
   }
 
-  const keeper: Keeper<Profile> = {
+  /** The same object for as long as it says the same. */
+  function same (user: Claims): Claims {
+    return known && JSON.stringify(user) === JSON.stringify(known) ? known : user
+  }
+
+  function show (name: string, session: Session | null): void {
+    known = session && same(session.user)
+    keeper.emit(name, known)
+  }
+
+  const keeper: Keeper = {
     async read () {
       try {
         const session = JSON.parse(await (await storage()).getItem(key) as string) as Session | null
-        known ??= session?.user.sub ?? ''
+        if (session) session.user = same(session.user)
+        if (known === undefined) known = session && session.user
         return session
       } catch {
         return null
@@ -90,28 +103,29 @@ export function createKeeper<Profile extends UserProfile> (key: string, kind: Au
     async save (name, session) {
       const text = session && JSON.stringify(session)
       await put(await storage(), text)
-      const user = session && keeper.profile(session)
-      keeper.emit(name, user)
-      channel?.postMessage({ name, user, session: inMemory ? text : undefined })
+      show(name, session)
+      channel?.postMessage({ name, session: kind === 'memory' ? text : undefined, out })
+    },
+    leave (shared) {
+      out = Date.now()
+      if (shared) transactions().setItem(`${key}!`, out as unknown as string)
+    },
+    left () {
+      const at = Math.max(out, transactions().getItem(`${key}!`) as unknown as number)
+      return Math.abs(Date.now() - at) < RECENT_MS && at
     },
     async hearTabs () {
-      if (inMemory) channel?.postMessage({ ask: true })
+      if (kind === 'memory') channel?.postMessage({ ask: true })
       await sleep(100)
     },
-    profile ({ user }) {
-      const text = JSON.stringify(user)
-      if (shown?.text !== text) shown = { text, profile: user as Profile }
-      return shown.profile
-    },
     emit (name, payload) {
-      if (name !== 'error') known = (payload as Claims | null)?.sub ?? ''
       // Each by itself: one that throws stops no other, and none runs while a lock is held.
       for (const listener of listeners[name] ?? []) queueMicrotask(() => { listener(payload) })
     },
     on (name, listener) {
       const heard = (listeners[name] ??= new Set()).add(listener)
       // Somebody may be signed in already. Whatever is listened for, from now on other tabs are heard.
-      void keeper.read().then((session) => session && name === 'authenticated' && heard.has(listener) && listener(keeper.profile(session)))
+      void keeper.read().then((session) => session && name === 'authenticated' && heard.has(listener) && listener(session.user))
       return () => { heard.delete(listener) }
     },
     off (name, listener) { listeners[name]?.delete(listener) }

@@ -1,6 +1,6 @@
 /** `fastify-authority/client/silent`: sign in without a page, where the browser is signed in at the provider already. */
 import { AuthClientError } from './errors.ts'
-import type { AuthClient, LoginOptions, UserProfile } from './options.ts'
+import type { AnyAuthClient, LoginOptions } from './options.ts'
 
 export interface SilentOptions<AppState = unknown> extends Omit<LoginOptions<AppState>, 'openUrl'> {
   /** Default: five seconds. */
@@ -12,7 +12,7 @@ export interface SilentOptions<AppState = unknown> extends Omit<LoginOptions<App
  * of another site, most browsers send it no cookie, and it says `login_required`; so does a provider that wants to show a page.
  * @throws AuthClientError `login_required`, `timeout`, and all that `handleRedirectCallback` throws
  */
-export async function loginSilently<Profile extends UserProfile, AppState> (client: AuthClient<Profile, AppState>, { timeoutMs = 5000, authorizationParams, ...options }: SilentOptions<AppState> = {}): Promise<{ appState: AppState | undefined }> {
+export async function loginSilently<Profile extends { sub: string }, AppState> (client: AnyAuthClient<Profile, AppState>, { timeoutMs = 5000, authorizationParams, ...options }: SilentOptions<AppState> = {}): Promise<{ appState: AppState | undefined }> {
   const frame = document.createElement('iframe')
   frame.hidden = true
   frame.setAttribute('sandbox', 'allow-same-origin')

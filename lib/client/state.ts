@@ -1,16 +1,16 @@
 import type { AuthClientError } from './errors.ts'
-import type { AuthClient, UserProfile } from './options.ts'
+import type { AnyAuthClient } from './options.ts'
 
 /** What a view shows. A new object for each change, the same one until then. */
 export interface AuthState<Profile> {
   user: Profile | null
   /** Nobody knows yet who is signed in. */
   isLoading: boolean
-  /** Of the last call that failed, until somebody signs in. */
+  /** The error of the last call that failed, until somebody signs in. */
   error: AuthClientError | null
 }
 
-export interface AuthStateStore<Profile> {
+interface AuthStateStore<Profile> {
   get(): AuthState<Profile>
   /** What a server shows. */
   initial(): AuthState<Profile>
@@ -22,7 +22,7 @@ const stores = new WeakMap<object, AuthStateStore<never>>()
 const INITIAL: AuthState<never> = { user: null, isLoading: true, error: null }
 
 /** The state of a client for all views that show it. It listens to the client from the first subscription on. */
-export function stateOf<Profile extends UserProfile> (client: AuthClient<Profile>): AuthStateStore<Profile> {
+export function stateOf<Profile extends { sub: string }, AppState = unknown> (client: AnyAuthClient<Profile, AppState>): AuthStateStore<Profile> {
   let state: AuthState<Profile> = INITIAL
   let listening = false
   const subscribers = new Set<() => void>()

@@ -1,6 +1,9 @@
 import type { AuthStorage } from './options.ts'
 
-const memory = new Map<string, string>()
+/** The synchronous storages of a browser. */
+type TabStorage = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
+
+export const memory = new Map<string, string>()
 
 export const memoryStorage: AuthStorage = {
   getItem: (key) => memory.get(key) ?? null,
@@ -9,8 +12,8 @@ export const memoryStorage: AuthStorage = {
 }
 
 /**
- * The web storage of this name. Not where there is none (there is no `memoryStorage`), where the browser does not let us use it, and
- * where it has no room for a session nor a former one at `key`, whose room the next one takes.
+ * The web storage of this name. `undefined` where there is none (`memoryStorage` is no web storage), where the browser forbids it, and
+ * where it is full, unless there is a former session at `key` that the next one replaces.
  */
 export function webStorage (name: 'localStorage' | 'sessionStorage' | 'memoryStorage', key = '_'): Storage | undefined {
   let storage
@@ -25,8 +28,11 @@ export function webStorage (name: 'localStorage' | 'sessionStorage' | 'memorySto
 }
 
 /** For sign-ins under way, where web storage is blocked: outlives the redirect, and every tab has it. */
-export const cookieStorage: AuthStorage = {
-  getItem: (key) => decodeURIComponent(document.cookie.split('; ').find((cookie) => cookie.startsWith(`${key}=`))?.slice(key.length + 1) ?? ''),
-  setItem: (key, value) => { document.cookie = `${key}=${encodeURIComponent(value)};path=/;max-age=600;samesite=lax` },
-  removeItem: (key) => { document.cookie = `${key}=;path=/;max-age=0` }
+const cookieStorage = {
+  getItem: (key: string) => decodeURIComponent(document.cookie.split(`${key}=`)[1]?.split(';')[0] ?? ''),
+  setItem (key: string, value: string, seconds = 600) { document.cookie = `${key}=${encodeURIComponent(value)};path=/;max-age=${seconds};samesite=lax` },
+  removeItem (key: string) { cookieStorage.setItem(key, '', 0) }
 }
+
+/** All tabs see it: an answer may come to another one than it was asked from. */
+export const transactions = (): TabStorage => webStorage('localStorage') ?? cookieStorage

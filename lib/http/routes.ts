@@ -1,31 +1,35 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { accountPages } from './account-pages.ts'
-import { accountRoutes } from './accounts.ts'
-import { authorizeRoutes } from './authorize.ts'
-import { useStrictValidation } from './body.ts'
-import { browserSessionRoutes } from './browser-session.ts'
-import { consentPage } from './consent-page.ts'
-import type { Cors, CorsPolicy } from './cors.ts'
-import type { HttpDeps } from './deps.ts'
-import { useErrorReply, usePlainJson } from './error-reply.ts'
-import { introspectRoute } from './introspect.ts'
-import { jwksRoute } from './jwks.ts'
-import { redactLoggedUrls } from './log-redaction.ts'
-import { loginPage } from './login-page.ts'
-import { logoutRoutes } from './logout.ts'
-import { metadataRoute } from './metadata.ts'
-import { pageAssetRoutes } from './page-assets.ts'
-import type { PageDeps } from './page-deps.ts'
-import { usePageErrors } from './page-errors.ts'
-import { registerFormParser } from './page-forms.ts'
-import { isPageReply } from './page-reply.ts'
-import { refreshRoute } from './refresh.ts'
-import { revokeRoute } from './revoke.ts'
-import { sessionRoutes } from './sessions.ts'
-import { tokenRoute } from './token.ts'
-import { userinfoRoute } from './userinfo.ts'
+import { accountPages } from './pages/account.ts'
+import { accountRoutes } from './api/accounts.ts'
+import { authorizeRoutes } from './pages/authorize.ts'
+import { useStrictValidation } from './edge/body.ts'
+import { browserSessionRoutes } from './api/browser-session.ts'
+import { createGuards, type GuardDeps } from './edge/caller-guards.ts'
+import { useCallers } from './edge/callers.ts'
+import { consentPage } from './pages/consent.ts'
+import type { Cors, CorsPolicy } from './edge/cors.ts'
+import { guardSenders, type SendersDeps } from './edge/senders.ts'
+import type { HttpDeps } from './edge/deps.ts'
+import { useDocuments } from './edge/documents.ts'
+import { useErrorReply, usePlainJson } from './edge/error-reply.ts'
+import { introspectRoute } from './api/introspect.ts'
+import { jwksRoute } from './api/jwks.ts'
+import { redactLoggedUrls } from './edge/log-redaction.ts'
+import { loginPage } from './pages/login.ts'
+import { logoutRoutes } from './pages/logout.ts'
+import { metadataRoute } from './api/metadata.ts'
+import { pageAssetRoutes } from './pages/assets.ts'
+import type { PageDeps } from './pages/deps.ts'
+import { usePageErrors } from './pages/errors.ts'
+import { registerFormParser } from './pages/forms.ts'
+import { isPageReply } from './pages/reply.ts'
+import { refreshRoute } from './api/refresh.ts'
+import { revokeRoute } from './api/revoke.ts'
+import { sessionRoutes } from './api/sessions.ts'
+import { tokenRoute } from './api/token.ts'
+import { userinfoRoute } from './api/userinfo.ts'
 
-export interface Placement {
+interface Placement {
   /** `null`: there is no key set. */
   jwksConstraints: { host?: string } | null
   metadataConstraints: { host?: string }
@@ -33,8 +37,11 @@ export interface Placement {
   watch: onRequestHookHandler | null
 }
 
-export interface RouteDeps extends HttpDeps {
+interface RouteDeps extends HttpDeps, GuardDeps {
   cors: Cors
+  /** Headers of requests that no log may show, beside the usual ones; in lower case. */
+  secretHeaders: readonly string[]
+  senders: Omit<SendersDeps, 'hostAnswersPreflights'>
   /** `null`: no hosted pages. */
   pages: PageDeps | null
 }
@@ -48,14 +55,15 @@ interface Group {
 }
 
 /**
- * Every route of the plugin, each group in a child of its own: our parsers, validator and error handler end at its walls, and
- * the host's hooks, logger and request ids come in.
+ * Every route of the plugin, each group in a child of its own: our parsers, validator and error handler hold there alone,
+ * and the host's hooks, logger and request ids hold there too.
  */
 export async function registerRoutes (host: FastifyInstance, deps: RouteDeps, placement: Placement): Promise<void> {
+  const guardOf = createGuards(deps)
   for (const { cors: policy, pages, register } of groupsOf(deps, placement)) {
     await host.register(async (child) => {
       useStrictValidation(child)
-      redactLoggedUrls(child)
+      redactLoggedUrls(child, deps.secretHeaders)
       if (pages === undefined) {
         useErrorReply(child, host)
         usePlainJson(child)
@@ -64,7 +72,10 @@ export async function registerRoutes (host: FastifyInstance, deps: RouteDeps, pl
         usePageErrors(child, pages, host)
       }
       if (placement.watch !== null) child.addHook('onRequest', placement.watch)
+      useCallers(child, guardOf)
+      useDocuments(child, { pages: pages !== undefined, refreshUrl: deps.path('refresh') })
       policy?.(child)
+      guardSenders(child, { ...deps.senders, hostAnswersPreflights: policy === undefined })
       child.addHook('onSend', (_request, reply, payload, done) => {
         if (!isPageReply(reply)) {
           reply.header('x-content-type-options', 'nosniff')

@@ -5,7 +5,7 @@ import type { KeyStore, StoredKey } from '../ports/key-store.ts'
 import type { Sealer } from '../ports/sealer.ts'
 import { type KeyRing, noSuchAlgorithm, publicHalves } from './key-ring.ts'
 
-export interface ManagedKeyOptions {
+interface ManagedKeyOptions {
   /** Each has keys and a rotation of its own. The first signs access tokens. */
   algs: readonly [string, ...string[]]
   /** How long a key signs. */
@@ -18,7 +18,7 @@ export interface ManagedKeyOptions {
   pollMs: number
 }
 
-export interface ManagedKeyDeps {
+interface ManagedKeyDeps {
   clock: Clock
   engine: JwtEngine
   store: KeyStore
@@ -46,6 +46,8 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
   const { algs } = options
   const { clock, engine, store, sealer } = deps
   let ring: RingEntry[] = []
+  /** Those that can't be read, by `kid`. */
+  const setAside = new Set<string>()
   let lastLook = -Infinity
   /** Why the last look failed, if it did. */
   let failure: { cause: unknown } | null = null
@@ -55,6 +57,21 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
   /** A store that was closed with us is no news. */
   const report = (error: unknown): void => { if (!closed) deps.onError(error) }
   const entriesOf = (alg: string): RingEntry[] => ring.filter(({ stored }) => stored.alg === alg)
+
+  /** The key, or `null` where it can't be read: that is told once, and the key is set aside. */
+  async function open (stored: StoredKey): Promise<RingEntry | null> {
+    const plain = sealer.open(stored.sealed)
+    try {
+      if (plain !== null) return { stored, key: await engine.load(JSON.parse(plain) as JsonWebKeyObject) }
+    } catch {
+      // What was sealed here is one of our keys. An engine's error might quote it.
+    }
+    setAside.add(stored.kid)
+    report(new Error(plain === null
+      ? `The signing key ${stored.kid} can't be opened with the option secret, so tokens that it signed are refused here. Put the former secret into the array of the option secret; if it is lost, nothing is left to do, and the key is removed when its time is over.`
+      : `The signing key ${stored.kid} is no key that this release can use, so tokens that it signed are refused here. It is removed when its time is over.`))
+    return null
+  }
 
   /** Resolves to what the store has, readable or not. */
   async function look (): Promise<StoredKey[]> {
@@ -75,17 +92,16 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
     const listed = (await store.list()).filter(({ alg }) => algs.includes(alg))
     const next: RingEntry[] = []
     for (const stored of listed) {
-      const known = ring.find((entry) => entry.stored.kid === stored.kid)
-      const plain = known === undefined ? sealer.open(stored.sealed) : null
-      if (known !== undefined) next.push(known)
-      else if (plain === null) report(new Error(`The signing key ${stored.kid} can't be opened with the option secret. Keep the former secret in the array.`))
-      else next.push({ stored, key: await engine.load(JSON.parse(plain) as JsonWebKeyObject) })
+      const entry = ring.find((known) => known.stored.kid === stored.kid) ?? (setAside.has(stored.kid) ? null : await open(stored))
+      if (entry !== null) next.push(entry)
     }
+    for (const kid of setAside) if (!listed.some((stored) => stored.kid === kid)) setAside.delete(kid)
     ring = next.sort(({ stored: left }, { stored: right }) => algs.indexOf(left.alg) - algs.indexOf(right.alg) || left.sequence - right.sequence)
     return listed
   }
 
-  // One look at a time, or a slow one would put its older list over a newer one's. Whoever asks while one waits shares it.
+  // One look at the store at a time, or a slow one would replace a newer list by its older one. Callers that ask while one look waits share it:
+  // `underWay` is the look that has begun, `waiting` the one that begins after it.
   let looking: Promise<unknown> = Promise.resolve()
   let waiting: Promise<StoredKey[]> | undefined
   let underWay: Promise<StoredKey[]> | undefined
@@ -134,8 +150,12 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
       const successor = entries[index + 1]
       return successor !== undefined && now > successor.stored.signsFrom + options.tokenLifetimeMs + CLOCKS_APART_MS
     })
-    for (const { stored } of dead) await store.remove(stored.kid)
-    if (dead.length > 0) await reload()
+    // Another instance, with another secret, may sign with one that can't be read here: it goes by its own time alone.
+    const longestMs = options.rotateEveryMs + options.announceMs + options.tokenLifetimeMs + CLOCKS_APART_MS
+    const unreadable = listed.filter((stored) => stored.alg === alg && setAside.has(stored.kid) && stored.sequence < highest && now > stored.signsFrom + longestMs)
+    const ended = [...dead.map(({ stored }) => stored), ...unreadable]
+    for (const { kid } of ended) await store.remove(kid)
+    if (ended.length > 0) await reload()
   }
 
   const maintaining = new Map<string, Promise<void>>()

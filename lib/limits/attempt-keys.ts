@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
 
 /** What a counter's key stands for. It is part of the digest, so that an API key spelt like an address is no address. */
-type Subject = 'address' | 'custom' | 'api-key' | 'account' | 'device'
+type Subject = 'address' | 'custom' | 'api-key' | 'account' | 'device' | 'message'
 
 /** The eight 16 bit groups of an IPv6 address that `isIPv6` accepted. A zone id is dropped. */
 export function ipv6Groups (address: string): number[] {
@@ -55,6 +55,16 @@ export function addressKey (ip: string | undefined): string {
   return digest('address', `${address.split(':').slice(0, 4).join(':')}::/64`)
 }
 
+/**
+ * The key of the /48 that an IPv6 address lies in, which is what a site gets: it holds 65,536 networks of the size that `addressKey`
+ * counts by. `null` for anything else.
+ */
+export function networkKey (ip: string | undefined): string | null {
+  const address = canonicalAddress(ip)
+  if (address === null || !address.includes(':')) return null
+  return digest('address', `${address.split(':').slice(0, 3).join(':')}::/48`)
+}
+
 /** The key of what the option `rateLimit.key` returned. */
 export function customKey (value: string): string {
   return digest('custom', value)
@@ -73,6 +83,11 @@ export function accountKey (username: string): string {
 /** The key of a username as tried from a browser that is known for it. */
 export function knownDeviceKey (account: string, deviceId: string): string {
   return digest('device', `${account}.${deviceId}`)
+}
+
+/** The key of the messages of one kind to one person. */
+export function messageKey (subject: readonly string[]): string {
+  return digest('message', JSON.stringify(subject))
 }
 
 /** 43 characters, whatever it is made from: no user's bytes and no user's length reach a store. */

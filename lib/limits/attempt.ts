@@ -1,36 +1,17 @@
-import { OAuthError } from '../errors.ts'
-import type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore, CountedAttempt, OpenAttempt } from '../ports/attempt-store.ts'
+import { isOutage, OAuthError, type OAuthErrorCode } from '../errors.ts'
+import type { AttemptLimit, AttemptOutcome, AttemptStanding } from '../ports/attempt-store.ts'
 
-/** An attempt in the hands of the work that is attempted. */
-export interface AttemptAtWork {
-  /** For a store that counts it in the same step as what it does; `undefined`: it is counted already. */
-  toCount(): OpenAttempt | undefined
-  /**
-   * What the store made of it.
-   * @throws where a limit refuses: what the caller is told
-   */
-  counted(attempt: CountedAttempt): Promise<void>
-  /** For a store that gives it back in the same step as what it does; `undefined`: that is done elsewhere, or there is nothing to give back. */
-  toGiveBack(): OpenAttempt | undefined
-}
-
-/** Of work that no limit is on. */
-export const UNLIMITED: AttemptAtWork = { toCount: () => undefined, async counted () {}, toGiveBack: () => undefined }
-
-export interface AttemptPlan {
+interface AttemptPlan {
   id: string
   limits: readonly AttemptLimit[]
   /** Those of the limits that count failures only. */
   givenBack: readonly AttemptLimit[]
-  /** Whether the work has a store count it, and does nothing but look before that. */
-  byStore: boolean
 }
 
 export interface AttemptDeps {
   reserve(attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
+  /** Never rejects. */
   refund(attemptId: string, limits: readonly AttemptLimit[]): void | Promise<void>
-  /** The counters, where they are well and the state keeps them beside its records; else `null`. */
-  beside(): AttemptStore | null
   /** Tells the caller how the limits stand. */
   show(standings: readonly AttemptStanding[]): void
   /** Rejects with what the caller is told. */
@@ -38,75 +19,59 @@ export interface AttemptDeps {
 }
 
 /**
- * Counts the attempt, does the work, and gives back what the outcome says: rules that count failures only after a success; everything
- * where no attempt was made, because the service could not do the work.
+ * For what can be guessed. Counts the attempt before the work and gives back afterwards: after a success, under the limits that count
+ * failures only; under all of them where the work met an outage or an overload of ours.
  *
- * It is counted before the work, or by the work's store in the same step; whatever fails before that step is counted before anybody
- * is told. Either way nobody over a limit changes or learns anything. Rejects with what `refuse` rejects with, where a limit does.
+ * Nobody over a limit changes or learns anything, however many try at once. Rejects with what `refuse` rejects with where a limit does.
  */
-export async function runAttempt<Result> ({ id, limits, givenBack, byStore }: AttemptPlan, work: (attempt: AttemptAtWork) => Promise<Result>, deps: AttemptDeps): Promise<Result> {
-  let stage: 'open' | 'refused' | 'counted' | 'given back' = 'open'
-  /** Whether the store had it, which may have counted it without our hearing of it. */
-  let handedOver = false
-
-  async function count (which: readonly AttemptLimit[]): Promise<void> {
-    // Also where this rejects: it is not counted then.
-    stage = 'refused'
-    const outcome = await deps.reserve(id, which)
-    if (outcome.allowed) stage = 'counted'
-    deps.show(outcome.standings)
-    if (!outcome.allowed) await deps.refuse(outcome.refusedBy)
-  }
-
-  const openAttempt = (counters: AttemptStore | null): OpenAttempt | undefined => {
-    if (counters === null) return undefined
-    handedOver = true
-    return { id, limits, givenBack, counters, reserve: () => deps.reserve(id, limits) }
-  }
-
-  const attempt: AttemptAtWork = {
-    toCount: () => stage === 'open' ? openAttempt(countersOfState) : undefined,
-    async counted ({ outcome, givenBack: isGivenBack }) {
-      stage = outcome.allowed ? (isGivenBack ? 'given back' : 'counted') : 'refused'
-      deps.show(outcome.standings)
-      if (!outcome.allowed) await deps.refuse(outcome.refusedBy)
-    },
-    toGiveBack () {
-      if (stage !== 'counted' || givenBack.length === 0) return undefined
-      // As they are now: in an outage that began since, the attempt may be counted elsewhere.
-      const open = openAttempt(deps.beside())
-      if (open !== undefined) stage = 'given back'
-      return open
-    }
-  }
-
-  // As they are now: work that was begun uncounted must not be done uncounted because they fail meanwhile.
-  const countersOfState = byStore ? deps.beside() : null
-  if (countersOfState === null) await count(limits)
+export async function reserveAttempt<Result> ({ id, limits, givenBack }: AttemptPlan, work: () => Promise<Result>, deps: AttemptDeps): Promise<Result> {
+  await count(id, limits, deps)
+  let result: Result
   try {
-    const result = await work(attempt)
-    if (isStage('open')) await count(limits)
-    if (isStage('counted') && givenBack.length > 0) await deps.refund(id, givenBack)
-    return result
+    result = await work()
   } catch (error) {
-    if (isStage('refused')) throw error
-    if (!isAttempt(error)) {
-      if (!isStage('open') || handedOver) await deps.refund(id, limits)
-    } else if (isStage('open')) {
-      await count(limits)
-    } else if (isStage('given back')) {
-      // The store did its part, and what came after failed.
-      await count(givenBack)
+    if (isOurOutage(error)) void deps.refund(id, limits)
+    throw error
+  }
+  // Not waited for: it delays no answer, and what this instance counts next comes after it on the same connection.
+  if (givenBack.length > 0) void deps.refund(id, givenBack)
+  return result
+}
+
+/**
+ * For what proves itself by 256 random bits, where guessing is hopeless. The work is done whatever the limits say,
+ * so that what is good is never refused for what others did from the same address. A proof that failed is counted; over the limit
+ * the caller is told that in place of why it failed.
+ */
+export async function countFailure<Result> (plan: () => Promise<Pick<AttemptPlan, 'id' | 'limits'>>, work: () => Promise<Result>, deps: AttemptDeps): Promise<Result> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isFailedProof(error)) {
+      const { id, limits } = await plan()
+      if (limits.length > 0) await count(id, limits, deps)
     }
     throw error
   }
-
-  function isStage (one: typeof stage): boolean {
-    return stage === one
-  }
 }
 
-/** What the service could not do, because the queue is full or a store is down, was no attempt of the caller. */
-function isAttempt (error: unknown): boolean {
-  return error instanceof OAuthError && error.error !== 'temporarily_unavailable' && error.error !== 'server_error'
+async function count (id: string, limits: readonly AttemptLimit[], { reserve, show, refuse }: AttemptDeps): Promise<void> {
+  const outcome = await reserve(id, limits)
+  show(outcome.standings)
+  if (!outcome.allowed) await refuse(outcome.refusedBy)
+}
+
+const FAILED_PROOFS: readonly OAuthErrorCode[] = ['invalid_client', 'invalid_grant', 'invalid_token']
+
+/** A request that is at fault for another reason (a scope, a new password, a missing field) has guessed at nothing. */
+function isFailedProof (error: unknown): boolean {
+  return error instanceof OAuthError && FAILED_PROOFS.includes(error.error)
+}
+
+/**
+ * Whether the service could not do the work, and says why: its queue is full, or a store is known to be out of reach. That was no attempt
+ * of the caller. Whatever else is thrown may have been brought about by the caller, and is counted.
+ */
+function isOurOutage (error: unknown): boolean {
+  return error instanceof OAuthError ? error.error === 'temporarily_unavailable' && (error.cause === undefined || isOutage(error.cause)) : isOutage(error)
 }

@@ -8,6 +8,9 @@ export interface BypassList {
   readonly entries: readonly string[]
 }
 
+/** The bits that every IPv4-mapped address begins with: `::ffff:0:0/96`. */
+const MAPPED = '0'.repeat(80) + '1'.repeat(16)
+
 interface Range {
   family: 'ipv4' | 'ipv6'
   address: string
@@ -42,19 +45,18 @@ function parseRange (entry: unknown): Range {
   if (!isIPv4(address) && (!isIPv6(address) || address.includes('%'))) throw refusal(entry, 'the address is malformed')
   if (length !== undefined && !/^(?:0|[1-9]\d{0,2})$/.test(length)) throw refusal(entry, 'the prefix length is malformed')
 
-  let bits = isIPv4(address) ? address.split('.').map((octet) => Number(octet).toString(2).padStart(8, '0')).join('') : ipv6Bits(address)
-  let prefix = length === undefined ? bits.length : Number(length)
+  const bits = isIPv4(address) ? address.split('.').map((octet) => Number(octet).toString(2).padStart(8, '0')).join('') : ipv6Bits(address)
+  const prefix = length === undefined ? bits.length : Number(length)
   if (prefix > bits.length) throw refusal(entry, `the prefix length is more than ${bits.length}`)
   if (prefix === 0) throw refusal(entry, 'it holds every address; rateLimit.<rule>: false turns a rule off')
   if (bits.slice(prefix).includes('1')) throw refusal(entry, `there are bits set beyond the prefix; the network is ${network(bits, prefix)}`)
 
+  if (isIPv4(address)) return { family: 'ipv4', address, prefix }
+  if (prefix <= MAPPED.length && MAPPED.startsWith(bits.slice(0, prefix))) throw refusal(entry, 'it holds every IPv4 address; rateLimit.<rule>: false turns a rule off')
+
   // request.ip is looked up as IPv4 where it is mapped, so the entry is kept that way too.
-  const mapped = isIPv4(address) ? null : mappedIPv4(ipv6Groups(address))
-  if (mapped === null) return { family: isIPv4(address) ? 'ipv4' : 'ipv6', address, prefix }
-  bits = bits.slice(96)
-  prefix -= 96
-  if (prefix === 0) throw refusal(entry, 'it holds every IPv4 address; rateLimit.<rule>: false turns a rule off')
-  return { family: 'ipv4', address: mapped, prefix }
+  const mapped = mappedIPv4(ipv6Groups(address))
+  return mapped === null ? { family: 'ipv6', address, prefix } : { family: 'ipv4', address: mapped, prefix: prefix - MAPPED.length }
 }
 
 function ipv6Bits (address: string): string {

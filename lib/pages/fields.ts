@@ -1,9 +1,9 @@
 import { type Html, type HtmlValue, attributes, html, safeUrl } from './html.ts'
-import { format } from './messages.ts'
+import { format } from './texts.ts'
 import type { CommonModel, PageError, ProfileField } from './model.ts'
 
 /** A form in the making: which of its fields has the error, and which one gets the cursor. */
-export interface FormState {
+interface FormState {
   error: PageError | null
   /** The name of the field with the error; `null`: the whole form. */
   wrong: string | null
@@ -116,8 +116,9 @@ export function form (action: string, state: FormState | null, content: HtmlValu
 ${content}</form>`
 }
 
-export function submit (label: string, { decision, quiet = false }: { decision?: string, quiet?: boolean } = {}): Html {
-  return html`<button${attributes({ type: 'submit', class: quiet ? 'quiet' : null, name: decision === undefined ? null : 'decision', value: decision })}>${label}</button>`
+/** `deliberate`: where scripts run, it does nothing in the half second after the page was shown or its window got the focus. */
+export function submit (label: string, { decision, quiet = false, deliberate = false }: { decision?: string, quiet?: boolean, deliberate?: boolean } = {}): Html {
+  return html`<button${attributes({ type: 'submit', class: quiet ? 'quiet' : null, name: decision === undefined ? null : 'decision', value: decision, 'data-deliberate': deliberate })}>${label}</button>`
 }
 
 export function link (url: string, label: HtmlValue): Html {

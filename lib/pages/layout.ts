@@ -1,8 +1,8 @@
 import { type Html, type HtmlValue, html, markupOf } from './html.ts'
-import { format } from './messages.ts'
+import { format } from './texts.ts'
 import type { CommonModel, PageError } from './model.ts'
 
-export interface Layout {
+interface Layout {
   heading: string
   content: HtmlValue
   /** Below the rest: the ways to other pages. */

@@ -1,4 +1,4 @@
-import { LOCALES, type Locale } from './messages.ts'
+import { LOCALES, type Locale } from './texts.ts'
 
 /** Far more than any browser sends. */
 const MAX_RANGES = 50

@@ -1,4 +1,4 @@
-import type { MessageKey, Messages } from './messages.ts'
+import type { MessageKey, Messages } from './texts.ts'
 
 /** Every hosted page. `form_post` is the one that carries an answer back to a client by a form. */
 export type PageName = keyof PageModels
@@ -14,7 +14,7 @@ export interface PageError {
 
 /** What every page knows. */
 export interface CommonModel {
-  /** Of the service: the option `pages.title`. */
+  /** The name of the service: the option `pages.title`. */
   title: string
   logoUrl: string | null
   /** BCP 47, for `<html lang>`. */
@@ -36,32 +36,47 @@ export interface ProfileField {
 }
 
 /** A form posts to `action`, which holds whatever has to be carried on. No value of a password is ever in a model. */
-interface FormModel extends CommonModel {
+/** What every page with a form has. */
+export interface FormModel extends CommonModel {
   action: string
   error: PageError | null
 }
 
 export interface PageModels {
-  login: FormModel & { username: string, signupUrl: string | null, forgotUrl: string | null }
+  /** `resendToken`: after a right password for an address that is not confirmed; goes back in a hidden field `token`, with the `decision` `resend`. */
+  login: FormModel & { username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null }
   /** `sent`: a message is on its way, whoever asked. */
   signup: FormModel & { username: string, fields: ProfileField[], minLength: number, loginUrl: string, sent: boolean }
   forgot_password: FormModel & { username: string, loginUrl: string, sent: boolean }
   /** `token` goes back in a hidden field. `done`: the new password works. */
   reset_password: FormModel & { token: string, minLength: number, loginUrl: string, done: boolean }
-  verify_email: FormModel & { token: string, loginUrl: string, done: boolean }
+  /**
+   * Who signed up, and when the message was sent (milliseconds since the epoch). `canDisown`: a button named `decision` with the value `not_me` ends the account's
+   * password, for a person who did not sign up. `done`: the address is confirmed; `disowned`: the password has ended.
+   */
+  verify_email: FormModel & { token: string, username: string, sentAt: number, canDisown: boolean, loginUrl: string, done: boolean, disowned: boolean }
   /** Two submit buttons, named `decision` with the values `allow` and `deny`. */
   consent: FormModel & {
+    /** `continue`: an app of the host's own asks for no more than that the person goes on; then `scopes` is empty. */
+    asks: 'consent' | 'continue'
     username: string
     client: { name: string, id: string, redirectHost: string }
     /** `description`: a message key where the scope is a standard one. */
     scopes: Array<{ name: string, description: MessageKey | null }>
     /** How long the access lasts, in seconds. */
     lifetimeSeconds: number
+    /** As the client is registered. Its logo may come from where it says, and from nowhere else. */
+    clientLogoUri: string | null
+    clientUri: string | null
   }
   /** Asks whether to sign out. A submit button named `decision` with the value `sign_out`. */
   logout: FormModel & { username: string | null }
-  signed_out: CommonModel & { homeUrl: string, loginUrl: string | null }
+  /** `ended`: whether anybody was signed in until now. */
+  signed_out: CommonModel & { ended: boolean, homeUrl: string, loginUrl: string | null }
   error: CommonModel & { error: PageError, homeUrl: string }
   /** A form that leaves at once where scripts run, and by its button where they don't. */
   form_post: CommonModel & { action: string, params: Record<string, string> }
 }
+
+/** The option `pages.render`. In it, `page` tells which `model` it is: `if (page === 'login') model.forgotUrl`. */
+export type RenderPage = (...args: { [Name in PageName]: [page: Name, model: PageModels[Name]] }[PageName]) => string | undefined | Promise<string | undefined>

@@ -1,5 +1,5 @@
 import type { OAuthError, OAuthErrorCode, OAuthErrorReason } from '../errors.ts'
-import { type MessageKey, type Messages, durationOf, format } from './messages.ts'
+import { type MessageKey, type Messages, durationOf, format } from './texts.ts'
 import type { PageError } from './model.ts'
 
 const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
@@ -14,6 +14,7 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   access_denied: 'errorAccessDenied',
   unsupported_response_type: 'errorClientRequest',
   login_required: 'errorLoginRequired',
+  interaction_required: 'errorClientRequest',
   consent_required: 'errorClientRequest',
   request_not_supported: 'errorClientRequest',
   request_uri_not_supported: 'errorClientRequest',
@@ -39,6 +40,7 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
   email_form: 'errorEmailForm',
   email_differs: 'errorEmailDiffers',
   required: 'errorRequired',
+  email_not_verified: 'errorEmailNotVerified',
   unknown_client: 'errorUnknownClient',
   redirect_uri_mismatch: 'errorRedirectUri',
   cross_site: 'errorCrossSite'
@@ -47,7 +49,7 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
 /** Codes whose error is about one field, whoever threw it. */
 const FIELDS: Partial<Readonly<Record<OAuthErrorCode, string>>> = { invalid_password: 'password', username_taken: 'username' }
 
-export interface PageErrorValues {
+interface PageErrorValues {
   /** Code points: of a password that is too short. */
   minLength?: number
   /** Default: the error's own `Retry-After`. */

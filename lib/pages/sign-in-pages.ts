@@ -1,16 +1,19 @@
 import { currentPasswordField, form, formState, hidden, link, newPasswordField, profileField, submit, usernameField } from './fields.ts'
 import { type Html, formatHtml, html } from './html.ts'
 import { layout, name } from './layout.ts'
+import { timeOf } from './texts.ts'
 import type { CommonModel, PageModels } from './model.ts'
 
 export function login (model: PageModels['login']): string {
-  const { messages, action, error, username, signupUrl, forgotUrl } = model
+  const { messages, action, error, username, resendToken, signupUrl, forgotUrl } = model
   const state = formState(error, ['username', 'password'], username === '' ? 'username' : 'password')
   return layout(model, {
     heading: messages.loginTitle,
     error,
     content: html`${onward(model)}${form(action, state, html`${usernameField(state, model, username)}${currentPasswordField(state, model)}${submit(messages.loginSubmit)}
-`)}${forgotUrl !== null && html`<p class="aside">${link(forgotUrl, messages.forgotLink)}</p>`}`,
+`)}${resendToken !== null && html`
+${form(action, null, html`${hidden('token', resendToken)}${submit(messages.resendSubmit, { decision: 'resend', quiet: true })}
+`)}`}${forgotUrl !== null && html`<p class="aside">${link(forgotUrl, messages.forgotLink)}</p>`}`,
     links: signupUrl === null ? null : html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`
   })
 }
@@ -60,14 +63,18 @@ export function resetPassword (model: PageModels['reset_password']): string {
 
 /** The token is used up by the click and not by the visit: mail scanners follow links. */
 export function verifyEmail (model: PageModels['verify_email']): string {
-  const { messages, action, error, token, loginUrl, done } = model
+  const { messages, action, error, token, username, sentAt, canDisown, loginUrl, done, disowned } = model
+  if (disowned) return finished(model, messages.verifyDisownedTitle, messages.verifyDisownedText, null)
   if (done) return finished(model, messages.verifyDoneTitle, messages.verifyDoneText, loginUrl)
   const state = formState(error, [], '')
   return layout(model, {
     heading: messages.verifyTitle,
     error,
-    content: html`<p>${messages.verifyText}</p>
-${form(action, state, html`${hidden('token', token)}${submit(messages.verifySubmit)}
+    content: html`<p>${formatHtml(messages.verifyText, { username: name(username), time: timeOf(sentAt, messages) })}</p>
+<p>${messages.verifyOnlyYou}</p>
+${form(action, state, html`${hidden('token', token)}${submit(messages.verifySubmit)}${canDisown && html`
+<p class="hint">${messages.verifyNotMeHint}</p>
+${submit(messages.verifyNotMe, { decision: 'not_me', quiet: true })}`}
 `)}`
   })
 }
@@ -86,10 +93,10 @@ function inbox (model: CommonModel, text: string, loginUrl: string): string {
   })
 }
 
-function finished (model: CommonModel, heading: string, text: string, loginUrl: string): string {
+function finished (model: CommonModel, heading: string, text: string, loginUrl: string | null): string {
   return layout(model, {
     heading,
     content: html`<p>${text}</p>
-<p class="actions">${link(loginUrl, model.messages.loginLink)}</p>`
+${loginUrl !== null && html`<p class="actions">${link(loginUrl, model.messages.loginLink)}</p>`}`
   })
 }

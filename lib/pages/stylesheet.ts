@@ -1,6 +1,6 @@
 import { type Color, EDGE_CONTRAST, TEXT_CONTRAST, contrast, mix, readable, textOn } from './colors.ts'
 
-export interface Theme {
+interface Theme {
   /** Around the card. */
   ground: Color
   card: Color
@@ -17,8 +17,8 @@ export interface Theme {
 export const LIGHT: Theme = { ground: '#f3f4f7', card: '#ffffff', text: '#1a1d24', quiet: '#565d6b', line: '#dfe2e8', edge: '#7f8796', wrong: '#b3261e', wrongGround: '#fdf0ef' }
 export const DARK: Theme = { ground: '#0f1115', card: '#181b21', text: '#eceef2', quiet: '#a7aebb', line: '#2c313a', edge: '#737c8b', wrong: '#ff9d94', wrongGround: '#33201f' }
 
-export interface Accents {
-  /** Of a button, the text on it, and the button under the pointer. */
+interface Accents {
+  /** The colours of a button, of the text on it, and of the button under the pointer. */
   button: Color
   onButton: Color
   hover: Color

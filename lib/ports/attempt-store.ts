@@ -31,28 +31,10 @@ export interface AttemptStore {
   reserve(attemptId: string, limits: readonly AttemptLimit[]): AttemptOutcome | Promise<AttemptOutcome>
   /** Gives a reservation back, as if the attempt had not been made. Idempotent; unknown ids are ignored. */
   refund(attemptId: string, limits: readonly AttemptLimit[]): void | Promise<void>
-  /** Whether what answers by a promise settles within 250 ms by itself, so that nobody has to watch it. */
-  readonly punctual?: boolean
 }
 
 /**
- * An attempt in the hands of a store that may keep the counters beside its records: it can then count the attempt in the same step as
- * what is attempted, and nothing happens where a limit refuses.
+ * What a failing or hanging store leads to. `local`: this process counts for itself meanwhile; `deny`: 503; `allow`: no
+ * limits meanwhile.
  */
-export interface OpenAttempt {
-  readonly id: string
-  readonly limits: readonly AttemptLimit[]
-  /** Those that count failures only: where the attempt succeeds, they get it back. */
-  readonly givenBack: readonly AttemptLimit[]
-  /** Where it is counted. A store that knows nothing of these counters leaves the attempt alone. */
-  readonly counters: AttemptStore
-  /** Counts it in a step of its own, for a store that finds that it can't. Rejects as `counters` do. */
-  reserve(): AttemptOutcome | Promise<AttemptOutcome>
-}
-
-/** What a store made of an `OpenAttempt`. */
-export interface CountedAttempt {
-  outcome: AttemptOutcome
-  /** Whether `givenBack` has been given back. */
-  givenBack: boolean
-}
+export type OnStoreError = 'local' | 'deny' | 'allow'

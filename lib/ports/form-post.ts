@@ -1,5 +1,12 @@
+/** What a client's server answered. */
+export interface FormAnswer {
+  status: number
+  /** The `error` of a JSON answer that is no success: printable ASCII, 64 characters at most. */
+  error?: string
+}
+
 /**
- * Posts a form to a client's server. Follows no redirect, sends no credentials, reads at most a kilobyte of the answer. Resolves to
- * its status; rejects where there is none within `timeoutMs`.
+ * Posts a form to a client's server. Follows no redirect, sends no credentials, reads at most a kilobyte of the answer, and of a
+ * success nothing. Rejects where there is no answer within `timeoutMs`.
  */
-export type FormPost = (url: string, params: Record<string, string>, options: { timeoutMs: number }) => Promise<number>
+export type FormPost = (url: string, params: Record<string, string>, options: { timeoutMs: number }) => Promise<FormAnswer>

@@ -1,4 +1,13 @@
-export type OneTimeTokenPurpose = 'password_reset' | 'verify_email'
+/** What messages carry. */
+export type MessageTokenPurpose = 'password_reset' | 'verify_email'
+
+/**
+ * Besides those of messages, what is kept for a user likewise. `password_change`: the digest of the hash that a change which has not
+ * ended everything yet has set. `kept_session`: the sign-in that stayed when the password was changed.
+ * `resend_verification`: what the sign-in page gives to who knew the password of an account that is not confirmed.
+ * `contested_sign_up`: the password of an account that is not confirmed, and that somebody else wanted to sign up for.
+ */
+export type OneTimeTokenPurpose = MessageTokenPurpose | 'password_change' | 'kept_session' | 'resend_verification' | 'contested_sign_up'
 
 /** A token that a message carries. Only its digest is kept, after the user's partition (see protocol/partition). Times are milliseconds since the epoch. */
 export interface OneTimeToken {

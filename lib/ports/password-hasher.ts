@@ -16,8 +16,14 @@ export interface PasswordHasher {
   verify(encoded: string, password: string, secret?: Uint8Array): Promise<boolean>
 }
 
-/** Verifies hashes that other systems made: bcrypt, scrypt, PBKDF2. */
+/** A hash that another system made, as it was read (accounts/stored-hash): with parameters that may run. */
+export type ImportedHash =
+  | { kind: 'bcrypt', cost: number, encoded: string }
+  | { kind: 'scrypt', N: number, r: number, p: number, salt: Uint8Array, tag: Uint8Array }
+  | { kind: 'pbkdf2', digest: 'sha1' | 'sha256' | 'sha512', iterations: number, salt: Uint8Array, tag: Uint8Array }
+
+/** Verifies hashes that other systems made. */
 export interface ImportedHashVerifier {
-  /** `false` on no match and on a string it can't read. */
-  verify(encoded: string, password: string): Promise<boolean>
+  /** `false` on no match. */
+  verify(hash: ImportedHash, password: string): Promise<boolean>
 }

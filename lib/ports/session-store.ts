@@ -31,7 +31,7 @@ export interface SessionUse {
 export interface SessionRenewal {
   sid: string
   userId: string
-  /** Of the secret that ends. */
+  /** The digest of the secret that ends. */
   formerDigest: string
   digest: string
   /** Becomes `authenticatedAt` and `lastUsedAt`. */

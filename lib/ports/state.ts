@@ -1,13 +1,15 @@
-import type { AttemptStore } from './attempt-store.ts'
 import type { ConsentStore } from './consent-store.ts'
 import type { KeyStore } from './key-store.ts'
 import type { OneTimeTokenStore } from './one-time-token-store.ts'
 import type { SessionStore } from './session-store.ts'
 import type { TokenStore } from './token-store.ts'
 
-/** What the option `state` takes: the stores of one engine. */
+/**
+ * What the option `state` takes: the stores of one engine. They reject where they could not do what was asked; where that is because
+ * their server was out of reach, the error has `isOutage: true`, and the grace time of replaced tokens stands still for as long.
+ */
 export interface State {
-  /** For messages and the start-up check: `memory`, `sqlite`, … */
+  /** What messages call it: `memory`, `sqlite`, … Nothing is decided by it. */
   kind: string
   /** Whether several processes see one truth. */
   shared: boolean
@@ -21,12 +23,13 @@ export interface State {
    * other. Rejects with a `StartError` where only a person can mend it; an outage rejects with anything else.
    */
   prepare?(): Promise<void>
+  /**
+   * Whose state this is: that of the issuer that is named first, for good. Takes a digest of the issuer and resolves to the digest of the
+   * owner. Atomic: of any number of issuers that name themselves at once, one owns it. Called before any other, but `prepare`.
+   */
+  claimFor?(issuer: string): Promise<string>
   /** The clock of the server that holds the state, milliseconds since the epoch: one for all instances. Absent where that is this machine's. */
   time?(): Promise<number>
-  /** Whether `tokens` counts attempts of this store in the same step as what is attempted (see `OpenAttempt`). May change. */
-  countsFor?(attempts: AttemptStore): boolean
-  /** Whether every call of its stores settles within two seconds by itself, so that nobody has to watch it. */
-  readonly punctual?: boolean
   /** Removes what has expired, in small slices. Called about once a minute. */
   sweep(now: number): void | Promise<void>
 }

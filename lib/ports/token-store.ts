@@ -1,4 +1,4 @@
-import type { CountedAttempt, OpenAttempt } from './attempt-store.ts'
+import type { SessionUse } from './session-store.ts'
 
 /**
  * A refresh token family: what one sign-in gave one device. All its tokens share `sid`; each is kept as a digest only.
@@ -52,32 +52,21 @@ export interface CodeRedemption {
   digest: string
   clientId: string
   now: number
-  /** Of the first refresh token. */
+  /** The digest of the first refresh token. */
   tokenDigest: string
   expiresAt: number
   idleExpiresAt: number
   /** Both ends of a family that is not `offline`: nothing refreshes it, so it ends with its only access token. */
   onlineExpiresAt: number
   userAgent: string | null
-  /** Counted in the same step by a store that can. */
-  attempt?: OpenAttempt | undefined
 }
 
-/** With what became of the attempt, where the store has counted it. */
-interface Counting {
-  attempt?: CountedAttempt
-}
-
-/** A limit refuses the attempt: nothing was done, and nothing looked at. */
-type Limited = Counting & { outcome: 'limited' }
-
-export type RedeemOutcome = Limited | Counting & (
+export type RedeemOutcome =
   | { outcome: 'redeemed', family: RefreshTokenFamily }
   /** The code was used before, or its secret is another: the family is revoked, with all tokens it gave. */
   | { outcome: 'replayed', family: RefreshTokenFamily }
   /** No such code, expired, revoked, or another client's, which nothing happens to. */
   | { outcome: 'unknown' }
-)
 
 /** A family with the digest of its first refresh token. */
 export interface NewRefreshTokenFamily extends RefreshTokenFamily {
@@ -100,17 +89,14 @@ export interface TokenUse {
   idleExpiresAt: number
   /** The client whose family it is (`null`: no client's). Another's is `unknown`, and nothing happens to it. Left out: anyone's. */
   clientId?: string | null
-  /** Counted in the same step by a store that can. */
-  attempt?: OpenAttempt | undefined
 }
 
-export type UseOutcome = Limited | Counting & (
+export type UseOutcome =
   | { outcome: 'used', family: RefreshTokenFamily }
   /** A token of this family that was replaced longer ago than the grace time: the family is revoked. */
   | { outcome: 'replayed', family: RefreshTokenFamily }
   /** No such family, revoked, or expired. */
   | { outcome: 'unknown' }
-)
 
 /** The token that another replaced: it still counts within the grace time. */
 export interface ReplacedToken {
@@ -131,13 +117,12 @@ export interface RotationUndo {
   former: ReplacedToken | null
 }
 
-export type RotateOutcome = Limited | Counting & (
+export type RotateOutcome =
   | { outcome: 'rotated', family: RefreshTokenFamily, undo: RotationUndo }
   /** Replaced within the grace time, or by a parallel call that won: `sealed` is the winner's successor. */
   | { outcome: 'repeated', family: RefreshTokenFamily, sealed: string, undo: RotationUndo }
   | { outcome: 'replayed', family: RefreshTokenFamily }
   | { outcome: 'unknown' }
-)
 
 /**
  * Refresh token families. Every operation is atomic across all instances. Outages reject; protocol outcomes resolve.
@@ -149,9 +134,12 @@ export type RotateOutcome = Limited | Counting & (
  * An expired or revoked family is as one that never was.
  */
 export interface TokenStore {
-  /** Gives `attempt`, which has been counted, back where it is made: in the same step, where the store can. A store that knows nothing of its counters never gets one. */
-  createFamily(family: NewRefreshTokenFamily, attempt?: OpenAttempt): Promise<void>
-  createCode(code: NewAuthorizationCode): Promise<void>
+  createFamily(family: NewRefreshTokenFamily): Promise<void>
+  /**
+   * With `use`, the code is one of that browser session, and counts as that use of it: `false`, and nothing is changed, if the session is
+   * not alive. A revocation of the session comes before both or after both.
+   */
+  createCode(code: NewAuthorizationCode, use?: SessionUse): Promise<boolean>
   /**
    * Turns a code into a family. Of any number of parallel calls with one code, one is `redeemed`; the code is remembered for as
    * long as the family lives. A wrong secret revokes the code too: only a holder of the code knows the preimage of its `sid`.

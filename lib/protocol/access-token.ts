@@ -29,7 +29,7 @@ export interface AccessTokenPolicy {
 }
 
 /** The JOSE header that the signature part is checked under. */
-export interface TokenHeader { alg: string, kid: string | undefined }
+interface TokenHeader { alg: string, kid: string | undefined }
 
 const MAX_HEADER_LENGTH = 1024
 const REGISTERED_STRINGS = ['iss', 'sub', 'jti'] as const
@@ -37,11 +37,14 @@ const REGISTERED_STRINGS = ['iss', 'sub', 'jti'] as const
 /** The kinds of token that are read here, by what their `typ` may be (RFC 7515 §4.1.9), and what a refusal calls them. */
 const KINDS = {
   'at+jwt': { types: ['at+jwt', 'application/at+jwt'], name: 'an access token' },
-  JWT: { types: ['jwt', 'application/jwt'], name: 'an ID token' }
+  JWT: { types: ['jwt', 'application/jwt'], name: 'an ID token' },
+  /** Where access tokens are made with the type of ID tokens. Those from before the option was set are still alive. */
+  'at+jwt or JWT': { types: ['at+jwt', 'application/at+jwt', 'jwt', 'application/jwt'], name: 'an access token' }
 } as const
 
 /**
- * Splits a token and reads its header, before any signature is looked at. Kinds exclude each other by their `typ`.
+ * Splits a token and reads its header, before any signature is looked at. Kinds exclude each other by their `typ`; where an access
+ * token has that of an ID token, by their claims: `jti` is in every access token and no ID token, `at_hash` the reverse.
  * @throws OAuthError `invalid_token`: not three parts, a header that is no JSON object, another `typ`, `crit`, or a key of its own
  * @see RFC 9068 §4, RFC 7515 §4.1.11, RFC 8725 §3.10 to §3.12
  */
@@ -99,6 +102,7 @@ export function checkAccessTokenClaims (payload: unknown, policy: AccessTokenPol
   for (const name of ['client_id', 'scope', 'sid'] as const) {
     if (payload[name] !== undefined && typeof payload[name] !== 'string') throw invalidToken('The token has a malformed claim.', name)
   }
+  if (payload.at_hash !== undefined) throw invalidToken('The token is not an access token.', 'at_hash')
   const { iss, aud, exp, iat, nbf } = payload
   if (iss !== policy.issuer) throw invalidToken('The token is from another issuer.', 'iss')
   if (!audienceMatches(aud, policy.audience)) throw invalidToken('The token is for another audience.', 'aud')

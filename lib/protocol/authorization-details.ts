@@ -17,7 +17,7 @@ export function formatAuthorizationDetails (details: AuthorizationDetails): stri
   return JSON.stringify(details)
 }
 
-/** Of a string that `formatAuthorizationDetails` made. */
+/** Reads a string that `formatAuthorizationDetails` made. */
 export function readAuthorizationDetails (json: string): AuthorizationDetails {
   return JSON.parse(json) as AuthorizationDetails
 }

@@ -1,4 +1,5 @@
 import { OAuthError } from '../errors.ts'
+import { readRequestObject } from './request-object.ts'
 import { readParams, serializeParams } from './request-params.ts'
 
 export type ResponseMode = 'query' | 'fragment' | 'form_post'
@@ -6,7 +7,7 @@ export type Prompt = 'none' | 'login' | 'consent' | 'select_account'
 
 /** The parameters of an authorization request as they were sent: each a non-empty string, sent once. Unknown ones are left out. */
 export type AuthorizationParams = { [Name in AuthorizationParamName]?: string }
-export type AuthorizationParamName =
+type AuthorizationParamName =
   | 'client_id' | 'redirect_uri' | 'response_type' | 'response_mode' | 'scope' | 'state' | 'nonce' | 'prompt' | 'max_age' | 'display'
   | 'login_hint' | 'id_token_hint' | 'ui_locales' | 'claims_locales' | 'acr_values' | 'claims' | 'code_challenge' | 'code_challenge_method'
   | 'request' | 'request_uri' | 'registration'
@@ -37,18 +38,59 @@ const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
 }
 /** Bytes of the whole request in a URL: Node takes 16 kB of request line and headers together. */
 const MAX_SERIALIZED = 8192
+/** Without good ones of these nobody can be answered but the person. */
+const DECIDE_WHO_IS_ANSWERED: readonly string[] = ['client_id', 'redirect_uri']
 export const RESPONSE_MODES: readonly ResponseMode[] = ['query', 'fragment', 'form_post']
 
 /**
  * Reads an authorization request from the query or the form. An empty parameter counts as not sent; an unknown one is ignored.
- * Judges nothing but sizes, so that client and redirect URI can be judged before all else.
+ * Judges nothing but the sizes of `client_id` and `redirect_uri`, so that these can be judged before all else. Any other parameter
+ * that is too long is cut but still too long, for `checkSizes` to refuse wherever the request is carried meanwhile; `state` is left
+ * whole, for it goes back as it came. What the answer needs and the query lacks is read from the request object.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.1
  */
 export function readAuthorizationParams (raw: unknown): AuthorizationParams {
-  const params = readParams(raw, LIMITS)
-  if (serializeParams(params).length > MAX_SERIALIZED) throw new OAuthError('invalid_request', 'The authorization request is too long.')
+  const params: AuthorizationParams = readParams(raw, LIMITS, (name, value) => {
+    // A state as long as that could not go back.
+    if (DECIDE_WHO_IS_ANSWERED.includes(name) || (name === 'state' && value.length > MAX_SERIALIZED)) throw tooLong(name)
+    return name === 'state' ? value : value.slice(0, LIMITS[name] + 1)
+  })
+  if (params.request === undefined || (params.state !== undefined && params.response_mode !== undefined)) return params
+  const { state, responseMode } = readRequestObject(params.request)
+  if (params.state === undefined && state !== undefined && Buffer.byteLength(state) <= LIMITS.state) params.state = state
+  if (params.response_mode === undefined && RESPONSE_MODES.some((known) => known === responseMode)) params.response_mode = responseMode as ResponseMode
   return params
+}
+
+/** @throws OAuthError `invalid_request` naming the parameter that is too long */
+export function checkSizes (params: AuthorizationParams): void {
+  for (const [name, value] of Object.entries(params) as Array<[AuthorizationParamName, string | undefined]>) {
+    if (value !== undefined && Buffer.byteLength(value) > LIMITS[name]) throw tooLong(name)
+  }
+  if (!fitsAddress(params)) throw wholeTooLong()
+}
+
+/** Whether the address of a page of ours can carry the request. */
+export function fitsAddress (params: AuthorizationParams): boolean {
+  return serializeParams(params).length <= MAX_SERIALIZED
+}
+
+/**
+ * The request for the address of a page of ours.
+ * @throws OAuthError `invalid_request` where it is too long for one
+ */
+export function carried (params: AuthorizationParams): string {
+  if (!fitsAddress(params)) throw wholeTooLong()
+  return serializeParams(params)
+}
+
+function wholeTooLong (): OAuthError {
+  return new OAuthError('invalid_request', 'The authorization request is too long.')
+}
+
+function tooLong (name: string): OAuthError {
+  return new OAuthError('invalid_request', `${name} is too long.`)
 }
 
 /**

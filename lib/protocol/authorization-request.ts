@@ -1,12 +1,12 @@
 import { OAuthError } from '../errors.ts'
-import { RESPONSE_MODES, responseModeOf, wordsOf, type AuthorizationParams, type Prompt, type ResponseMode } from './authorization-params.ts'
+import { checkSizes, RESPONSE_MODES, responseModeOf, wordsOf, type AuthorizationParams, type Prompt, type ResponseMode } from './authorization-params.ts'
 import { parseClaimsRequest, type ClaimsRequest } from './claims-request.ts'
 import { isCodeChallenge } from './pkce.ts'
 import { parseScope } from './scope.ts'
 
-export { readAuthorizationParams, responseModeOf, satisfied } from './authorization-params.ts'
+export { carried, fitsAddress, readAuthorizationParams, responseModeOf, satisfied } from './authorization-params.ts'
 export { serializeParams } from './request-params.ts'
-export type { AuthorizationParamName, AuthorizationParams, Prompt, ResponseMode } from './authorization-params.ts'
+export type { AuthorizationParams, ResponseMode } from './authorization-params.ts'
 
 /** A well-formed authorization request. @see RFC 6749 §4.1.1, OpenID Connect Core 1.0 §3.1.2.1 */
 export interface AuthorizationRequest {
@@ -54,6 +54,7 @@ export function parseAuthorizationRequest (params: AuthorizationParams): Authori
     claims: {},
     codeChallenge: undefined
   }
+  checkSizes(params)
   for (const check of CHECKS) Object.assign(request, check(params))
   return request
 }

@@ -27,7 +27,9 @@ export function authorizationResponse (redirectUri: string, mode: ResponseMode, 
   return { kind: 'redirect', location: `${redirectUri}${mode === 'fragment' ? '#' : querySeparator(redirectUri)}${encoded}` }
 }
 
+/** A `?` at the end of a value in the query is a part of the value. */
 function querySeparator (uri: string): string {
-  if (!uri.includes('?')) return '?'
-  return /[?&]$/.test(uri) ? '' : '&'
+  const query = uri.indexOf('?')
+  if (query < 0) return '?'
+  return query === uri.length - 1 || uri.endsWith('&') ? '' : '&'
 }

@@ -3,7 +3,9 @@ import { OAuthError } from '../errors.ts'
 /** Longest credential that is looked at, before anything parses it. */
 export const MAX_TOKEN_LENGTH = 8192
 /** The scheme as it is usually spelled. Any case is right. */
-export const BEARER = 'Bearer '
+const BEARER = 'Bearer '
+/** With one space or more. */
+const SCHEME = /^bearer +/i
 const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
 
 /**
@@ -12,8 +14,13 @@ const B64TOKEN = /^[A-Za-z0-9\-._~+/]+=*$/
  * @see RFC 6750 §2.1
  */
 export function bearerToken (authorization: string | undefined): string | undefined {
-  if (authorization === undefined || authorization.slice(0, 7).toLowerCase() !== 'bearer ') return undefined
-  return wellFormed(authorization.slice(7))
+  const scheme = authorization === undefined ? null : SCHEME.exec(authorization)
+  return scheme === null ? undefined : wellFormed(scheme.input.slice(scheme[0].length))
+}
+
+/** Whether an `Authorization` header brings a token at all, good or bad. */
+export function isBearer (authorization: string | undefined): boolean {
+  return authorization !== undefined && SCHEME.test(authorization)
 }
 
 /** The `Authorization` header that a token comes in, with the scheme spelled as usual. */
@@ -62,5 +69,14 @@ export function insufficientScope (required: readonly string[]): OAuthError {
   return new OAuthError('insufficient_scope', `The token must grant the scope ${scope}.`, {
     withoutStack: true,
     headers: { 'www-authenticate': `Bearer error="insufficient_scope", scope="${scope}"` }
+  })
+}
+
+/** 403 for a token of somebody else's program, where only the host's own may go. No scope would do. @see RFC 6750 §3.1 */
+export function firstPartyOnly (): OAuthError {
+  const description = 'Tokens of this client are not taken here.'
+  return new OAuthError('insufficient_scope', description, {
+    withoutStack: true,
+    headers: { 'www-authenticate': `Bearer error="insufficient_scope", error_description="${description}"` }
   })
 }

@@ -19,7 +19,7 @@ export interface IdTokenFacts {
 
 /** Claims with a meaning of their own: nothing of the user or the host replaces or adds one. */
 const REGISTERED: ReadonlySet<string> = new Set([
-  'iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'jti', 'auth_time', 'nonce', 'acr', 'amr', 'azp', 'at_hash', 'c_hash', 's_hash', 'sid', 'events', 'cnf', 'sub_jwk'
+  'iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'jti', 'auth_time', 'nonce', 'acr', 'amr', 'azp', 'at_hash', 'c_hash', 's_hash', 'sid', 'events', 'cnf', 'sub_jwk', 'act', 'may_act'
 ])
 
 /** Those of them that an ID token of ours can have. */
@@ -72,7 +72,9 @@ export function accessTokenHash (accessToken: string, alg: string): string {
  */
 export function checkIdTokenHint (payload: unknown, issuer: string): { sub: string, aud: string, sid: string | undefined } | null {
   if (typeof payload !== 'object' || payload === null) return null
-  const { iss, sub, aud, sid } = payload as Record<string, unknown>
+  const { iss, sub, aud, sid, jti } = payload as Record<string, unknown>
+  // Only our access tokens have one, and theirs may be the same `typ`.
+  if (jti !== undefined) return null
   if (iss !== issuer || typeof sub !== 'string' || sub === '' || typeof aud !== 'string' || aud === '') return null
   if (sid !== undefined && typeof sid !== 'string') return null
   return { sub, aud, sid }

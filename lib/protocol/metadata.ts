@@ -11,7 +11,7 @@ export interface OfferedEndpoints {
   openid: OfferedOpenid | null
 }
 
-export interface OfferedOpenid {
+interface OfferedOpenid {
   endpoints: { authorize: string, userinfo: string, logout: string }
   idTokenAlgs: readonly string[]
   /** BCP 47. */

@@ -1,22 +1,39 @@
 import { digest } from './digest.ts'
 import { partitionIn, partitionOf } from './partition.ts'
 
-/** The token of a message: the user's partition and 256 bits. Only its digest is kept, under the same partition. */
-export interface MintedOneTimeToken {
+/**
+ * The token of a message: the user's partition, 256 bits, and what it is bound to. Only its digest is kept, under the same partition:
+ * with any part of it changed it is a token that nobody knows.
+ */
+interface MintedOneTimeToken {
   token: string
   digest: string
 }
 
-/** What `Random.secret` makes (32 bytes in base64url), after a partition. */
-const FORMAT = /^[A-Za-z0-9_-]{46}$/
+/** A partition, and what `Random.secret` makes (32 bytes in base64url). */
+const SECRET_LENGTH = 46
+const BINDING_LENGTH = 16
+const FORMAT = /^[A-Za-z0-9_-]{46}(?:[A-Za-z0-9_-]{16}){0,2}$/
 
-/** `secret` is from `Random.secret`, and for one token only. */
-export function oneTimeToken (userId: string, secret: string): MintedOneTimeToken {
-  const token = partitionOf(userId) + secret
+/** `secret` is from `Random.secret`, and for one token only. `boundTo`: what must be as it is now when the token is used. */
+export function oneTimeToken (userId: string, secret: string, boundTo: readonly string[] = []): MintedOneTimeToken {
+  const head = partitionOf(userId) + secret
+  const token = head + boundTo.map((value) => bindingOf(head, value)).join('')
   return { token, digest: partitionIn(token) + digest(token) }
 }
 
 /** The digest under which a token is kept; `null` for what can't be one. */
 export function digestOfOneTimeToken (token: string): string | null {
   return FORMAT.test(token) ? partitionIn(token) + digest(token) : null
+}
+
+/** Whether a token that was found by its digest was made with this value as the one of that index in `boundTo`. */
+export function isBoundTo (token: string, index: number, value: string): boolean {
+  const from = SECRET_LENGTH + index * BINDING_LENGTH
+  return token.slice(from, from + BINDING_LENGTH) === bindingOf(token.slice(0, SECRET_LENGTH), value)
+}
+
+/** Made with the token's own secret, so that it tells nothing of the value to whoever has not got the token. */
+function bindingOf (head: string, value: string): string {
+  return digest(`${head}\0${value}`).slice(0, BINDING_LENGTH)
 }

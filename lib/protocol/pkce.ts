@@ -9,8 +9,8 @@ export function isCodeChallenge (codeChallenge: string): boolean {
 }
 
 /**
- * Whether the verifier of a token request proves that it comes from where the authorization request did. Neither: `true`, and
- * whether that may be is decided when the code is given. A verifier without a challenge is `false`: somebody took the
+ * Whether the verifier of a token request proves that it comes from where the authorization request did. Both absent is `true`:
+ * whether PKCE is required was checked at the authorization endpoint. A verifier without a challenge is `false`: somebody took the
  * challenge out of the authorization request, or swapped the code. The time it takes doesn't tell how near a guess is.
  * @see RFC 7636 §4.1, §4.6, RFC 9700 §4.8.2
  */

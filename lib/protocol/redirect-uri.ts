@@ -12,20 +12,21 @@ const ANY_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::\d{1,5})?((?
 
 const WEB_TAKES = 'https:, or http: on localhost, 127.0.0.0/8 or [::1]'
 
-/** Of a host name as `URL` spells it. */
+/** Whether a host name, as `URL` spells it, is one of this machine. */
 export function isLoopbackHost (hostname: string): boolean {
   return LOOPBACK.test(hostname)
 }
 
 /**
- * Whether the client may be answered at this URI: it is one of its registered ones, character by character. Only the port of an
- * http URI on 127.0.0.1, [::1] or localhost may be another, for native apps get theirs from the system. What could not be
+ * Whether the client may be answered at this URI: it is one of its registered ones, character by character. Only for a native app the
+ * port of an http URI on 127.0.0.1, [::1] or localhost may be another, for it gets its own from the system. What could not be
  * registered matches nothing, whatever a client store says.
  * @see RFC 6749 §3.1.2.3, RFC 8252 §7.3, RFC 9700 §2.1
  */
-export function matchesRedirectUri (registered: readonly string[], requested: string): boolean {
-  if (checkRegistrableRedirectUri(requested) !== null) return false
+export function matchesRedirectUri (registered: readonly string[], requested: string, applicationType: 'web' | 'native' = 'web'): boolean {
+  if (checkClientRedirectUri(requested, applicationType) !== null) return false
   if (registered.includes(requested)) return true
+  if (applicationType === 'web') return false
   const portless = withoutLoopbackPort(requested)
   return portless !== null && registered.some((uri) => withoutLoopbackPort(uri) === portless)
 }
@@ -36,7 +37,7 @@ function withoutLoopbackPort (uri: string): string | null {
 }
 
 /**
- * `null` where a client may have this redirect URI, else what it should have been.
+ * `null` where a client may have this redirect URI; otherwise what it should have been.
  * @see RFC 6749 §3.1.2, RFC 8252 §7.1, RFC 9700 §2.6
  */
 export function checkRegistrableRedirectUri (uri: string): string | null {
@@ -45,10 +46,23 @@ export function checkRegistrableRedirectUri (uri: string): string | null {
   if (plain !== null) return plain
   if (scheme === 'http' || scheme === 'https') return checkWebUri(uri)
   // The dot keeps out javascript:, data:, intent: and their like: those of reversed domain names have one.
-  return PRIVATE_USE.test(uri) ? null : `${WEB_TAKES}, or a private-use scheme with a dot in it, such as com.example.app:/callback`
+  if (!PRIVATE_USE.test(uri)) return `${WEB_TAKES}, or where applicationType is "native" a private-use scheme with a dot in it, such as com.example.app:/callback`
+  // Pages and answers are made of the parsed URI.
+  return URL.canParse(uri) ? null : 'a URI that can be parsed: its host and port are what a browser takes for such'
 }
 
-/** `null` for an absolute https URI, or an http one on a loopback host, without fragment or user name; else what it should have been. */
+/**
+ * `null` where a client of this application type may register this URI for redirects; otherwise what it should have been. A web client has
+ * no use for a private-use scheme, and any app on the person's device could take its codes.
+ * @see OpenID Connect Dynamic Client Registration 1.0 §2 application_type
+ */
+export function checkClientRedirectUri (uri: string, applicationType: 'web' | 'native'): string | null {
+  const takes = checkRegistrableRedirectUri(uri)
+  if (takes !== null || applicationType === 'native' || checkWebUri(uri) === null) return takes
+  return `${WEB_TAKES}; a private-use scheme only where applicationType is "native"`
+}
+
+/** `null` for an absolute https URI, or an http one on a loopback host, without fragment or user name; otherwise what it should have been. */
 export function checkWebUri (uri: string): string | null {
   const scheme = schemeOf(uri)
   const plain = checkPlain(uri, scheme)
@@ -88,9 +102,4 @@ export function formActionOf (redirectUri: string): string {
   const { protocol, origin, hostname } = new URL(redirectUri)
   const web = protocol === 'https:' || protocol === 'http:'
   return web && !hostname.startsWith('[') ? origin : protocol
-}
-
-/** The web origins of redirect URIs, each once: who may call by CORS unless the client says. */
-export function originsOf (redirectUris: readonly string[]): string[] {
-  return [...new Set(redirectUris.filter((uri) => checkWebUri(uri) === null).map((uri) => new URL(uri).origin))]
 }

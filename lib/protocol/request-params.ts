@@ -1,20 +1,22 @@
 import { OAuthError } from '../errors.ts'
 
 /**
- * Reads the parameters of a browser's request, from its query or its form. An empty one counts as not sent; an unknown one is
- * ignored; one that is longer than its limit in bytes of UTF-8, or no string, is refused, never ignored. No body: none sent.
+ * Reads the parameters of a request, from its query or its body. An empty one counts as not sent; an unknown one is ignored;
+ * one that is longer than its limit in bytes of UTF-8, or no string, is refused, never ignored, unless `onTooLong` says what becomes
+ * of it. No body: none sent.
  * @throws OAuthError `invalid_request` naming the parameter
  * @see RFC 6749 §3.1
  */
-export function readParams<Name extends string> (raw: unknown, limits: Readonly<Record<Name, number>>): { [Key in Name]?: string } {
+export function readParams<Name extends string> (raw: unknown, limits: Readonly<Record<Name, number>>, onTooLong?: (name: Name, value: string) => string): { [Key in Name]?: string } {
   if (raw !== undefined && (typeof raw !== 'object' || Array.isArray(raw))) throw new OAuthError('invalid_request', 'The request must hold its parameters by name.')
   const params: { [Key in Name]?: string } = {}
   for (const name of Object.keys(limits) as Name[]) {
     const value: unknown = raw !== undefined && raw !== null && Object.hasOwn(raw, name) ? (raw as Record<string, unknown>)[name] : undefined
     if (value === undefined || value === '') continue
     if (typeof value !== 'string') throw new OAuthError('invalid_request', `${name} must be a string, sent once.`)
-    if (Buffer.byteLength(value) > limits[name]) throw new OAuthError('invalid_request', `${name} is too long.`)
-    params[name] = value
+    const fits = Buffer.byteLength(value) <= limits[name]
+    if (!fits && onTooLong === undefined) throw new OAuthError('invalid_request', `${name} is too long.`)
+    params[name] = fits || onTooLong === undefined ? value : onTooLong(name, value)
   }
   return params
 }

@@ -20,6 +20,11 @@ export function parseScope (requested: string | undefined): string[] | undefined
   return tokens
 }
 
+/** `scope` of an answer or a token: nothing where nothing is granted, for an empty list is none. @see RFC 6749 §3.3 */
+export function scopeMember (scopes: readonly string[]): { scope?: string } {
+  return scopes.length === 0 ? {} : { scope: scopes.join(' ') }
+}
+
 /**
  * The granted scope: what was requested, all of which must be allowed; all that is allowed where nothing was requested.
  * @throws OAuthError `invalid_scope` naming what is not allowed

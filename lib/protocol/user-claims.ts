@@ -1,7 +1,7 @@
 import type { ClaimRequest } from './claims-request.ts'
 
 /** What claims are made of: a row of the user store. */
-export interface ClaimsSubject {
+interface ClaimsSubject {
   id: string
   username: string
   [claim: string]: unknown
@@ -23,11 +23,11 @@ const ADDRESS_MEMBERS = ['formatted', 'street_address', 'locality', 'region', 'p
 /** As seconds, the year 5138; as milliseconds, 1973. */
 const LEAST_MILLISECONDS = 1e11
 
-type Read = (user: ClaimsSubject) => unknown
+type Read = (user: ClaimsSubject, context: { knowsEmail: boolean }) => unknown
 
 /** Where a claim doesn't simply stand in the row, as a string under its own name. */
 const READERS: { [Name in ClaimName]?: Read } = {
-  preferred_username: ({ username }) => text(username),
+  preferred_username: (user, { knowsEmail }) => preferredUsername(user, knowsEmail),
   updated_at: (user) => seconds(user['updated_at']),
   email_verified: (user) => text(user['email']) === undefined ? undefined : isVerified(user['emailVerified']),
   address: (user) => address(user['address']),
@@ -36,16 +36,17 @@ const READERS: { [Name in ClaimName]?: Read } = {
 
 /**
  * The standard claims that these scopes ask for, from fields of the row with the claims' own names, and `sub` always.
- * `preferred_username` is the username. `updated_at` is seconds, whether the row has a `Date`, an ISO 8601 string, seconds or
+ * `preferred_username` is the row's own, else the username; one that is an e-mail address only for who knows the e-mail address
+ * (by default: the scope `email` is there). `updated_at` is seconds, whether the row has a `Date`, an ISO 8601 string, seconds or
  * milliseconds. A value of the wrong type, or an empty one, is left out, as is what is unknown.
  * @see OpenID Connect Core 1.0 §5.1, §5.3.2, §5.4
  */
-export function standardClaims (user: ClaimsSubject, scopes: readonly string[]): Record<string, unknown> {
+export function standardClaims (user: ClaimsSubject, scopes: readonly string[], context: { knowsEmail: boolean } = { knowsEmail: scopes.includes('email') }): Record<string, unknown> {
   const claims: Record<string, unknown> = { sub: user.id }
   for (const scope of CLAIM_SCOPES) {
     if (!scopes.includes(scope)) continue
     for (const name of CLAIMS_OF_SCOPE[scope]) {
-      const value = Object.hasOwn(READERS, name) ? READERS[name]?.(user) : text(user[name])
+      const value = Object.hasOwn(READERS, name) ? READERS[name]?.(user, context) : text(user[name])
       if (value !== undefined) claims[name] = value
     }
   }
@@ -53,7 +54,7 @@ export function standardClaims (user: ClaimsSubject, scopes: readonly string[]):
 }
 
 /**
- * Of all the claims those that a member of the `claims` parameter asks for. One that is not there, or not of a value asked for, is
+ * Those of the claims that a member of the `claims` parameter asks for. One that is not there, or not of a value asked for, is
  * left out: no claim of a user is promised, not even an essential one. (`sub`, `acr` and `auth_time` are the authorization
  * endpoint's to judge.)
  * @see OpenID Connect Core 1.0 §5.5.1
@@ -75,6 +76,17 @@ function text (value: unknown): string | undefined {
 
 function flag (value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
+}
+
+/** The scope `profile` alone must not tell an e-mail address, and many usernames are one. */
+function preferredUsername (user: ClaimsSubject, knowsEmail: boolean): string | undefined {
+  const name = text(user['preferred_username']) ?? text(user.username)
+  return name === undefined || knowsEmail || !isEmailAddress(name, user['email']) ? name : undefined
+}
+
+/** Nothing but an e-mail address has an @ between two parts: no username that is none may have one. */
+function isEmailAddress (name: string, email: unknown): boolean {
+  return /.@./u.test(name) || name.toLowerCase() === text(email)?.toLowerCase()
 }
 
 /** Databases without booleans have 1; some rows have the time. Not every truthy value: the string `false` is one. */

@@ -1,14 +1,44 @@
 /** As much of the decorated app as `authAs` needs. */
 export interface TokenIssuer {
-  authority: { issueTokens(userId: string): Promise<{ access_token: string }> }
+  authority: { issueTokens(userId: string, options?: { scope?: string, clientId?: string }): Promise<{ access_token: string }> }
+}
+
+/** As much of the decorated app as `sessionAs` needs. */
+export interface BrowserSigner {
+  authority: { signIn(request: never, reply: never, userId: string): Promise<void> }
+}
+
+export interface AuthAsOptions {
+  /** Granted scope, space separated. Default: all that the client, or a caller without one, may have. */
+  scope?: string | undefined
+  /** The client that the token is for, or its id. Default: none. */
+  client?: string | { clientId: string } | undefined
 }
 
 /**
- * Headers for `inject` that sign the request in as this user, without a password and without counting as a login attempt.
+ * Headers for `inject` that sign the request in as this user by an access token, without a password and without counting as a login
+ * attempt.
+ * @throws OAuthError `invalid_client`, `invalid_scope`, `invalid_grant`: no such client, scope or user
  *
- * @example await app.inject({ url: '/me', headers: await authAs(app, user) })
+ * @example await app.inject({ url: '/me', headers: await authAs(app, user, { scope: 'openid admin', client: 'spa' }) })
  */
-export async function authAs (app: TokenIssuer, user: { id: string }): Promise<{ authorization: string }> {
-  const { access_token: accessToken } = await app.authority.issueTokens(user.id)
+export async function authAs (app: TokenIssuer, user: { id: string }, { scope, client }: AuthAsOptions = {}): Promise<{ authorization: string }> {
+  const clientId = typeof client === 'object' ? client.clientId : client
+  const { access_token: accessToken } = await app.authority.issueTokens(user.id, { ...(scope === undefined ? {} : { scope }), ...(clientId === undefined ? {} : { clientId }) })
   return { authorization: `Bearer ${accessToken}` }
+}
+
+/**
+ * Headers for `inject` of a browser in which this user is signed in, on a page of the issuer's own origin: the cookie of a new
+ * browser session, and what a browser says of such a request.
+ * @throws OAuthError `invalid_grant` where there is no such user
+ *
+ * @example await app.inject({ url: '/account', headers: await sessionAs(app, user) })
+ */
+export async function sessionAs (app: BrowserSigner, user: { id: string }): Promise<{ cookie: string, 'sec-fetch-site': string }> {
+  const cookies: string[] = []
+  const request = { headers: {}, ip: '127.0.0.1' }
+  const reply = { header: (_name: string, value: string) => { cookies.push(value) } }
+  await app.authority.signIn(request as never, reply as never, user.id)
+  return { cookie: cookies.map((one) => one.split(';', 1)[0]).join('; '), 'sec-fetch-site': 'same-origin' }
 }

@@ -8,7 +8,7 @@ export interface FastHasher extends PasswordHasher {
 
 const PHC = /^\$(argon2(?:id|i|d))\$v=\d+\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
-const unpadded = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replace(/=+$/, '')
+const unpadded = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64').replace(/={1,2}$/, '')
 
 function tagOf (variant: string, parameters: Argon2Parameters, salt: string, password: string, secret: Uint8Array | undefined): string {
   const { memoryCost, timeCost, parallelism } = parameters

@@ -7,8 +7,8 @@
  */
 export { attemptStoreContract } from './attempt-store-contract.ts'
 export type { AttemptStoreSubject } from './attempt-store-contract.ts'
-export { authAs } from './auth-as.ts'
-export type { TokenIssuer } from './auth-as.ts'
+export { authAs, sessionAs } from './auth-as.ts'
+export type { AuthAsOptions, BrowserSigner, TokenIssuer } from './auth-as.ts'
 export { steppedClock } from './clock.ts'
 export type { SteppedClock } from './clock.ts'
 export { runContract } from './contract.ts'

@@ -1,9 +1,11 @@
 import { authorizationCodeCases } from './authorization-code-contract.ts'
+import { codeInSessionCases } from './code-in-session-contract.ts'
 import { codeLifetimeCases } from './code-lifetime-contract.ts'
 import { consentStoreCases } from './consent-store-contract.ts'
 import type { ContractCase } from './contract.ts'
 import { keyCases } from './key-store-contract.ts'
 import { oneTimeTokenCases } from './one-time-token-contract.ts'
+import { ownerCases } from './owner-contract.ts'
 import { rotationUndoCases } from './rotation-undo-contract.ts'
 import { sessionLifetimeCases } from './session-lifetime-contract.ts'
 import { sessionStoreCases } from './session-store-contract.ts'
@@ -11,10 +13,10 @@ import type { StateSubject } from './token-fixtures.ts'
 import { tokenLifetimeCases } from './token-lifetime-contract.ts'
 import { tokenStoreCases } from './token-store-contract.ts'
 
-/** What every `State` must keep: families and codes, one-time tokens, browser sessions, consents, keys. `make` gives each case an empty one. */
+/** What every `State` must keep: families and codes, one-time tokens, browser sessions, consents, keys, and whose it is. `make` gives each case an empty one. */
 export function stateContract (make: () => Promise<StateSubject>): ContractCase[] {
   return [
-    tokenStoreCases, tokenLifetimeCases, rotationUndoCases, authorizationCodeCases, codeLifetimeCases, oneTimeTokenCases,
-    sessionStoreCases, sessionLifetimeCases, consentStoreCases, keyCases
+    tokenStoreCases, tokenLifetimeCases, rotationUndoCases, authorizationCodeCases, codeInSessionCases, codeLifetimeCases, oneTimeTokenCases,
+    sessionStoreCases, sessionLifetimeCases, consentStoreCases, keyCases, ownerCases
   ].flatMap((casesOf) => casesOf(make))
 }

@@ -1,5 +1,8 @@
 import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict'
+import { userFrom } from '../boundary/answers.ts'
+import { hostUserStore } from '../boundary/host-stores.ts'
 import type { NewUser, User, UserStore } from '../ports/user-store.ts'
+import { steppedClock } from './clock.ts'
 import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
 import type { Closable, ContractCase } from './contract.ts'
 
@@ -12,7 +15,10 @@ export interface UserStoreSubject extends Closable {
 export type OptionalUserStoreMethod = 'create' | 'setPasswordHash' | 'setEmailVerified'
 
 const CODE = 'FST_AUTHORITY_USERNAME_TAKEN'
-const newUser = (fields: Partial<NewUser> = {}): NewUser => ({ username: 'alice', passwordHash: 'hash-0', ...fields })
+/** Usernames are e-mail addresses here, which suits a schema that has one column for both. */
+const ALICE = 'alice@example.com'
+const BOB = 'bob@example.com'
+const newUser = (fields: Partial<NewUser> = {}): NewUser => ({ username: ALICE, passwordHash: 'hash-0', ...fields })
 
 function method<Name extends OptionalUserStoreMethod> (store: UserStore, name: Name): NonNullable<UserStore[Name]> {
   const found = store[name]
@@ -20,8 +26,19 @@ function method<Name extends OptionalUserStoreMethod> (store: UserStore, name: N
   return found.bind(store) as NonNullable<UserStore[Name]>
 }
 
-function add ({ store, add: addUser }: UserStoreSubject, user: NewUser): Promise<User> {
-  return addUser === undefined ? method(store, 'create')(user) : addUser(user)
+async function add ({ store, add: addUser }: UserStoreSubject, user: NewUser): Promise<User> {
+  return addUser === undefined ? await method(store, 'create')(user) : userFrom('add', await addUser(user))
+}
+
+/** The store as the plugin reads it: `undefined` is none, 0, 1 and a Date say whether, and what does not fit rejects. */
+function asRead<Subject extends UserStoreSubject> (subject: Subject): Subject {
+  return { ...subject, store: hostUserStore(subject.store, steppedClock()) }
+}
+
+/** What a user says, in whatever way it says nothing. */
+function saidOf (user: User | null): Record<string, unknown> {
+  const { emailVerified = false, disabled = false, ...rest } = user ?? {}
+  return Object.fromEntries(Object.entries({ ...rest, emailVerified: emailVerified ?? false, disabled: disabled ?? false }).filter(([, value]) => value !== null && value !== undefined))
 }
 
 /** `resolved`, or the code of the error. */
@@ -30,13 +47,13 @@ async function outcomeOf (attempt: Promise<unknown>): Promise<string> {
 }
 
 /**
- * What every `UserStore` must keep. `make` gives each case a store with no users. `without` names the optional methods your
+ * What every `UserStore` must keep. The username may be the e-mail address, with one column for both. `make` gives each case a store with no users. `without` names the optional methods your
  * store leaves out on purpose.
  */
 export function userStoreContract (make: () => Promise<UserStoreSubject>, without: readonly OptionalUserStoreMethod[] = []): ContractCase[] {
   const cases: ContractCase[] = []
   const define = (needs: OptionalUserStoreMethod | null, name: string, check: (subject: UserStoreSubject) => Promise<void>): void => {
-    if (needs === null || !without.includes(needs)) cases.push(caseOf(make, `${needs ?? 'find'}: ${name}`, check))
+    if (needs === null || !without.includes(needs)) cases.push(caseOf(make, `${needs ?? 'find'}: ${name}`, (subject) => check(asRead(subject))))
   }
 
   define(null, 'resolves to null where there is none', async ({ store }) => {
@@ -50,13 +67,13 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
 
   define(null, 'finds the user by id and by username', async (subject) => {
     const alice = await add(subject, newUser())
-    const bob = await add(subject, newUser({ username: 'bob', passwordHash: 'hash-b' }))
+    const bob = await add(subject, newUser({ username: BOB, passwordHash: 'hash-b' }))
     notEqual(alice.id, bob.id)
-    deepEqual({ ...await subject.store.findById(alice.id) }, { ...alice })
-    deepEqual({ ...await subject.store.findByUsername('alice') }, { ...alice })
-    equal((await subject.store.findByUsername('bob'))?.id, bob.id)
+    deepEqual(saidOf(await subject.store.findById(alice.id)), saidOf(alice))
+    deepEqual(saidOf(await subject.store.findByUsername(ALICE)), saidOf(alice))
+    equal((await subject.store.findByUsername(BOB))?.id, bob.id)
     equal(await subject.store.findByUsername(alice.id), null, 'an id is no username')
-    equal(await subject.store.findById('alice'), null, 'a username is no id')
+    equal(await subject.store.findById(ALICE), null, 'a username is no id')
   })
 
   define(null, 'hands out copies', async (subject) => {
@@ -68,19 +85,29 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
     alice.username = 'changed'
     const second = await subject.store.findById(first.id)
     equal(second?.passwordHash, 'hash-0')
-    equal(second?.username, 'alice')
+    equal(second?.username, ALICE)
     notEqual(second?.disabled, true)
   })
 
   define('create', 'returns the user with an id of its own and all that was given', async ({ store }) => {
-    const given = newUser({ email: 'alice@example.com', emailVerified: false })
+    const given = newUser({ email: ALICE, emailVerified: false })
     const created = await method(store, 'create')(given)
     ok(typeof created.id === 'string' && created.id.length > 0)
     for (const user of [created, await store.findById(created.id)]) {
       ok(user)
-      deepEqual([user.username, user.passwordHash, user.email, user.emailVerified === true], ['alice', 'hash-0', 'alice@example.com', false])
+      // Where the username is the address, a store may have no other place for it.
+      deepEqual([user.username, user.passwordHash, user.email ?? user.username, user.emailVerified === true], [ALICE, 'hash-0', ALICE, false])
     }
-    deepEqual(given, newUser({ email: 'alice@example.com', emailVerified: false }), 'what was given is left as it was')
+    deepEqual(given, newUser({ email: ALICE, emailVerified: false }), 'what was given is left as it was')
+  })
+
+  define('create', 'keeps an e-mail that is not the username, or tells of no e-mail but the username', async ({ store }) => {
+    const created = await method(store, 'create')(newUser({ email: 'apart@example.com' }))
+    for (const user of [created, await store.findById(created.id)]) {
+      ok(user)
+      equal(user.username, ALICE)
+      ok([undefined, null, 'apart@example.com', ALICE].includes(user.email), `nobody's address: ${user.email}`)
+    }
   })
 
   define('create', 'makes the id itself, whatever fields are given', async ({ store }) => {
@@ -92,18 +119,18 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
   define('create', 'rejects a taken username and leaves the user as it was', async ({ store }) => {
     const first = await method(store, 'create')(newUser())
     await rejects(method(store, 'create')(newUser({ passwordHash: 'hash-other' })), { code: CODE })
-    deepEqual({ ...await store.findByUsername('alice') }, { ...first })
+    deepEqual(saidOf(await store.findByUsername(ALICE)), saidOf(first))
   })
 
   define('create', 'of 50 parallel calls with one username one resolves', async ({ store }) => {
     const outcomes = await parallel(50, (index) => outcomeOf(method(store, 'create')(newUser({ passwordHash: `hash-${index}` }))))
     deepEqual(tally(outcomes), { resolved: 1, [CODE]: 49 }, 'UsernameTakenError for the 49 others')
     const winner = outcomes.indexOf('resolved')
-    equal((await store.findByUsername('alice'))?.passwordHash, `hash-${winner}`, 'the one that resolved is the one stored')
+    equal((await store.findByUsername(ALICE))?.passwordHash, `hash-${winner}`, 'the one that resolved is the one stored')
   })
 
   define('create', 'of 50 parallel calls with 50 usernames all resolve, each with an id', async ({ store }) => {
-    const users = await parallel(50, (index) => method(store, 'create')(newUser({ username: `user-${index}` })))
+    const users = await parallel(50, (index) => method(store, 'create')(newUser({ username: `user-${index}@example.com` })))
     equal(new Set(users.map(({ id }) => id)).size, 50)
   })
 
@@ -135,7 +162,7 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
     const set = method(subject.store, 'setPasswordHash')
     equal(await set(id, 'hash-1'), true)
     equal((await subject.store.findById(id))?.passwordHash, 'hash-1')
-    equal((await subject.store.findByUsername('alice'))?.passwordHash, 'hash-1')
+    equal((await subject.store.findByUsername(ALICE))?.passwordHash, 'hash-1')
     equal(await set('none', 'hash-2'), false)
     equal(await set('none', 'hash-2', 'hash-1'), false)
   })
@@ -150,6 +177,22 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
     equal((await subject.store.findById(id))?.passwordHash, 'hash-1')
   })
 
+  define('setPasswordHash', 'tells of `changedAt` as it was, or not at all', async (subject) => {
+    const { id } = await add(subject, newUser())
+    const set = method(subject.store, 'setPasswordHash')
+    const changedAt = async (): Promise<number | null> => {
+      const at = (await subject.store.findById(id))?.passwordChangedAt
+      return at === undefined || at === null ? null : Number(at)
+    }
+    const AT = 1_767_225_600_000
+    equal(await set(id, 'hash-1', 'hash-0', AT), true)
+    const told = await changedAt()
+    ok(told === null || told === AT, 'the time that was given, to the millisecond')
+    equal(await set(id, 'hash-2', 'another', AT + 1000), false)
+    equal(await set(id, 'hash-2', 'hash-1'), true)
+    equal(await changedAt(), told, 'a new hash of the same password does not move it, and neither does one that is not written')
+  })
+
   define('setPasswordHash', 'of 50 parallel compare-and-sets from one hash one wins', async (subject) => {
     const { id } = await add(subject, newUser())
     const results = await parallel(50, (index) => method(subject.store, 'setPasswordHash')(id, `next-${index}`, 'hash-0'))
@@ -159,14 +202,14 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
 
   define('setPasswordHash', 'changes that user only', async (subject) => {
     const { id } = await add(subject, newUser())
-    const bob = await add(subject, newUser({ username: 'bob' }))
+    const bob = await add(subject, newUser({ username: BOB }))
     await method(subject.store, 'setPasswordHash')(id, 'hash-1', 'hash-0')
     equal((await subject.store.findById(bob.id))?.passwordHash, 'hash-0')
   })
 
   define('setEmailVerified', 'is idempotent, and does nothing where there is no such user', async (subject) => {
-    const { id } = await add(subject, newUser({ email: 'alice@example.com', emailVerified: false }))
-    const bob = await add(subject, newUser({ username: 'bob', emailVerified: false }))
+    const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
+    const bob = await add(subject, newUser({ username: BOB, emailVerified: false }))
     const setVerified = method(subject.store, 'setEmailVerified')
     await setVerified(id)
     await setVerified(id)

@@ -4,15 +4,16 @@ import type { Clock } from '../ports/clock.ts'
 import type { LoadedKey } from '../ports/jwt.ts'
 import type { Random } from '../ports/random.ts'
 import { type AccessTokenClaims, type AccessTokenPolicy, checkAccessTokenClaims, deepFreeze, tokenHeaderReader } from '../protocol/access-token.ts'
-import { BEARER, bearerCredential, bearerToken, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../protocol/bearer.ts'
-import type { Revocations } from './revocations.ts'
+import { bearerCredential, bearerToken, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../protocol/bearer.ts'
+import type { Revocations } from '../sessions/revocations.ts'
 import { signedPayload } from './signed-payload.ts'
 import type { VerifiedTokenCache } from './verified-token-cache.ts'
 
 /** What a caller says of a new token; `iss`, `aud`, `exp`, `iat` and `jti` are added. */
-export interface AccessTokenSubject {
+interface AccessTokenSubject {
   sub: string
-  scope: string
+  /** Absent where nothing was granted. */
+  scope?: string
   sid?: string
   client_id?: string
   auth_time?: number
@@ -40,7 +41,7 @@ export interface AccessTokens {
   verify(token: string): AccessTokenClaims | Promise<AccessTokenClaims>
 }
 
-export interface AccessTokenDeps {
+interface AccessTokenDeps {
   ring: KeyRing
   cache: VerifiedTokenCache
   revocations: Revocations
@@ -48,12 +49,13 @@ export interface AccessTokenDeps {
   random: Random
 }
 
-const REGISTERED = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'jti', 'client_id', 'scope', 'sid', 'auth_time'])
+/** Claims with a meaning of their own, which a host must not give by accident: whose key it is bound to and who acts for whom among them, and `at_hash`, which makes an ID token. */
+const REGISTERED = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'jti', 'client_id', 'scope', 'sid', 'auth_time', 'cnf', 'act', 'may_act', 's_hash', 'sub_jwk', 'at_hash'])
 
 /** Access tokens as JWTs. @see RFC 9068 */
-export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: number }, deps: AccessTokenDeps): AccessTokens {
+export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: number, typ: 'at+jwt' | 'JWT' }, deps: AccessTokenDeps): AccessTokens {
   const { ring, cache, revocations, clock, random } = deps
-  const readHeader = tokenHeaderReader('at+jwt')
+  const readHeader = tokenHeaderReader(policy.typ === 'JWT' ? 'at+jwt or JWT' : 'at+jwt')
 
   function seen (credential: string): AccessTokenClaims | OAuthError | undefined {
     const verified = cache.get(credential)
@@ -97,7 +99,7 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
       // What is undefined is left out. The engine writes `nbf` whether there is one or not: where it is there already, that is cheap.
       const payload = { iss: policy.issuer, aud: policy.audience, sub, client_id, scope, sid, auth_time, iat, exp, nbf: undefined, jti: random.id(), ...unregistered(extra) }
       const key = ring.signingKey()
-      const token = key.sign(payload)
+      const token = key.sign(payload, policy.typ)
       // Written through: the token that this instance has just made needs no verification.
       cache.set(bearerCredential(token), { key, exp, sid, claims: null })
       return token
@@ -109,8 +111,9 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
       if (known !== undefined) return known
       const token = bearerToken(authorization)
       if (token === undefined) return missingToken()
-      // With the scheme spelled otherwise, the token may still have been seen.
-      return (authorization.startsWith(BEARER) ? undefined : seen(bearerCredential(token))) ?? judge(token)
+      // With the scheme spelled otherwise, or more spaces, the token may still have been seen.
+      const credential = bearerCredential(token)
+      return (credential === authorization ? undefined : seen(credential)) ?? judge(token)
     },
 
     verify (token) {

@@ -8,10 +8,10 @@ import { parseTokenHeader } from '../protocol/access-token.ts'
 import { MAX_TOKEN_LENGTH } from '../protocol/bearer.ts'
 import type { ClaimsRequest } from '../protocol/claims-request.ts'
 import { checkIdTokenHint, idTokenClaims, logoutTokenClaims } from '../protocol/id-token.ts'
-import { type ClaimsFunction, releasedClaims } from './released-claims.ts'
+import { type ReleasePolicy, releasedClaims } from './released-claims.ts'
 import { signedPayload } from './signed-payload.ts'
 
-export interface IdTokenSubject {
+interface IdTokenSubject {
   user: User
   client: Client
   scopes: string[]
@@ -38,28 +38,27 @@ export interface IdTokens {
   mintLogoutToken(of: { client: Client, userId: string, sid: string }): Promise<string>
 }
 
-export interface IdTokenDeps {
+interface IdTokenDeps extends ReleasePolicy {
   ring: KeyRing
   clock: Clock
   random: Random
-  claims: ClaimsFunction | null
 }
 
 /** What a client gets that registered no algorithm. @see OpenID Connect Dynamic Client Registration 1.0 §2 */
 const DEFAULT_ALG = 'RS256'
 
 /** ID tokens and what is signed like them. `mint` and `mintLogoutToken` wait for the key, so `ready` is only for those who must know before. */
-export function idTokens (policy: { issuer: string, expiresInSeconds: number }, { ring, clock, random, claims }: IdTokenDeps): IdTokens {
+export function idTokens (policy: { issuer: string, expiresInSeconds: number, claims: 'requested' | 'scopes' }, { ring, clock, random, ...release }: IdTokenDeps): IdTokens {
   const { issuer } = policy
 
-  /** `undefined`, the ring's own first, only where the host's keys have no RS256. What a client has registered is never replaced. */
+  /** The client's registered algorithm, never another. Without one RS256, or `undefined` (the first key of the ring) where the host's keys have no RS256. */
   const algOf = (client: Client): string | undefined => client.idTokenSignedResponseAlg ?? (ring.algs().includes(DEFAULT_ALG) ? DEFAULT_ALG : undefined)
 
   return {
     ready: async (client) => { await ring.ready(algOf(client)) },
 
     async mint ({ user, client, scopes, authenticatedAt, sid, nonce, claims: requested, accessToken }) {
-      const released = await releasedClaims({ user, client, scopes, use: 'id_token', claims: requested }, claims)
+      const released = await releasedClaims({ user, client, scopes, use: 'id_token', claims: requested, scopeClaims: (client.idTokenClaims ?? policy.claims) === 'scopes' }, release)
       await ring.ready(algOf(client))
       const key = ring.signingKey(algOf(client))
       return key.sign(idTokenClaims({

@@ -2,7 +2,7 @@ import type { LoadedKey } from '../ports/jwt.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 
 /**
- * Credentials whose signature was checked, as the text they come in. Keyed by its last characters, which are of the signature; a
+ * Caches `Authorization` values whose token's signature was checked. The key is the end of the value, which is part of the signature; a
  * hit counts only if the whole text is the same, so a look-alike misses, and two that end alike only drive each other out. Two
  * generations bound it: at `capacity` the older one is dropped, so a flood can cost misses, never memory. Expiry, revocation and
  * whether the key still counts are the caller's, on every hit.
@@ -13,7 +13,7 @@ export interface VerifiedTokenCache {
   clear(): void
 }
 
-/** What every hit is judged by lies beside the claims, which only the host looks at. */
+/** Every hit is checked by `key`, `exp` and `sid`, so they are fields of their own; only the host reads `claims`. */
 export interface VerifiedToken {
   readonly key: LoadedKey
   /** Seconds since the epoch. */
@@ -25,7 +25,7 @@ export interface VerifiedToken {
 
 interface Entry extends VerifiedToken { readonly credential: string }
 
-/** 66 bits of an ES256 signature. The longest that V8 copies: a longer part of a string would keep all of it alive, and take longer to look up. */
+/** The last 12 characters hold 68 bits of an ES256 signature. V8 copies a slice of up to 12; a longer one would keep the whole string alive and be slower to look up. */
 const KEY_LENGTH = 12
 
 export function verifiedTokenCache (capacity: number): VerifiedTokenCache {

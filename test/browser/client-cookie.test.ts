@@ -129,3 +129,54 @@ t.test('another person signed in on the pages meanwhile: the page is told, and n
   t.notOk('email' in user, 'no claim of the former user')
   t.same(await page.evaluate('events'), ['authenticated', 'authenticated'])
 })
+
+t.test('D3 the redirect URI keeps its query', async (t) => {
+  const provider = await startProvider(t, {}, shop)
+  const page = await chromium.newPage(t, { allow: [FAILED] })
+  await page.goto(`${provider.origin}/shop`)
+  await page.evaluate("void auth.loginWithRedirect({ redirectUri: location.origin + '/shop?tab=2&lang=de' })")
+  await page.waitForURL((url) => url.pathname === '/auth/login')
+  await signInOn(page)
+  await page.waitForURL((url) => url.pathname === '/shop')
+  t.same(await page.evaluate('started'), { value: { appState: null } })
+  t.equal(page.url(), `${provider.origin}/shop?tab=2&lang=de`)
+})
+
+/** The usual protected route: whoever is not signed in is sent to sign in. */
+const GUARD = "auth.on('unauthenticated', () => { globalThis.asked = outcome(auth.loginWithRedirect()) })"
+
+t.test('D1 a sign-out that is held back: nobody is told and nobody asks before the session has ended, in no tab', async (t) => {
+  const { provider, page } = await signedIn(t)
+  const other = await page.context().newPage()
+  await other.goto(`${provider.origin}/shop`)
+  const pages: string[] = []
+  page.context().on('request', (request) => { if (new URL(request.url()).pathname === '/auth/login') pages.push(request.url()) })
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => { release = resolve })
+  await page.context().route('**/auth/session', async (route) => {
+    if (route.request().method() === 'DELETE') await held
+    await route.continue()
+  })
+  for (const tab of [page, other]) await tab.evaluate(GUARD)
+  await Promise.all([page.waitForRequest((request) => request.method() === 'DELETE'), page.evaluate('void auth.logout()')])
+  await other.evaluate('globalThis.early = outcome(auth.loginWithRedirect()); 0')
+  for (const tab of [page, other]) t.same(await tab.evaluate('events'), ['authenticated'])
+  t.same(pages, [])
+  release()
+  for (const tab of [page, other]) {
+    await tab.waitForURL((url) => url.pathname === '/auth/login')
+    await tab.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+  }
+  t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
+})
+
+t.test('D1 a sign-out that never gets to the server: nobody is signed in here, and the next sign-in asks for the person', async (t) => {
+  const { page } = await signedIn(t)
+  await page.context().route('**/auth/session', async (route) => { await route.abort() })
+  t.match(await page.evaluate('outcome(auth.logout())'), { error: 'request_error', retryable: true })
+  t.equal(await page.evaluate('auth.getUser()'), null)
+  await page.evaluate('void auth.loginWithRedirect()')
+  await page.waitForURL((url) => url.pathname === '/auth/login')
+  await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+  t.equal((await page.context().cookies()).some(({ name }) => name.endsWith('session')), true, 'though the browser session is still there')
+})

@@ -1,6 +1,7 @@
-/** `useAuth` of the React entry in Chromium, in StrictMode: effects run twice, and the sign-in ends once. */
+/** `useAuth` and `RequireAuth` of the React entry in Chromium, in StrictMode: effects run twice, and the sign-in ends once. */
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import type { Route } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { steppedClock } from '../../lib/testing/index.ts'
 import { withChromium } from './support/chromium.ts'
@@ -38,14 +39,28 @@ const CODE = (domain: string): string => `
   Object.assign(globalThis, { auth, onServer, counts: () => ({ renders, effects }), unmount: () => root.unmount() })
 `
 
-async function reactApp (t: Test): Promise<{ origin: string, provider: Provider }> {
+/** Every page of it is for whoever is signed in; nothing else of it knows of signing in. */
+const PRIVATE = (domain: string): string => `
+  import { createElement as h, StrictMode } from 'react'
+  import { createRoot } from 'react-dom/client'
+  import { createAuthClient } from './index.ts'
+  import { RequireAuth, useAuth } from './react.ts'
+  const auth = createAuthClient({ clientId: 'app', domain: ${JSON.stringify(domain)}, redirectUri: location.origin + '/callback' })
+  const Who = () => h('p', { id: 'who' }, useAuth(auth).user.preferred_username)
+  const Why = () => h('p', { id: 'why' }, useAuth(auth).error?.error ?? '')
+  const guarded = (key) => h(RequireAuth, { key, client: auth, login: { appState: { from: location.pathname } }, fallback: h(Why) }, h(Who))
+  createRoot(document.querySelector('main')).render(h(StrictMode, null, guarded('a'), guarded('b')))
+  Object.assign(globalThis, { auth })
+`
+
+async function reactApp (t: Test, code = CODE): Promise<{ origin: string, provider: Provider }> {
   let body = ''
   const { origin } = await staticServer(t, '127.0.0.1', (path) => path === '/app.js'
     ? { type: 'text/javascript', body }
     : { type: 'text/html', body: '<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>App</title><main></main><script type="module" src="/app.js"></script>' })
-  const provider = await startProvider(t, { clock: steppedClock(Date.now()), clients: [{ clientId: 'app', redirectUris: [`${origin}/callback`] }] })
+  const provider = await startProvider(t, { clock: steppedClock(Date.now()), clients: [{ clientId: 'app', redirectUris: [`${origin}/callback`], postLogoutRedirectUris: [`${origin}/signed-out`] }] })
   const { outputFiles } = await build({
-    stdin: { contents: CODE(provider.origin), resolveDir: fileURLToPath(new URL('../../lib/client/', import.meta.url)) },
+    stdin: { contents: code(provider.origin), resolveDir: fileURLToPath(new URL('../../lib/client/', import.meta.url)) },
     bundle: true,
     format: 'esm',
     platform: 'browser',
@@ -86,4 +101,51 @@ t.test('StrictMode: one sign-in, one state for all components, no render without
   await shown('nobody')
   await page.evaluate('unmount()')
   t.equal(await page.locator('main').innerText(), '')
+})
+
+t.test('D1 RequireAuth in StrictMode: asks once, ends the sign-in, and a sign-out stays one', async (t) => {
+  const { origin, provider } = await reactApp(t, PRIVATE)
+  const page = await chromium.newPage(t)
+  const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
+  const prompts: Array<string | null> = []
+  const count = async (route: Route): Promise<void> => {
+    prompts.push(new URL(route.request().url()).searchParams.get('prompt'))
+    await route.continue()
+  }
+  authorize.answer = count
+  await page.goto(`${origin}/cart`)
+  await page.waitForURL((url) => url.pathname === '/auth/login')
+  t.same(prompts, [null], 'two views, whose effects run twice: one sign-in')
+  await signInOn(page)
+  await page.locator('#who').first().waitFor()
+  t.equal(await page.locator('#who').count(), 2)
+  t.equal(page.url(), `${origin}/callback`)
+  t.same(await page.evaluate('auth.handleRedirectCallback()'), { appState: { from: '/cart' } }, 'where the app may go on')
+
+  prompts.length = 0
+  const other = await page.context().newPage()
+  await other.goto(`${origin}/cart`)
+  await other.locator('#who').first().waitFor()
+  await page.evaluate("void auth.logout({ returnTo: location.origin + '/signed-out' })")
+  for (const tab of [page, other]) {
+    await tab.waitForURL((url) => url.pathname === '/auth/login')
+    await tab.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
+  }
+  t.same(new Set(prompts), new Set(['login']))
+  t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
+})
+
+t.test('RequireAuth: a sign-in that the provider refused is shown, not tried again for ever', async (t) => {
+  const { origin, provider } = await reactApp(t, PRIVATE)
+  const page = await chromium.newPage(t)
+  const authorize = await intercept(page, `${provider.origin}/auth/authorize`)
+  let asked = 0
+  authorize.answer = async (route) => {
+    asked++
+    const { searchParams: params } = new URL(route.request().url())
+    await route.fulfill({ status: 303, headers: { location: `${origin}/callback?${new URLSearchParams({ error: 'access_denied', state: params.get('state') ?? '', iss: provider.origin }).toString()}` } })
+  }
+  await page.goto(`${origin}/cart`)
+  await page.locator('#why', { hasText: 'access_denied' }).first().waitFor()
+  t.equal(asked, 1)
 })

@@ -32,7 +32,7 @@ t.test('OIDF-oidcc-backchannel-rp-initiated-logout 1,000 sessions that end at on
       await setImmediate()
       inFlight--
       told.push(token)
-      return 200
+      return { status: 200 }
     },
     clock: steppedClock(),
     onError: (error) => { errors.push(error) }
@@ -55,7 +55,7 @@ t.test('a client that hangs: what waits is bounded, and closing ends within 5 se
     idTokens: { ready: async () => {}, mintLogoutToken: async () => 'a.logout.token' },
     formPost: async () => {
       begun++
-      return await new Promise<number>(() => {})
+      return await new Promise<never>(() => {})
     },
     clock,
     onError: (error) => { errors.push(error as Error) }

@@ -1,6 +1,7 @@
 /** Refreshes while something they need fails: whatever the step, a failure uses no token up, and nobody is taken for a thief. */
 import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { OutageError } from '../../lib/errors.ts'
 import { type AuthorityOptions, memoryState, memoryUserStore, type State, type User, type UserStore } from '../../lib/index.ts'
 import { delayed } from '../../lib/testing/index.ts'
 import { bearer, type LightMyRequestResponse, signIn, signUp, testApp, type TestApp } from '../support/app.ts'
@@ -23,9 +24,7 @@ async function stage (t: Test, options: Partial<AuthorityOptions> = {}): Promise
   const memory = memoryState()
   const state: State = {
     ...memory,
-    // Not the memory kind, which is taken to be always there.
-    kind: 'test',
-    tokens: delayed({ ...memory.tokens, undoRotation: async (undo) => { if (faults.undo) throw new Error('the state is down'); await memory.tokens.undoRotation(undo) } })
+    tokens: delayed({ ...memory.tokens, undoRotation: async (undo) => { if (faults.undo) throw new OutageError('the state is down'); await memory.tokens.undoRotation(undo) } })
   }
   const subject = await testApp({
     keys: KEYS,

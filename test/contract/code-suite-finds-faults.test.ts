@@ -56,9 +56,40 @@ const FAULTS: Fault[] = [
   },
   ...[1, -1].map((off): Fault => ({
     name: `a code that lives 1 ms too ${off > 0 ? 'long' : 'short'}`,
-    of: ({ tokens }) => ({ tokens: { createCode: async (code) => { await tokens.createCode({ ...code, codeExpiresAt: code.codeExpiresAt + off }) } } }),
+    of: ({ tokens }) => ({ tokens: { createCode: async (code, use) => await tokens.createCode({ ...code, codeExpiresAt: code.codeExpiresAt + off }, use) } }),
     found: [`codes: ${off > 0 ? 0 : -1} ms from codeExpiresAt`]
   })),
+  {
+    name: 'a code that is made first and whose session is looked at later',
+    of: ({ tokens, browserSessions }) => ({
+      tokens: {
+        async createCode (code, use) {
+          await tokens.createCode(code)
+          await setImmediate()
+          return use === undefined || await browserSessions.useSession(use)
+        }
+      }
+    }),
+    found: ['codes of a session: no code where the session was ended', 'codes of a session: no code where the session has expired']
+  },
+  {
+    name: 'a session that is used first and whose code is made later',
+    of: ({ tokens, browserSessions }) => ({
+      tokens: {
+        async createCode (code, use) {
+          if (use !== undefined && !await browserSessions.useSession(use)) return false
+          await setImmediate()
+          return await tokens.createCode(code)
+        }
+      }
+    }),
+    found: ['codes of a session: of 40 parallel codes and a sign-out', 'codes of a session: where the sid is taken']
+  },
+  {
+    name: 'a code whose session is not used',
+    of: ({ tokens }) => ({ tokens: { createCode: async (code) => await tokens.createCode(code) } }),
+    found: ['codes of a session: the code is there', 'codes of a session: no code where the session was never there']
+  },
   {
     name: 'a look that counts as a use',
     of: ({ tokens }) => ({

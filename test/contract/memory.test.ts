@@ -23,8 +23,8 @@ t.test('memoryUserStore starts with copies of the users given', async (t) => {
   t.throws(() => memoryUserStore([alice, { ...alice, username: 'b' }]), TypeError)
 })
 
-t.test('memoryState takes nothing but whole numbers from 1 up', async (t) => {
-  for (const max of [0, -1, 1.5, NaN]) {
+t.test('memoryState B15 takes nothing but whole numbers from 1 to 1,000', async (t) => {
+  for (const max of [0, -1, 1.5, NaN, 1001]) {
     t.throws(() => memoryState({ maxFamiliesPerUser: max }), RangeError)
     t.throws(() => memoryState({ maxSessionsPerUser: max }), /maxSessionsPerUser/)
   }

@@ -13,7 +13,7 @@ const server = await startPostgres()
 t.teardown(async () => { await server.stop() })
 
 const LOG = 'SELECT component, version FROM authority_migrations ORDER BY component, version'
-const MIGRATED = [...stateMigrations('').map((_, index) => ({ component: 'state', version: index + 1 })), { component: 'users:authority_users', version: 1 }]
+const MIGRATED = [...stateMigrations('').map((_, index) => ({ component: 'state', version: index + 1 })), { component: 'users:authority_users', version: 1 }, { component: 'users:authority_users', version: 2 }]
 const TABLES = 'SELECT table_name FROM information_schema.tables WHERE table_schema = \'public\' ORDER BY 1'
 
 t.test('a Pool, a Client and PGlite fit without casts', async (t) => {
@@ -41,16 +41,18 @@ t.test('postgres: 20 at once on an empty database make each step once, and all w
   t.equal((await postgresState(pool).tokens.listFamiliesOfUser('user-19367', 0)).length, 20)
 })
 
-t.test('postgres: the usual start reads, twice', async (t) => {
+t.test('postgres: the usual start migrates nothing: two reads, and then what tries the rights', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()
   await postgresState(pool).prepare()
   const statements: string[] = []
   const state = postgresState({ async query (text, params) { statements.push(text); return await pool.query(text, params) } })
-  await Promise.all([state.prepare(), state.prepare(), state.keys.list()])
-  t.equal(statements.length, 3)
-  t.ok(statements.every((text) => text.startsWith('SELECT')))
+  await Promise.all([state.keys.list(), state.keys.list(), state.keys.list()])
+  t.equal(statements.length, 5)
+  await state.prepare()
+  t.equal(statements.length, 8)
+  t.notOk(statements.some((text) => /^DO|CREATE|ALTER/.test(text)))
 })
 
 t.test('postgres: a newer database is refused and left as it is', async (t) => {
@@ -71,12 +73,30 @@ t.test('postgres: a newer database is refused and left as it is', async (t) => {
   t.equal((await pool.query('SELECT count(*)::int AS n FROM authority_families')).rows[0].n, 0)
 })
 
+t.test('B9: postgres: an older release starts where a newer one has only added', async (t) => {
+  const database = await server.database()
+  t.teardown(() => database.drop())
+  const pool = database.pool()
+  // A log as earlier releases made it.
+  await pool.query('CREATE TABLE authority_migrations (component text NOT NULL, version integer NOT NULL, applied_at timestamptz NOT NULL DEFAULT now(), PRIMARY KEY (component, version))')
+  const older = ['CREATE TABLE a (b integer)']
+  const added = [...older, { sql: 'ALTER TABLE a ADD COLUMN c integer', minReader: 1 }]
+  const start = async (steps: typeof added | string[]): Promise<void> => { await connect(pool, { component: 'x', steps, prefix: '', named: false }).prepare() }
+  await start(older)
+  await start(added)
+  await t.resolves(start(older))
+  await t.resolves(start(added))
+  t.same((await pool.query('SELECT version, min_reader FROM authority_migrations ORDER BY version')).rows, [{ version: 1, min_reader: 1 }, { version: 2, min_reader: 1 }])
+  await start([...added, 'ALTER TABLE a DROP COLUMN b'])
+  await t.rejects(start(added), { code: 'FST_AUTHORITY_INVALID_OPTIONS', message: /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/ })
+})
+
 t.test('postgres: whoever waited for a newer release to migrate is refused too', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()
   const steps = ['CREATE TABLE a (b integer)']
-  const newer = connect(pool, { component: 'x', steps: [...steps, 'CREATE TABLE c (d integer)'], prefix: '' })
+  const newer = connect(pool, { component: 'x', steps: [...steps, 'CREATE TABLE c (d integer)'], prefix: '', named: false })
   // The newer one migrates between this one's look and its lock.
   const racing: PostgresDatabase = {
     async query (text, params) {
@@ -84,7 +104,7 @@ t.test('postgres: whoever waited for a newer release to migrate is refused too',
       return await pool.query(text, params)
     }
   }
-  await t.rejects(connect(racing, { component: 'x', steps, prefix: '' }).prepare(), StartError)
+  await t.rejects(connect(racing, { component: 'x', steps, prefix: '', named: false }).prepare(), StartError)
   t.same((await pool.query(LOG)).rows.length, 2)
 })
 
@@ -151,7 +171,7 @@ t.test('ASVS-1.2.4 postgres: a name of a table or schema is a name, and a bound 
     t.throws(() => postgresUserStore(db, { table: name }), TypeError)
     t.throws(() => postgresState(db, { schema: name }), TypeError)
   }
-  for (const max of [0, -1, 1.5, NaN, 2 ** 31]) {
+  for (const max of [0, -1, 1.5, NaN, 1001, 2 ** 31]) {
     t.throws(() => postgresState(db, { maxFamiliesPerUser: max }), RangeError)
     t.throws(() => postgresState(db, { maxSessionsPerUser: max }), /maxSessionsPerUser/)
   }

@@ -70,6 +70,35 @@ t.test('DOS postgres: 50 sign-ins at once leave no more than the bound', async (
   t.equal((await at(0).tokens.revokeFamiliesOfUser('user-19367')).length, 6, 'three families and three codes')
 })
 
+t.test('DOS postgres: codes of one user that are redeemed at once leave no more than the bound, which a redemption without the user\'s lock would', async (t) => {
+  const MAX = 2
+  const USERS = 5
+  const { at, rows } = await instances(t, { maxFamiliesPerUser: MAX })
+  // Between the look at what is too much and the commit: whoever looks meanwhile does not see this one's.
+  await rows(`CREATE FUNCTION slowly() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2); RETURN NULL; END $$;
+    CREATE TRIGGER slowly AFTER DELETE ON authority_families FOR EACH ROW EXECUTE FUNCTION slowly()`)
+  let turn = 0
+  /** How many of the users have more families than they may. */
+  const beyond = async (): Promise<number> => {
+    turn++
+    const ofUser = (user: number, what: string): { sid: string, userId: string, createdAt: number } => ({ sid: `${what}-${turn}-${user}`, userId: `user-${turn}-${user}`, createdAt: T0 + turn })
+    for (let user = 0; user < USERS; user++) {
+      for (let device = 0; device < MAX; device++) await at(user).tokens.createFamily(family(ofUser(user, `device-${device}`)))
+      for (let device = 0; device < MAX; device++) await at(user).tokens.createCode(code(ofUser(user, `code-${device}`)))
+    }
+    const outcomes = await parallel(USERS * MAX, (index) => at(index).tokens.redeemCode(redemption({ sid: `code-${index % MAX}-${turn}-${Math.floor(index / MAX)}` })))
+    t.same(tally(outcomes.map(({ outcome }) => outcome)), { redeemed: USERS * MAX })
+    return (await rows(`SELECT user_id FROM authority_families WHERE user_id LIKE 'user-${turn}-%' AND current_digest IS NOT NULL GROUP BY user_id HAVING count(*) > ${MAX}`)).length
+  }
+  t.equal(await beyond(), 0)
+  const [definition] = await rows('SELECT pg_get_functiondef(oid) AS text FROM pg_proc WHERE proname = \'authority_redeem_code\'')
+  const text = String(definition?.['text'])
+  const without = text.replace(/PERFORM pg_advisory_xact_lock\([^;]*;/, '')
+  t.not(without, text)
+  await rows(without)
+  t.ok(await beyond() > 0, 'this test sees it')
+})
+
 t.test('postgres: everything at once on the rows of one user, and nobody meets a deadlock', async (t) => {
   const { at, rows } = await instances(t, { maxFamiliesPerUser: 5, maxSessionsPerUser: 5 })
   const sid = (index: number): string => `sid-${index % 12}`
@@ -170,7 +199,7 @@ t.test('postgres: killed and restarted, it has what it said yes to', async (t) =
   while (created.length < 50) await new Promise((resolve) => { setImmediate(resolve) })
   await durable.kill()
   await load
-  await t.rejects(state.tokens.findFamily('sid-0-0', T0), { code: 'ECONNREFUSED' })
+  await t.rejects(state.tokens.findFamily('sid-0-0', T0), { code: 'ECONNREFUSED', isOutage: true }, 'B3')
   await durable.restart()
   for (const sid of created) t.ok(await state.tokens.findFamily(sid, T0), sid)
   t.ok(await users.create({ username: 'alice', passwordHash: 'h' }))

@@ -45,6 +45,7 @@ const OPERATIONS: ReadonlyArray<readonly [name: string, call: (state: State) => 
   ['listFamiliesOfUser', ({ tokens }) => tokens.listFamiliesOfUser('user-19367', T0)],
   ['createSession', ({ browserSessions }) => browserSessions.createSession(session(), 'digest-0')],
   ['findSession', ({ browserSessions }) => browserSessions.findSession('sid-1', 'digest-0', T0)],
+  ['createCode in a session', ({ tokens }) => tokens.createCode(code({ sid: 'sid-9' }), sessionUse())],
   ['useSession', ({ browserSessions }) => browserSessions.useSession(sessionUse())],
   ['renewSession', ({ browserSessions }) => browserSessions.renewSession(renewal())],
   ['listSessionsOfUser', ({ browserSessions }) => browserSessions.listSessionsOfUser('user-19367', T0)],
@@ -70,6 +71,8 @@ t.test('postgres: every operation is one statement, as the server counts them', 
   const count = async (): Promise<number> => Number((await pool.query(
     'SELECT coalesce(sum(calls), 0) AS calls FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid WHERE d.datname = current_database() AND query NOT LIKE \'%pg_stat_statements%\''
   )).rows[0].calls)
+  const known = (['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'] as const).flatMap((store) => Object.keys(state[store]))
+  t.strictSame(known.filter((method) => !OPERATIONS.some(([name]) => name.split(/[ ,:]/)[0] === method)), [], 'none is left out')
   for (const [name, call] of OPERATIONS) {
     const before = await count()
     await call(state)

@@ -133,3 +133,54 @@ t.test('RA6 an outage rejects', async (t) => {
   await t.rejects(Promise.resolve(store.reserve('b', [limit()])))
   await t.rejects(Promise.resolve(store.refund('a', [limit()])))
 })
+
+t.test('B13 attempts of a clock that was an hour ahead block for one window, not for the hour', async (t) => {
+  let now = 10_000_000
+  const store = redisAttemptStore(redisConnection(client), { prefix: 'ahead:', now: () => now })
+  const narrow = limit({ max: 2 })
+  now += 3_600_000
+  t.equal((await store.reserve('a', [narrow])).allowed, true)
+  t.equal((await store.reserve('b', [narrow])).allowed, true)
+  now -= 3_600_000
+  const refused = await store.reserve('c', [narrow])
+  t.equal(refused.allowed, false)
+  t.equal(refused.standings[0]?.resetMs, 60_000)
+  now += 59_999
+  t.equal((await store.reserve('d', [narrow])).allowed, false)
+  now += 1
+  t.equal((await store.reserve('e', [narrow])).allowed, true)
+  t.equal((await store.reserve('f', [narrow])).allowed, true)
+  t.equal((await store.reserve('g', [narrow])).allowed, false)
+})
+
+t.test('B13 a clock that goes back a little lets nobody through earlier', async (t) => {
+  let now = 20_000_000
+  const store = redisAttemptStore(redisConnection(client), { prefix: 'back:', now: () => now })
+  const narrow = limit({ max: 3 })
+  for (const [step, id] of [[0, 'a'], [40, 'b'], [-30, 'c']] as const) {
+    now += step
+    t.equal((await store.reserve(id, [narrow])).allowed, true)
+  }
+  now += 59_989
+  t.equal((await store.reserve('d', [narrow])).allowed, false, 'the first is 59,999 ms old')
+  now += 1
+  t.equal((await store.reserve('e', [narrow])).allowed, true)
+  t.equal((await store.reserve('f', [narrow])).allowed, false)
+  now += 10
+  t.equal((await store.reserve('g', [narrow])).allowed, true)
+})
+
+t.test('B14 in no span of windowMs do more than max pass, to the microsecond', async (t) => {
+  let now = 30_000_000
+  const store = redisAttemptStore(redisConnection(client), { prefix: 'exact:', now: () => now })
+  const narrow = limit({ windowMs: 60, max: 1 })
+  const allowedAt: number[] = []
+  for (let step = 0; step < 2000; step++) {
+    now = Math.round((now + (step * 7919 % 997) / 1000) * 1000) / 1000
+    if ((await store.reserve(`exact-${step}`, [narrow])).allowed) allowedAt.push(now)
+  }
+  t.ok(allowedAt.length > 10)
+  const gaps = allowedAt.slice(1).map((at, index) => at - (allowedAt[index] ?? 0))
+  t.ok(Math.min(...gaps) >= 60, `${Math.min(...gaps)} ms`)
+  t.ok(Math.max(...gaps) < 63, 'and little is given away')
+})

@@ -24,7 +24,7 @@ async function listed ({ tokens }: State, names: readonly string[], of = user): 
 const numbered = (what: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${what} ${index}`)
 
 t.test('DOS redisState keeps at most maxFamiliesPerUser families of a user and ends the first created', async (t) => {
-  for (const [max, options] of [[100, {}], [3, { maxFamiliesPerUser: 3 }], [1, { maxFamiliesPerUser: 1 }]] as const) {
+  for (const [max, options] of [[100, {}], [100, { maxFamiliesPerUser: undefined, prefix: undefined }], [3, { maxFamiliesPerUser: 3 }], [1, { maxFamiliesPerUser: 1 }]] as const) {
     const state = await fresh(options)
     const names = numbered('family', max + 2)
     await state.tokens.createFamily(family(userOf('2'), 'other'))
@@ -94,7 +94,7 @@ t.test('DOS redisState: families that end with their access token push out none 
 })
 
 t.test('ASVS-7.1.2 DOS redisState keeps at most maxSessionsPerUser browser sessions of a user and ends the first created', async (t) => {
-  for (const [max, options] of [[100, {}], [3, { maxSessionsPerUser: 3 }], [1, { maxSessionsPerUser: 1 }]] as const) {
+  for (const [max, options] of [[100, {}], [100, { maxFamiliesPerUser: undefined, prefix: undefined }], [3, { maxSessionsPerUser: 3 }], [1, { maxSessionsPerUser: 1 }]] as const) {
     const { browserSessions } = await fresh(options)
     await browserSessions.createSession(session(userOf('2'), 'other'), 'd')
     const names = numbered('browser', max + 2)
@@ -105,8 +105,8 @@ t.test('ASVS-7.1.2 DOS redisState keeps at most maxSessionsPerUser browser sessi
   }
 })
 
-t.test('redisState takes nothing but whole numbers from 1 up, and no braces', async (t) => {
-  for (const max of [0, -1, 1.5, NaN]) {
+t.test('redisState B15 takes nothing but whole numbers from 1 to 1,000, and no braces', async (t) => {
+  for (const max of [0, -1, 1.5, NaN, 1001]) {
     t.throws(() => redisState(client, { maxFamiliesPerUser: max }), RangeError)
     t.throws(() => redisState(client, { maxSessionsPerUser: max }), /maxSessionsPerUser/)
   }

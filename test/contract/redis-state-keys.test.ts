@@ -220,3 +220,82 @@ t.test('redis: records are not trusted', async (t) => {
     await t.rejects(state.oneTimeTokens.consume('verify_email', oneTimeToken(user, secretOf('mail')).digest, NOW), what)
   }
 })
+
+/** Written by a later release, by 0.1.0, or by something else. */
+const ANOTHER_VERSION = "local record = cmsgpack.unpack(redis.call('GET', KEYS[1])) record[#record] = 2 redis.call('SET', KEYS[1], cmsgpack.pack(record), 'KEEPTTL')"
+const NO_RECORD = "redis.call('SET', KEYS[1], 'text', 'KEEPTTL')"
+const withoutVersion = (fields: number): string => `local record = cmsgpack.unpack(redis.call('GET', KEYS[1])) while #record > ${fields} do table.remove(record) end redis.call('SET', KEYS[1], cmsgpack.pack(record), 'KEEPTTL')`
+
+for (const [what, lua] of [['of another version', ANOTHER_VERSION], ['that is none', NO_RECORD]] as const) {
+  t.test(`B8 redis: a record ${what} keeps nobody from signing out, and is never taken for one that isn't there`, async (t) => {
+    const state = redisState(client)
+    const user = userOf('1')
+    const root = `authority:{${partitionOf(user)}}`
+    const begin = async (): Promise<void> => {
+      await client.flushall()
+      await state.tokens.createFamily(family(user, 'phone'))
+      await state.tokens.createFamily(family(user, 'odd'))
+      await state.browserSessions.createSession(session(user, 'browser'), secretOf('browser'))
+      await state.browserSessions.createSession(session(user, 'odd'), secretOf('odd'))
+      await client.eval(lua, 1, `${root}:f:${sidFor(user, 'odd')}`)
+      await client.eval(lua, 1, `${root}:s:${sidFor(user, 'odd')}`)
+    }
+    const left = async (kind: string): Promise<string[]> => (await client.keys(`*:${kind}:*`)).map((name) => name.split(':')[3] ?? '')
+
+    await begin()
+    await t.rejects(state.tokens.useToken(use(user, 'odd')))
+    await t.rejects(state.browserSessions.findSession(sidFor(user, 'odd'), secretOf('odd'), NOW))
+    t.match(await state.tokens.useToken(use(user, 'phone')), { outcome: 'used' })
+
+    t.equal((await state.tokens.revokeFamiliesOfUser(user)).length, 2)
+    t.same(await left('f'), [])
+    t.same((await state.browserSessions.revokeSessionsOfUser(user)).map(({ sid }) => sid), [sidFor(user, 'browser')])
+    t.same(await left('s'), [])
+
+    await begin()
+    t.same(await state.tokens.revokeFamiliesOfUser(user, sidFor(user, 'phone')), [sidFor(user, 'odd')])
+    t.same(await left('f'), [sidFor(user, 'phone')])
+    t.equal((await state.tokens.listFamiliesOfUser(user, NOW)).length, 1)
+
+    await begin()
+    t.same(await state.tokens.revokeFamiliesOfClient(user, 'another client'), [sidFor(user, 'odd')], 'whose it was nobody knows, so it ends')
+    t.same(await state.tokens.revokeFamiliesOfSession(user, 'another session'), [])
+
+    await begin()
+    t.equal(await state.tokens.revokeFamily(sidFor(user, 'odd'), userOf('2')), false, 'another user ends nothing')
+    t.equal(await state.tokens.revokeFamily(sidFor(user, 'odd'), user), true)
+    t.equal(await state.browserSessions.revokeSession(sidFor(user, 'odd')), null)
+    t.same([await left('f'), await left('s')], [[sidFor(user, 'phone')], [sidFor(user, 'browser')]])
+
+    await begin()
+    const small = redisState(client, { maxFamiliesPerUser: 2 })
+    await small.tokens.createFamily(family(user, 'new'))
+    t.same((await small.tokens.listFamiliesOfUser(user, NOW)).map(({ sid }) => sid).toSorted(), [sidFor(user, 'new'), sidFor(user, 'phone')].toSorted(), 'it gives way first')
+  })
+
+  t.test(`B8 redis: consents ${what} can be taken back`, async (t) => {
+    const state = redisState(client)
+    const user = userOf('1')
+    await state.consents.grantConsent(consent(user))
+    const [key = ''] = await client.keys('*:c:*')
+    await client.eval(lua === NO_RECORD ? lua : "local all = cmsgpack.unpack(redis.call('GET', KEYS[1])) all[1][#all[1]] = 2 redis.call('SET', KEYS[1], cmsgpack.pack(all), 'KEEPTTL')", 1, key)
+    await t.rejects(state.consents.findConsent(user, consent(user).clientId, NOW))
+    t.equal(await state.consents.revokeConsent(user, consent(user).clientId), true)
+    t.same(await client.keys('*:c:*'), [])
+  })
+}
+
+t.test('B8 redis: what 0.1.0 wrote goes on, and has a version from its next write', async (t) => {
+  const state = redisState(client)
+  const user = userOf('1')
+  const root = `authority:{${partitionOf(user)}}`
+  await state.tokens.createFamily(family(user, 'phone'))
+  await state.browserSessions.createSession(session(user, 'browser'), secretOf('browser'))
+  await client.eval(withoutVersion(12), 1, `${root}:f:${sidFor(user, 'phone')}`)
+  await client.eval(withoutVersion(9), 1, `${root}:s:${sidFor(user, 'browser')}`)
+  t.ok(await state.browserSessions.findSession(sidFor(user, 'browser'), secretOf('browser'), NOW))
+  t.match(await state.tokens.rotateToken(use(user, 'phone'), { digest: 'next', sealed: 's' }), { outcome: 'rotated' })
+  t.equal(await client.eval("return cmsgpack.unpack(redis.call('GET', KEYS[1]))[17]", 1, `${root}:f:${sidFor(user, 'phone')}`), 1)
+  t.match(await state.tokens.rotateToken(use(user, 'phone'), { digest: 'other', sealed: 's' }), { outcome: 'repeated', sealed: 's' })
+  t.equal(await state.tokens.revokeFamily(sidFor(user, 'phone'), user), true)
+})

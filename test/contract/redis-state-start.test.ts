@@ -1,6 +1,10 @@
+import type { Redis } from 'ioredis'
 import t from 'tap'
+import { redisAttemptStore, type RedisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
 import type { RedisClient } from '../../lib/adapters/redis/connection.ts'
-import { redisState } from '../../lib/adapters/redis/state.ts'
+import { COUNTER_COMMANDS, STATE_COMMANDS } from '../../lib/adapters/redis/rights.ts'
+import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
+import { redisState, type RedisState } from '../../lib/adapters/redis/state.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
 import { oneTimeToken } from '../../lib/protocol/one-time-token.ts'
 import { startRedis } from '../support/redis-server.ts'
@@ -8,9 +12,16 @@ import { END, NOW, code, family, redemption, secretOf, sidFor, use, userOf } fro
 
 const INVALID_OPTIONS = { name: 'StartError', code: 'FST_AUTHORITY_INVALID_OPTIONS' }
 
-/** A client that is connected to a server which answers every script so. */
+/** A client that is connected to a server which answers so where it is asked what it is, and can do everything else. */
 const answering = (answer: () => Promise<unknown>): RedisClient => ({
-  status: 'ready', isCluster: false, connect: async () => undefined, evalsha: async () => [[await answer()]], eval: answer, on: () => undefined, off: () => undefined
+  status: 'ready',
+  isCluster: false,
+  connect: async () => undefined,
+  evalsha: answer,
+  eval: answer,
+  pipeline: () => ({ exec: async () => [[null, await answer()], [null, 1], [null, 1], [null, []]] }),
+  on: () => undefined,
+  off: () => undefined
 })
 
 t.test('redisState: prepare takes a server that can do what is needed, in one trip', async (t) => {
@@ -44,10 +55,11 @@ t.test('redisState: a server that only a person can mend stops the start', async
   await admin.acl('SETUSER', 'nokeys', 'on', '>p', '~other:*', '+@all')
   await admin.acl('SETUSER', 'nowrites', 'on', '>p', '~*', '+@all', '-pexpire')
   await admin.acl('SETUSER', 'noinfo', 'on', '>p', '~*', '+@all', '-info')
-  for (const username of ['noscripts', 'nokeys', 'nowrites']) {
+  for (const username of ['noscripts', 'nokeys']) {
     const client = server.client({ username, password: 'p' })
     await t.rejects(redisState(client).prepare(), { ...INVALID_OPTIONS, message: /EVALSHA/ }, username)
   }
+  await t.rejects(redisState(server.client({ username: 'nowrites', password: 'p' })).prepare(), { ...INVALID_OPTIONS, message: /PEXPIRE/ })
   const quiet = redisState(server.client({ username: 'noinfo', password: 'p' }))
   await t.resolves(quiet.prepare(), 'a server need not tell its version')
   t.equal(await quiet.evictionPolicy(), null)
@@ -128,4 +140,41 @@ t.test('redisState: a kid is taken, whatever its sequence', async (t) => {
   t.equal(await keys.addIfAbsent({ ...key, alg: 'RS256' }), false)
   t.equal(await keys.addIfAbsent({ ...key, kid: 'other', sequence: 10 }), true)
   t.same((await keys.list()).map(({ sequence }) => sequence), [1, 10])
+})
+
+t.test('B12 prepare names each command that the user of the connection may not run, for the state and for the counters', async (t) => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const admin = server.client()
+  const prepared = async (refused: readonly string[], what: (client: Redis) => { prepare(): Promise<void> }): Promise<void> => {
+    await admin.acl('SETUSER', 'limited', 'reset', 'on', '>p', '~*', '+@all', ...refused.map((command) => `-${command}`))
+    const client = server.client({ username: 'limited', password: 'p' })
+    try {
+      await what(client).prepare()
+    } finally {
+      client.disconnect()
+    }
+  }
+  const state = (client: Redis): RedisState => redisState(client)
+  const attempts = (client: Redis): RedisAttemptStore => redisAttemptStore(sharedConnection(client))
+  for (const command of STATE_COMMANDS) {
+    await t.rejects(prepared([command], state), { ...INVALID_OPTIONS, message: new RegExp(`may not run ${command} on keys that begin with "authority:"`) }, command)
+    if (COUNTER_COMMANDS.includes(command)) await t.rejects(prepared([command], attempts), { ...INVALID_OPTIONS, message: new RegExp(`may not run ${command} on keys that begin with "rl:"`) }, command)
+    else await t.resolves(prepared([command], attempts), command)
+  }
+  await t.rejects(prepared(['zrem', 'del'], state), { ...INVALID_OPTIONS, message: /ZREM, DEL/ })
+  await t.rejects(prepared(['zrem', '@scripting'], state), { ...INVALID_OPTIONS, message: /EVALSHA/ })
+  await t.rejects(prepared(['del', 'zrem', 'hdel'], state), INVALID_OPTIONS)
+  const left = await admin.keys('*')
+  t.ok(left.length > 0, 'what it may not delete is left')
+  for (const name of left) t.ok(await admin.pttl(name) > 0, `${name} does not stay`)
+  await t.resolves(prepared([], state))
+})
+
+t.test('B12 prepare leaves nothing behind where it may delete', async (t) => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  const client = server.client()
+  await Promise.all([redisState(client).prepare(), redisState(client).prepare(), redisAttemptStore(sharedConnection(client)).prepare()])
+  t.same(await client.keys('*'), [])
 })

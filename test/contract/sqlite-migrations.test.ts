@@ -15,10 +15,32 @@ t.test('sqlite: migrations are logged once, and a newer file is refused', async 
   }
   const log = () => db.prepare('SELECT component, version FROM authority_migrations ORDER BY component, version').all()
   const versions = STATE_MIGRATIONS.map((_, index) => ({ component: 'state', version: index + 1 }))
-  t.same(log(), [...versions, { component: 'users:authority_users', version: 1 }])
+  t.same(log(), [...versions, { component: 'users:authority_users', version: 1 }, { component: 'users:authority_users', version: 2 }])
   db.exec(`INSERT INTO authority_migrations (component, version) VALUES ('state', ${versions.length + 1})`)
   t.throws(() => sqliteState(db), /newer release/)
   t.doesNotThrow(() => sqliteUserStore(db))
+})
+
+t.test('B9: sqlite: an older release starts where a newer one has only added', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  const older = ['CREATE TABLE a (b)']
+  const added = [...older, { sql: 'ALTER TABLE a ADD COLUMN c', minReader: 1 }]
+  // A log as earlier releases made it.
+  db.exec('CREATE TABLE authority_migrations (component TEXT NOT NULL, version INTEGER NOT NULL, applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP, PRIMARY KEY (component, version)) STRICT')
+  const start = (steps: typeof added | string[]): void => { migrate(connect(db), 'x', steps) }
+  start(older)
+  start(added)
+  t.doesNotThrow(() => { start(older) })
+  t.doesNotThrow(() => { start(added) })
+  const log = (): unknown[] => db.prepare('SELECT version, min_reader FROM authority_migrations ORDER BY version').all()
+  t.same(log(), [{ version: 1, min_reader: 1 }, { version: 2, min_reader: 1 }], 'nothing was done twice')
+  start([...added, 'ALTER TABLE a DROP COLUMN b'])
+  t.throws(() => { start(added) }, /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/)
+})
+
+t.test('B9: the steps since 0.1.0 only add', async (t) => {
+  for (const step of STATE_MIGRATIONS.slice(3)) t.equal(typeof step === 'string' ? null : step.minReader, 3)
 })
 
 t.test('sqlite: a file of the first release goes on with its families, in their order', async (t) => {

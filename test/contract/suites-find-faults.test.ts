@@ -40,6 +40,34 @@ t.test('userStoreContract finds a store that looks first and writes later', asyn
   t.same(names, ['setPasswordHash: of 50 parallel compare-and-sets from one hash one wins'])
 })
 
+/** As rows of a database say it, by `flag`. */
+function rowsOf (flag: (value: unknown) => unknown): UserStore {
+  const store = memoryUserStore()
+  const row = (user: User | null): User | null => user === null ? undefined as never : { ...user, email: user.email ?? null as never, emailVerified: flag(user.emailVerified) as never, disabled: flag(user.disabled) as never }
+  return {
+    ...store,
+    findById: async (id) => row(await store.findById(id)),
+    findByUsername: async (username) => row(await store.findByUsername(username)),
+    create: async (user) => row(await store.create(user)) as User
+  }
+}
+
+for (const [what, flag] of Object.entries<(value: unknown) => unknown>({
+  '0 and 1': (value) => value === true ? 1 : 0,
+  '0n and 1n': (value) => value === true ? 1n : 0n,
+  'a Date and null': (value) => value === true ? new Date() : null,
+  'what is not there': (value) => value === true ? true : undefined
+})) t.test(`userStoreContract takes what the plugin takes: ${what}, and undefined for none`, async (t) => {
+  t.same(await failing(userStoreContract(async () => ({ store: rowsOf(flag) }))), [])
+})
+
+t.test('userStoreContract refuses what the plugin refuses', async (t) => {
+  t.ok((await failing(userStoreContract(async () => ({ store: rowsOf(String) })))).includes('find: finds the user by id and by username'), 'text for a flag')
+  const counting = memoryUserStore()
+  const store: UserStore = { ...counting, setPasswordHash: async (...args) => Number(await counting.setPasswordHash(...args)) as never }
+  t.ok((await failing(userStoreContract(async () => ({ store })))).includes('setPasswordHash: replaces, and says whether there is such a user'), 'a count for whether')
+})
+
 t.test('userStoreContract finds a store that hands out its own objects, and one of plain object keys', async (t) => {
   const own = (): UserStore => {
     const users: Record<string, User> = {}

@@ -1,5 +1,6 @@
 import t from 'tap'
-import { authAs, capturedMessages, fastHasher, steppedClock } from '../../lib/testing/index.ts'
+import { signUp, testApp } from '../support/app.ts'
+import { authAs, capturedMessages, fastHasher, sessionAs, steppedClock } from '../../lib/testing/index.ts'
 
 t.test('steppedClock stands still, steps both clocks, and sets the wall alone', async (t) => {
   const clock = steppedClock(1000)
@@ -71,4 +72,33 @@ t.test('capturedMessages records, hands each out once, and waits for what is to 
 t.test('authAs makes the header that inject takes', async (t) => {
   const app = { authority: { issueTokens: async (userId: string) => ({ access_token: `token-of-${userId}` }) } }
   t.same(await authAs(app, { id: 'a' }), { authorization: 'Bearer token-of-a' })
+})
+
+t.test('H13 authAs takes a scope and a client, and sessionAs is a browser that is signed in', async (t) => {
+  const clients = [{ clientId: 'spa', scopes: ['openid', 'admin'], redirectUris: ['https://app.example/cb'] }]
+  for (const issuer of ['http://localhost:3000', 'https://auth.example.com']) {
+    const { app, events, close } = await testApp({ issuer, clients, scopes: ['openid', 'email', 'admin'], rateLimit: { login: { max: 1 } } }, {}, (host) => {
+      host.get('/account', { onRequest: async (request, reply) => { await new Promise<void>((resolve) => { app.authority.readSession.call(app, request, reply, () => { resolve() }) }) } }, async (request) => request.authSession)
+    })
+    t.teardown(close)
+    const { sub: id } = await signUp(app)
+    events.length = 0
+    const claimsOf = async (options?: Parameters<typeof authAs>[2]): Promise<Record<string, unknown>> => (await app.inject({ url: '/me', headers: await authAs(app, { id }, options) })).json()
+    t.match(await claimsOf(), { sub: id, scope: 'openid email admin', client_id: undefined })
+    t.match(await claimsOf({ scope: 'email' }), { scope: 'email', client_id: undefined })
+    t.match(await claimsOf({ client: 'spa' }), { scope: 'openid admin', client_id: 'spa' })
+    t.match(await claimsOf({ client: { clientId: 'spa' }, scope: 'admin' }), { scope: 'admin', client_id: 'spa' })
+    t.match(await claimsOf({ client: undefined, scope: undefined }), { scope: 'openid email admin', client_id: undefined })
+    t.equal((await app.inject({ url: '/admin', headers: await authAs(app, { id }, { scope: 'admin' }) })).statusCode, 200)
+    t.equal((await app.inject({ url: '/admin', headers: await authAs(app, { id }, { scope: 'email' }) })).statusCode, 403)
+    for (const [options, error] of [[{ client: 'nobody' }, 'invalid_client'], [{ scope: 'root' }, 'invalid_scope'], [{ scope: '' }, 'invalid_scope'], [{ client: 'spa', scope: 'email' }, 'invalid_scope']] as const) await t.rejects(authAs(app, { id }, options), { error } as unknown as Error)
+    await t.rejects(authAs(app, { id: 'nobody' }), { error: 'invalid_grant' } as unknown as Error)
+
+    const headers = await sessionAs(app, { id })
+    t.match((await app.inject({ url: '/account', headers })).json(), { sub: id })
+    t.equal((await app.inject({ method: 'POST', url: '/auth/logout', headers: { ...headers, 'content-type': 'application/x-www-form-urlencoded' }, payload: 'decision=sign_out' })).statusCode, 200, 'it may post our forms')
+    t.equal((await app.inject({ url: '/account', headers })).json(), null)
+    await t.rejects(sessionAs(app, { id: 'nobody' }), { error: 'invalid_grant' } as unknown as Error)
+    t.notOk(events.some(({ name }) => name === 'rate_limited' || name === 'login_failed'), 'no attempt')
+  }
 })

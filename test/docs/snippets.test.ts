@@ -1,6 +1,6 @@
 /** Every TypeScript block of the README and the docs compiles under the project's own strict options. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import ts from 'typescript-tap'
@@ -73,14 +73,4 @@ t.test('the quick start is the minimal example, and the first block under its he
   const [, language, code] = /^```(\w+)\n([\s\S]*?)^```$/m.exec(section) ?? []
   t.equal(language, 'ts')
   t.equal(code, readFileSync(join(root, 'examples/minimal/main.ts'), 'utf8'))
-})
-
-t.test('links between the pages lead somewhere', async (t) => {
-  for (const page of pages) {
-    for (const [, target = ''] of readFileSync(join(root, page), 'utf8').matchAll(/\]\(([^)#\s]+)(?:#[^)]*)?\)/g)) {
-      if (/^[a-z]+:/.test(target)) continue
-      const file = join(root, page, '..', target)
-      t.ok(ts.sys.fileExists(file) || ts.sys.directoryExists(file), `${page}: ${relative(root, file)}`)
-    }
-  }
 })

@@ -17,6 +17,7 @@ const TERMS: Terms = {
   excuses: []
 }
 const FAULT = { name: 'a fault', start: 10_000, end: 40_000, recoveryMs: 1000 }
+const LATER = { name: 'a later fault', start: 50_000, end: 60_000, recoveryMs: 1000 }
 
 const answer = (status: number, more: Partial<Extract<Outcome, { kind: 'answer' }>> = {}): Outcome => ({ kind: 'answer', status, ...more })
 const NO = answer(400, { error: 'invalid_grant' })
@@ -31,6 +32,10 @@ const rotate = (start: number, token: string, next: string | null, more: Partial
 )
 const authorize = at(0, 'authorize', { user: 'ann', family: 'S', gave: { code: 'C' } })
 const redeem = (start: number, more: Partial<Entry> = {}): Entry => at(start, 'redeem', { user: 'ann', code: 'C', gave: { family: 'F', token: 'A' }, ...more })
+const hosted = at(0, 'authorize', { user: 'ann', gave: { family: 'S' } })
+const asked = at(20, 'authorize', { user: 'ann', family: 'S', gave: { code: 'C' } })
+const online = (start: number): Entry => redeem(start, { gave: { family: 'O' } })
+const signOut = (start: number): Entry => at(start, 'sign-out', { user: 'ann', family: 'S' })
 const register = at(0, 'register', { user: 'ann', password: 'p0', outcome: answer(201) })
 const reset = (start: number, more: Partial<Entry> = {}): Entry => at(start, 'reset-confirm', { user: 'ann', newPassword: 'p1', outcome: answer(204), ...more })
 const login = (start: number, more: Partial<Entry> = {}): Entry => at(start, 'sign-in', { user: 'ann', attempts: [{ rule: 'login', key: 'ann' }, { rule: 'account', key: 'ann' }], ...more })
@@ -67,6 +72,29 @@ const CASES: Planted[] = [
   ['a session that the old password began during the reset', ['revoked-accepted'], [register, reset(20), { ...signIn, start: 25, end: 35 }, userinfo(60)]],
   ['a session of another user', [], [register, signIn, reset(20, { user: 'bob' }), userinfo(40)]],
   ['a browser session outlives a password reset', ['revoked-accepted'], [at(0, 'authorize', { user: 'ann', password: 'p0', gave: { family: 'S' } }), reset(20), at(40, 'authorize', { user: 'ann', family: 'S' })]],
+  ['a replay leaves its family alive: its owner goes on', ['revoked-accepted'], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'A', null), rotate(80, 'C', 'D')]],
+  ['a replay leaves its family alive: the access token is good', ['revoked-accepted'], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'A', null), userinfo(80)]],
+  ['a replay at POST /auth/refresh leaves its family alive', ['revoked-accepted'], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'A', null, { operation: 'refresh' }), userinfo(80)]],
+  ['a replay beyond the grace time leaves its family alive', ['revoked-accepted'], [signIn, rotate(20, 'A', 'B'), rotate(11_000, 'A', null), userinfo(11_100)]],
+  ['a replay beyond a grace time that an outage may have made longer', [], [signIn, rotate(20, 'A', 'B'), rotate(45_000, 'A', null), userinfo(45_100)], { faults: [FAULT] }],
+  ['a replay ends its family', [], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'A', null), userinfo(80, { outcome: answer(401) }), rotate(90, 'C', null)]],
+  ['a replay that is over a limit ends its family all the same', ['revoked-accepted'], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'A', null, { outcome: answer(429, { retryAfter: '1' }) }), userinfo(80)]],
+
+  ['a one-time token works twice', ['one-time-twice'], [register, reset(20, { mail: 'M' }), reset(40, { mail: 'M' })]],
+  ['a one-time token sets two passwords at once', ['one-time-twice'], [register, reset(20, { mail: 'M' }), reset(21, { mail: 'M', newPassword: 'p2' })]],
+  ['a one-time token sets one password, asked for twice at once', [], [register, reset(20, { mail: 'M' }), reset(21, { mail: 'M' })]],
+  ['a one-time token works once', [], [register, reset(20, { mail: 'M' }), reset(40, { mail: 'M', outcome: NO })]],
+  ['a one-time token whose first answer was lost works', [], [register, reset(20, { mail: 'M', outcome: BUSY }), reset(40, { mail: 'M' })], { faults: [{ ...FAULT, start: 0 }] }],
+
+  ['what needs the browser session outlives its sign-out', ['revoked-accepted'], [hosted, asked, online(50), signOut(70), userinfo(90, { family: 'O' })]],
+  ['what needs the browser session ends with it', [], [hosted, asked, online(50), signOut(70), userinfo(90, { family: 'O', outcome: answer(401) })]],
+  ['what does not need the browser session outlives its sign-out', [], [hosted, asked, redeem(50), signOut(70), userinfo(90)]],
+  ['a browser session outlives its sign-out', ['revoked-accepted'], [hosted, signOut(70), { ...asked, start: 90, end: 100 }]],
+  ['a code outlives the sign-out of its browser session', ['revoked-accepted'], [hosted, asked, signOut(50), redeem(70)]],
+  ['a code of a session that is signed out meanwhile', [], [hosted, asked, signOut(50), redeem(55)]],
+  ['a code that a session got while the password was reset', ['revoked-accepted'], [hosted, { ...asked, start: 42, end: 52 }, reset(40), redeem(70)]],
+  ['a code that a new session got while the password was reset', [], [reset(40), { ...hosted, start: 42, end: 46 }, { ...asked, start: 47, end: 52 }, redeem(70)]],
+
   ['the session that changes the password goes on', [], [signIn, at(20, 'change-password', { user: 'ann', family: 'F', newPassword: 'p1', outcome: answer(204) }), userinfo(40)]],
   ['another session outlives a change of the password', ['revoked-accepted'], [signIn, at(20, 'change-password', { user: 'ann', family: 'G', newPassword: 'p1', outcome: answer(204) }), userinfo(40)]],
   ['a code of before a reset is redeemed after it', ['revoked-accepted'], [authorize, reset(20), redeem(40)]],
@@ -83,6 +111,8 @@ const CASES: Planted[] = [
 
   ['the newest token of a family is refused', ['undone'], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', null)]],
   ['a token is refused that the client replayed itself', [], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'A', null), rotate(80, 'C', null)]],
+  ['a token is refused whose replay was answered by a limit', [], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'A', null, { outcome: answer(429, { retryAfter: '1' }) }), rotate(80, 'C', null)]],
+  ['what a code gave is refused after a second use that was answered by a limit', [], [authorize, redeem(20), redeem(40, { outcome: answer(429, { retryAfter: '1' }), gave: {} }), userinfo(60, { outcome: answer(401) })]],
   ['a rotation that the client gave up is carried out after that of its successor', [], [signIn, rotate(20, 'A', null, { outcome: { kind: 'abandoned' }, doneBy: 70 }), rotate(30, 'A', 'B'), rotate(50, 'B', 'C'), rotate(80, 'C', null)]],
   ['a rotation that the client gave up was over before that of its successor', ['undone'], [signIn, rotate(20, 'A', null, { outcome: { kind: 'abandoned' }, doneBy: 45 }), rotate(30, 'A', 'B'), rotate(50, 'B', 'C'), rotate(80, 'C', null)]],
   ['a token is refused whose replay is under way', [], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', 'C'), rotate(60, 'A', null), rotate(55, 'C', null)]],
@@ -130,6 +160,9 @@ const CASES: Planted[] = [
   ['the host\'s route fails where another instance is away', ['ping'], [at(20_000, 'ping', { instance: '1', outcome: RESET })], { faults: [FAULT], down: [{ instance: '2', start: 19_000, end: 21_000 }] }],
 
   ['nothing succeeds after a fault', ['not-recovered'], [at(20_000, 'rotate', { token: 'X', gave: {} }), at(42_000, 'me')], { faults: [FAULT], mustSucceed: ['rotate'] }],
+  ['nothing is answered between two faults', ['not-recovered', 'unavailable'], [at(43_000, 'rotate', { token: 'X', outcome: BUSY }), at(70_000, 'rotate', { token: 'X', gave: {} })], { faults: [FAULT, LATER], mustSucceed: ['rotate'] }],
+  ['nothing was asked between two faults', [], [at(70_000, 'rotate', { token: 'X', gave: {} })], { faults: [FAULT, LATER], mustSucceed: ['rotate'] }],
+  ['nothing was asked after the last of two faults', ['not-recovered'], [at(43_000, 'rotate', { token: 'X', gave: {} }), at(71_000, 'me')], { faults: [FAULT, LATER], mustSucceed: ['rotate'] }],
   ['something succeeds after a fault', [], [at(42_000, 'rotate', { token: 'X', gave: {} })], { faults: [FAULT], mustSucceed: ['rotate'] }],
 
   ['what a store may lose was answered before the interval', ['undone'], [signIn, rotate(20, 'A', 'B'), rotate(40, 'B', null)], { excuses: [{ rules: ['undone'], reason: 'failover', start: 60, end: 100 }] }],
@@ -149,7 +182,7 @@ for (const [what, found, entries, terms] of CASES) {
 
 t.test('every rule has a case that is found', async (t) => {
   const rules: Record<RuleName, true> = {
-    'code-twice': true, fork: true, 'replay-accepted': true, 'revoked-accepted': true, limit: true, undone: true, 'lost-refresh': true, status: true,
+    'code-twice': true, 'one-time-twice': true, fork: true, 'replay-accepted': true, 'revoked-accepted': true, limit: true, undone: true, 'lost-refresh': true, status: true,
     'retry-after': true, late: true, ping: true, unavailable: true, 'not-recovered': true
   }
   const planted = new Set(CASES.flatMap(([, found]) => found))

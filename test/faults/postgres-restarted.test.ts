@@ -11,7 +11,7 @@ t.test('PostgreSQL is killed and restarted, refuses connections, and is frozen: 
   expectHeld(t, await runScenario({
     instances: INSTANCES,
     settingsOf: () => ({ state: place, users: place, skewMs: 0 }),
-    seconds: 16,
+    seconds: 20,
     faults: [{
       name: 'SIGKILL of PostgreSQL',
       at: 0.15,

@@ -1,4 +1,4 @@
-/** openid-client 6 and an issuer with a path: found by both kinds of discovery, named in every answer. */
+/** openid-client 6 and an issuer with a path, with and without a slash at its end: found by both kinds of discovery, named in every answer. */
 import { once } from 'node:events'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -24,11 +24,12 @@ async function issuerAt (t: Test, path: string): Promise<URL> {
   return issuer
 }
 
-for (const algorithm of ['oidc', 'oauth2'] as const) {
-  t.test(`discovery by ${algorithm === 'oidc' ? 'OpenID Connect' : 'RFC 8414'}, sign-in, refresh, logout`, async (t) => {
-    const issuer = await issuerAt(t, '/one')
+for (const [algorithm, path] of [['oidc', '/one'], ['oauth2', '/one'], ['oidc', '/one/'], ['oauth2', '/one/'], ['oidc', '/'], ['oauth2', '/']] as const) {
+  t.test(`C8 issuer at ${path}: discovery by ${algorithm === 'oidc' ? 'OpenID Connect' : 'RFC 8414'}, sign-in, refresh, logout`, async (t) => {
+    const issuer = await issuerAt(t, path)
     const config = await oidc.discovery(issuer, 'spa', undefined, oidc.None(), { algorithm, execute: [oidc.allowInsecureRequests] })
     t.equal(config.serverMetadata().issuer, issuer.href)
+    for (const [name, value] of Object.entries(config.serverMetadata())) if (/_endpoint$|^jwks_uri$/.test(name)) t.notMatch(new URL(value as string).pathname, '//', name)
 
     const person = formBrowser(issuer.origin)
     const checks = { pkceCodeVerifier: oidc.randomPKCECodeVerifier(), expectedState: oidc.randomState(), expectedNonce: oidc.randomNonce(), idTokenExpected: true }

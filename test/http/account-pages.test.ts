@@ -1,8 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
-import { backgroundIdle } from '../../lib/accounts/background.ts'
 import type { UserStore } from '../../lib/ports/user-store.ts'
-import { format, messagesOf } from '../../lib/pages/messages.ts'
+import { format, messagesOf } from '../../lib/pages/texts.ts'
 import { NEXT_PASSWORD, PASSWORD } from '../unit/accounts/world.ts'
 import { OWN, pagesApp, type PagesApp, readJourney, visible } from './support/account-pages-app.ts'
 
@@ -246,7 +245,7 @@ t.test('ASVS-3.5.3 an address is confirmed by the button alone, once', async (t)
   for (const method of ['HEAD', 'GET', 'GET'] as const) t.equal((await test.app.inject({ method, url: `/auth/verify-email?token=${token}&return_to=/cart` })).statusCode, 200)
   t.strictSame(test.last(), {
     page: 'verify_email',
-    content: { action: '/auth/verify-email?return_to=%2Fcart', error: null, token, loginUrl: '/auth/login?return_to=%2Fcart', done: false },
+    content: { action: '/auth/verify-email?return_to=%2Fcart', error: null, token, username: 'ada@example.com', sentAt: test.w.clock.now(), canDisown: true, loginUrl: '/auth/login?return_to=%2Fcart', done: false, disowned: false },
     settings: { statusCode: 200, clientName: null, uiLocales: [], noReferrer: true }
   })
   t.equal((await test.w.store.findById(user.id))?.emailVerified, false, 'to open the link confirms nothing')
@@ -300,14 +299,14 @@ t.test('a journey to a bad client is an error page, and nothing is done', async 
     t.equal(reply.headers.location, undefined)
   }
   t.ok(test.sent.every(({ page }) => page === 'error'))
-  await backgroundIdle(test.w.deps)
+  await test.w.deps.background.idle()
   t.equal(test.w.messages.length, 1)
   t.equal(await test.w.store.findByUsername('eve'), null)
   t.equal((await test.post('/auth/reset-password', { token, password: NEXT_PASSWORD })).statusCode, 200, 'the token is as good as before')
 })
 
 t.test('what the real journey throws unexpectedly is 503', async (t) => {
-  const test = await pagesApp(t, { deps: () => ({ journey: { async read (request) { if (request.method === 'POST') throw new TypeError('the client store is down'); return await readJourney(request) } } }) })
+  const test = await pagesApp(t, { deps: () => ({ journey: { async read (request) { if (request.method === 'POST') throw new Error('the client store is down'); return await readJourney(request) } } }) })
   t.equal((await test.get('/auth/signup')).statusCode, 200)
   const reply = await test.post('/auth/signup', { username: 'ada', password: PASSWORD }, OWN)
   t.equal(reply.statusCode, 503)

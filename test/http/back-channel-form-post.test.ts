@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { formPost } from '../../lib/adapters/node/form-post.ts'
+import type { FormAnswer } from '../../lib/ports/form-post.ts'
 
 interface Seen { method: string | undefined, url: string | undefined, headers: IncomingMessage['headers'], body: string }
 
@@ -27,7 +28,8 @@ async function rp (t: { teardown(task: () => unknown): void }, answer: (reply: S
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/bc?tenant=1`, seen, closed: () => closed }
 }
 
-const post = async (url: string, timeoutMs = 5000): Promise<number> => await formPost()(url, { logout_token: 'a.b+c/d=&e' }, { timeoutMs })
+const ask = async (url: string, timeoutMs = 5000): Promise<FormAnswer> => await formPost()(url, { logout_token: 'a.b+c/d=&e' }, { timeoutMs })
+const post = async (url: string, timeoutMs = 5000): Promise<number> => (await ask(url, timeoutMs)).status
 
 t.test('a form by POST, with no credentials and no cookie', async (t) => {
   const { url, seen } = await rp(t, (reply) => { reply.setHeader('set-cookie', 'x=1').end() })
@@ -47,6 +49,38 @@ t.test('whatever it answers, the status is what comes back', async (t) => {
     const { url } = await rp(t, (reply) => { reply.writeHead(status).end(status === 204 ? undefined : '{"error":"invalid_request"}') })
     t.equal(await post(url), status)
   }
+})
+
+t.test('L5 of a refusal the error is told, bounded and as text', async (t) => {
+  const rows: Array<[what: string, status: number, body: string | Buffer, error: string | undefined]> = [
+    ['as the specification has it', 400, '{"error":"invalid_request","error_description":"The logout token has expired."}', 'invalid_request'],
+    ['of any failing status', 501, '{"error":"unsupported"}', 'unsupported'],
+    ['a success', 200, '{"error":"invalid_request"}', undefined],
+    ['none', 400, '{}', undefined],
+    ['null', 400, '{"error":null}', undefined],
+    ['empty', 400, '{"error":""}', undefined],
+    ['no text', 400, '{"error":{"code":1}}', undefined],
+    ['no JSON', 400, 'error=invalid_request', undefined],
+    ['no object', 400, 'null', undefined],
+    ['no body', 400, '', undefined],
+    ['long', 400, JSON.stringify({ error: 'x'.repeat(500) }), 'x'.repeat(64)],
+    ['more than a kilobyte', 400, JSON.stringify({ error: 'invalid_request', error_description: 'x'.repeat(5000) }), undefined],
+    ['lines and colours', 400, JSON.stringify({ error: 'a\r\nb\u001b[31mc\u202eé' }), 'a??b?[31mc??'],
+    ['bytes', 400, Buffer.from([0xff, 0xfe, 0]), undefined]
+  ]
+  for (const [what, status, body, error] of rows) {
+    const { url } = await rp(t, (reply) => { reply.writeHead(status).end(body) })
+    t.strictSame(await ask(url), error === undefined ? { status } : { status, error }, what)
+  }
+  const endless = await rp(t, (reply) => { reply.writeHead(400).write(`{"error":"${'x'.repeat(70_000)}`) })
+  t.strictSame(await ask(endless.url), { status: 400 }, 'one that has no end is cut')
+  const slow = await rp(t, (reply) => { reply.writeHead(400).write('{"error":') })
+  t.strictSame(await ask(slow.url, 100), { status: 400 }, 'one that dribbles is given up with its time')
+  const two = await rp(t, (reply) => {
+    reply.writeHead(400).write('{"error":"inva')
+    setImmediate(() => { reply.end('lid_request"}') })
+  })
+  t.strictSame(await ask(two.url), { status: 400, error: 'invalid_request' }, 'in pieces')
 })
 
 t.test('ASVS-15.3.2 no redirect is followed', async (t) => {

@@ -1,16 +1,16 @@
 import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
 import { OAuthError } from '../../lib/errors.ts'
-import { registerBodyParsers, useStrictValidation } from '../../lib/http/body.ts'
-import { createCors, rememberClient } from '../../lib/http/cors.ts'
-import { guarded, useErrorReply } from '../../lib/http/error-reply.ts'
+import { registerBodyParsers, useStrictValidation } from '../../lib/http/edge/body.ts'
+import { createCors, rememberClient } from '../../lib/http/edge/cors.ts'
+import { guarded, useErrorReply } from '../../lib/http/edge/error-reply.ts'
 import type { Client, ClientStore } from '../../lib/ports/client-store.ts'
 
 const SPA = 'https://spa.example'
 const OTHER = 'https://other.example'
 const EVIL = 'https://evil.example'
 const CLIENTS: Client[] = [
-  { clientId: 'spa', redirectUris: [`${SPA}/callback?x=1`, 'http://localhost:5173/cb', 'com.example.app:/cb', 'no url'] },
+  { clientId: 'spa', applicationType: 'native', redirectUris: [`${SPA}/callback?x=1`, 'http://localhost:5173/cb', 'com.example.app:/cb', 'no url'] },
   { clientId: 'other', redirectUris: ['https://elsewhere.example/cb'], origins: [`${OTHER}/`, 'capacitor://localhost', '*', 'null', 'HTTPS://Upper.example:443'] },
   { clientId: 'server', clientSecret: 's'.repeat(32) }
 ]
@@ -163,7 +163,9 @@ t.test('ASVS-3.4.2 with a client store, every web origin passes a preflight, and
     'http://127.0.0.1:1': true,
     'http://[::1]:1': true,
     'http://evil.example': false,
+    'ftp://localhost': false,
     'http://localhost.evil.example': false,
+    'http://evillocalhost': false,
     'https://user@evil.example': false,
     [`${EVIL}/`]: false,
     [`${EVIL}, ${EVIL}`]: false,

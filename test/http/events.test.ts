@@ -311,3 +311,15 @@ t.test('ASVS-16.2.5 ADV-auth0-js-2020-5263 no secret of a whole life of an accou
     t.ok(found(secrets, lines.at(-1) ?? '').includes(name), `the search finds ${name.replace(/ \d+$/, '')}`)
   }
 })
+
+t.test('B16: a host may have any number of handlers', async (t) => {
+  const { app, close } = await testApp()
+  t.teardown(close)
+  const warnings: Error[] = []
+  const heard = (warning: Error): void => { warnings.push(warning) }
+  process.on('warning', heard)
+  t.teardown(() => { process.off('warning', heard) })
+  for (let i = 0; i < 20; i++) app.authority.on('authenticated', () => {})
+  await setImmediate()
+  t.same(warnings, [])
+})

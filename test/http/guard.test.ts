@@ -27,6 +27,33 @@ t.test('R6750-3 a request without a token gets a challenge without an error', as
   t.equal((await app.inject({ url: '/me?access_token=x' })).headers['www-authenticate'], 'Bearer', 'R9700-4.3.2 a token in the query is not read')
 })
 
+t.test('A2 authenticateOptional takes no token for nobody, and judges one that was sent; requireFirstParty refuses other people\'s programs', async (t) => {
+  const { app, close, clock } = await testApp({ clients: [{ clientId: 'spa' }, { clientId: 'third', firstParty: false }] }, {}, (host) => {
+    // Routes that are added before the plugin see its decorators once they are called.
+    host.get('/optional', { onRequest: (...args) => { host.authenticateOptional(...args) } }, async (request) => ({ sub: request.auth?.sub ?? null }))
+    host.get('/own', { onRequest: [(...args) => { host.authenticate(...args) }, (...args) => { host.requireFirstParty(...args) }] }, async (request) => ({ sub: request.auth?.sub ?? null }))
+    host.get('/unguarded', { onRequest: (...args) => { host.requireFirstParty(...args) } }, async () => 'open')
+  })
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  const { access_token: own } = await signIn(app)
+  const of = async (clientId: string): Promise<string> => (await app.authority.issueTokens(sub, { clientId })).access_token
+  const [first, third] = [await of('spa'), await of('third')]
+  const ask = async (url: string, authorization?: string): Promise<[status: number, challenge: unknown, body: unknown]> => {
+    const reply = await app.inject({ url, headers: authorization === undefined ? {} : { authorization } })
+    return [reply.statusCode, reply.headers['www-authenticate'], reply.statusCode === 200 ? reply.json().sub : reply.json().error]
+  }
+  for (const none of [undefined, 'Basic YTpi', 'bearertoken', '']) t.strictSame(await ask('/optional', none), [200, undefined, null], String(none))
+  for (const token of [own, first, third]) t.strictSame(await ask('/optional', `Bearer ${token}`), [200, undefined, sub])
+  for (const bad of ['Bearer x', 'bearer x', `Bearer ${own}x`]) t.match(await ask('/optional', bad), [401, /error="invalid_token"/, 'invalid_token'], bad)
+  for (const token of [own, first]) t.strictSame(await ask('/own', `Bearer ${token}`), [200, undefined, sub])
+  t.match(await ask('/own', `Bearer ${third}`), [403, /^Bearer error="insufficient_scope"/, 'insufficient_scope'])
+  t.strictSame(await ask('/own'), [401, 'Bearer', 'invalid_token'])
+  t.strictSame(await ask('/unguarded', `Bearer ${own}`), [401, 'Bearer', 'invalid_token'], 'without authenticate before it, nobody')
+  clock.step(901_000)
+  t.match(await ask('/optional', `Bearer ${own}`), [401, /expired/, 'invalid_token'], 'one that has expired is judged, and not ignored')
+})
+
 t.test('request.auth has the claims, frozen', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)

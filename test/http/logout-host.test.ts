@@ -1,8 +1,8 @@
 import fastifyCookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
-import { HOUR, IDLE_TIMEOUT, MINUTE } from '../unit/tokens/session-world.ts'
-import { sessionCookie } from '../../lib/http/session-cookie.ts'
+import { HOUR, IDLE_TIMEOUT, MINUTE } from '../unit/sessions/session-world.ts'
+import { sessionCookie } from '../../lib/http/edge/session-cookie.ts'
 import { ISSUER, logoutApp, setCookies } from './support/logout-app.ts'
 
 t.test('ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.4 signIn: a session cookie on the reply, and nothing of it in the body', async (t) => {

@@ -53,23 +53,64 @@ t.test('OIDF-oidcc-rp-initiated-logout with a hint of this session: signed out a
   t.strictSame(sent, [])
 })
 
-t.test('a POST of a client becomes the GET with the same parameters, for no Lax cookie came with it', async (t) => {
-  const { signIn, post, get, me, hints } = await logoutApp(t)
-  const { cookie, sid } = await signIn()
-  hints.hint = { sub: 'ann', aud: 'app', sid }
-  const form = { id_token_hint: 'hint', post_logout_redirect_uri: BACK, state: 'a&b=c', logout_hint: 'ann', unknown: 'x', client_id: '' }
-  for (const headers of [{ 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }, OWN, { cookie }]) {
+t.test('L4 a POST with a hint of a session ends it; any other becomes the GET with the same parameters, for no Lax cookie came with it', async (t) => {
+  const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }
+  for (const [what, headers] of Object.entries({ 'a server': {}, 'a form of another site': foreign, 'a form of ours': OWN })) {
+    const { signIn, post, me, hints, loggedOut } = await logoutApp(t)
+    const { cookie, sid } = await signIn()
+    const form = { id_token_hint: 'hint', post_logout_redirect_uri: BACK, state: 'a&b=c', logout_hint: 'ann', unknown: 'x', client_id: '' }
+    for (const hint of [{ sub: 'ann', aud: 'app', sid: undefined }, { sub: 'ann', aud: 'app', sid: 'former' }, { sub: 'bob', aud: 'app', sid }]) {
+      hints.hint = hint
+      const reply = await post('/auth/logout', form, headers)
+      t.equal(reply.statusCode, 303)
+      const url = new URL(String(reply.headers.location), ISSUER)
+      t.equal(url.pathname, '/auth/logout')
+      t.strictSame(Object.fromEntries(url.searchParams), { id_token_hint: 'hint', post_logout_redirect_uri: BACK, state: 'a&b=c', logout_hint: 'ann' })
+      t.strictSame(setCookies(reply), [])
+    }
+    t.equal((await post('/auth/logout', '', headers)).headers.location, '/auth/logout')
+    t.equal((await post('/auth/logout', { id_token_hint: 'made up' }, headers)).statusCode, 400)
+    t.match(await me(cookie), { sub: 'ann' }, `${what}: none of these ends anything`)
+    hints.hint = { sub: 'ann', aud: 'app', sid }
     const reply = await post('/auth/logout', form, headers)
-    t.equal(reply.statusCode, 303)
-    const url = new URL(String(reply.headers.location), ISSUER)
-    t.equal(url.pathname, '/auth/logout')
-    t.strictSame(Object.fromEntries(url.searchParams), { id_token_hint: 'hint', post_logout_redirect_uri: BACK, state: 'a&b=c', logout_hint: 'ann' })
-    t.strictSame(setCookies(reply), [])
+    t.strictSame([reply.statusCode, reply.headers.location, setCookies(reply)], [303, `${BACK}?state=a%26b%3Dc`, []], what)
+    t.equal(await me(cookie), null, what)
+    t.match(loggedOut, [{ userId: 'ann', sids: [sid], by: 'user' }], what)
   }
-  t.match(await me(cookie), { sub: 'ann' }, 'the POST itself ends nothing')
-  const { headers: { location } } = await post('/auth/logout', form, {})
-  t.equal((await get(String(location), { cookie })).headers.location, `${BACK}?state=a%26b%3Dc`)
-  t.equal((await post('/auth/logout', '')).headers.location, '/auth/logout')
+})
+
+t.test('L4 a POST that brings the cookie is answered as the GET is', async (t) => {
+  const { signIn, post, me, hints, sent } = await logoutApp(t)
+  const { cookie, sid } = await signIn()
+  hints.other = { sub: 'bob', aud: 'app', sid: 'another' }
+  for (const form of [{ client_id: 'app' }, { id_token_hint: 'other' }]) {
+    t.equal((await post('/auth/logout', form, { cookie })).statusCode, 200)
+    t.equal(sent.at(-1)?.page, 'logout', 'asked first')
+  }
+  t.match(await me(cookie), { sub: 'ann' })
+  hints.hint = { sub: 'ann', aud: 'app', sid }
+  const done = await post('/auth/logout', { id_token_hint: 'hint' }, { cookie })
+  t.strictSame([done.statusCode, setCookies(done)], [200, [CLEARED]])
+  t.match(sent.at(-1), { page: 'signed_out', content: { ended: true } })
+  t.equal(await me(cookie), null)
+})
+
+t.test('L4 a GET from a server, which has no cookie, ends the session that its hint names, and the page says what happened', async (t) => {
+  const { signIn, get, me, hints, sent } = await logoutApp(t)
+  const { cookie, sid } = await signIn()
+  hints.none = { sub: 'ann', aud: 'app', sid: undefined }
+  hints.unknown = { sub: 'ann', aud: 'nobody', sid }
+  for (const params of [{}, { id_token_hint: 'none' }, { id_token_hint: 'unknown' }, { client_id: 'app' }]) {
+    t.equal((await get(query(params))).statusCode, 200)
+    t.match(sent.at(-1), { page: 'signed_out', content: { ended: false } }, JSON.stringify(params))
+  }
+  t.equal((await get(query({ id_token_hint: 'made up' }))).statusCode, 400)
+  t.match(await me(cookie), { sub: 'ann' })
+  hints.hint = { sub: 'ann', aud: 'app', sid }
+  const reply = await get(query({ id_token_hint: 'hint' }))
+  t.strictSame([reply.statusCode, setCookies(reply)], [200, []])
+  t.match(sent.at(-1), { page: 'signed_out', content: { ended: true } })
+  t.equal(await me(cookie), null)
 })
 
 t.test('ASVS-3.7.2 OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri whatever is wrong is a page, never a redirect, and the session goes on', async (t) => {
@@ -105,7 +146,7 @@ t.test('nobody is signed in: a page; a cookie that is dead is taken back, one th
   const embedded = await get('/auth/logout')
   t.equal(embedded.statusCode, 200)
   t.strictSame(setCookies(embedded), [], 'what another site embeds')
-  t.match(sent, [{ page: 'signed_out', content: { homeUrl: ISSUER, loginUrl: '/auth/login' } }, { page: 'signed_out' }])
+  t.match(sent, [{ page: 'signed_out', content: { ended: false, homeUrl: ISSUER, loginUrl: '/auth/login' } }, { page: 'signed_out' }])
 })
 
 t.test('a decision that is not to sign out leaves things as they are', async (t) => {

@@ -2,7 +2,7 @@ import fastifyRedis from '@fastify/redis'
 import Fastify from 'fastify'
 import { Redis } from 'ioredis'
 import t from 'tap'
-import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore, StartError } from '../../lib/index.ts'
+import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore, redisState, StartError } from '../../lib/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 import { startRedis } from '../support/redis-server.ts'
 
@@ -130,13 +130,26 @@ t.test('a Redis that is lost: guesses are counted here meanwhile, or refused, as
   }
 })
 
-t.test('a server that throws data away when it is full is warned of', async (t) => {
+t.test('B5 a server that throws data away when it is full is warned of, for what it has: the state, the counters, or both', async (t) => {
   const lru = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
-  const lines: string[] = []
-  const { close } = await testApp({ redis: lru.client() }, { logger: { level: 'warn', stream: { write (line: string) { lines.push(line) } } } })
-  t.ok(lines.some((line) => line.includes('maxmemory-policy allkeys-lru') && line.includes('noeviction')), lines.join(''))
-  await close()
-  await lru.stop()
+  t.teardown(async () => { await lru.stop() })
+  const warnings = async (options: Parameters<typeof testApp>[0]): Promise<string[]> => {
+    const lines: string[] = []
+    const { close } = await testApp({ rateLimit: {}, ...options }, { logger: { level: 'warn', stream: { write (line: string) { lines.push(line) } } } })
+    await close()
+    return lines.filter((line) => line.includes('maxmemory-policy allkeys-lru') && line.includes('noeviction')).map((line) => /the Redis with the [a-z ]+?(?= has)/.exec(line)?.[0] ?? line).toSorted()
+  }
+  t.strictSame(await warnings({ redis: lru.client() }), ['the Redis with the rate limits', 'the Redis with the state'])
+  t.strictSame(await warnings({ redis: lru.client(), state: redisState(server.client(), { prefix: 'b5:' }) }), ['the Redis with the rate limits'])
+  t.strictSame(await warnings({ redis: server.client(), state: redisState(lru.client(), { prefix: 'b5:' }) }), ['the Redis with the state'])
+  t.strictSame(await warnings({ redis: lru.client(), rateLimit: false, state: redisState(server.client(), { prefix: 'b5:' }) }), [], 'nothing is counted there')
+})
+
+t.test('B12 counters that the user of the connection may not write stop the start', async (t) => {
+  const admin = server.client()
+  await admin.acl('SETUSER', 'nocounters', 'on', '>p', '~authority:*', '+@all')
+  const starting = testApp({ rateLimit: {}, redis: server.client({ username: 'nocounters', password: 'p' }) })
+  await t.rejects(starting, { code: 'FST_AUTHORITY_INVALID_OPTIONS', message: /counting of attempts.*"rl:"/ })
 })
 
 t.test('the host\'s client stays open when the app closes, without a listener of ours', async (t) => {

@@ -70,8 +70,8 @@ t.test('ASVS-10.4.8 rotate never: a use counts against the idle lifetime', async
 })
 
 t.test('R6749-6 scope narrows the access token only, and never widens', async (t) => {
-  const scopes = ['openid', 'email', 'admin']
-  const test = await started(t, { scopes })
+  const stores = { users: memoryUserStore(), state: memoryState() }
+  const test = await started(t, { ...stores, scopes: ['openid', 'email', 'admin'] })
   const { refresh_token: token } = await signIn(test.app, 'ann', PASSWORD, { scope: 'openid email' })
   const narrow = await refresh(test, token, { scope: 'email' })
   t.equal(narrow.body.scope, 'email')
@@ -82,8 +82,9 @@ t.test('R6749-6 scope narrows the access token only, and never widens', async (t
   t.equal(whole.body.scope, 'openid email', 'the family keeps its scope')
   t.equal(scopeOf(whole.body.access_token), 'openid email')
   t.equal(named(test, 'refresh_token_reused').length, 0)
-  scopes.splice(1, 1)
-  const shrunk = await refresh(test, whole.body.refresh_token, { scope: 'openid email' })
+  const later = await testApp({ ...stores, scopes: ['openid', 'admin'], clock: test.clock })
+  t.teardown(later.close)
+  const shrunk = await refresh(later, whole.body.refresh_token, { scope: 'openid email' })
   t.equal(shrunk.body.scope, 'openid', 'ADV-CVE-2025-12110 what may no longer be granted is gone, and the answer says so')
   t.equal(scopeOf(shrunk.body.access_token), 'openid')
 })
@@ -96,8 +97,8 @@ t.test('what is no refresh token of ours', async (t) => {
     absent: [undefined, 'invalid_request'],
     empty: ['', 'invalid_request'],
     'an array': [[token], 'invalid_request'],
-    long: ['x'.repeat(513), 'invalid_request'],
-    'ASVS-9.2.2 an access token': [access.slice(0, 500), 'invalid_grant'],
+    'C4 long': ['x'.repeat(513), 'invalid_grant'],
+    'C4 ASVS-9.2.2 an access token': [access, 'invalid_grant'],
     garbage: ['x', 'invalid_grant'],
     'a stranger\'s family': [`${'A'.repeat(25)}.${secret}`, 'invalid_grant'],
     'another spelling of the same bytes': [`${family}.${secret.slice(0, -1)}${String.fromCharCode(secret.charCodeAt(42) + 1)}`, 'invalid_grant'],
@@ -266,7 +267,7 @@ t.test('a session that ends between the check and the commit gives nothing', asy
   t.same(refusal(await refresh(test, first)), [400, 'invalid_grant'])
 })
 
-t.test('RL failed refreshes count under the rule refresh, good ones are given back', async (t) => {
+t.test('RL failed refreshes count under the rule refresh, good ones never do', async (t) => {
   const test = await started(t, { rateLimit: { refresh: { max: 2 }, login: { max: 1 } } })
   let { refresh_token: token } = await signIn(test.app)
   for (let turn = 0; turn < 5; turn++) {
@@ -276,6 +277,7 @@ t.test('RL failed refreshes count under the rule refresh, good ones are given ba
   }
   t.equal((await refresh(test, 'x')).status, 400)
   t.equal((await refresh(test, 'x')).status, 400)
-  t.equal((await refresh(test, token)).status, 429)
+  t.equal((await refresh(test, 'x')).status, 429)
+  t.equal((await refresh(test, token)).status, 200)
   t.match(named(test, 'rate_limited'), [{ rule: 'refresh', max: 2 }])
 })

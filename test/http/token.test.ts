@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Client } from '../../lib/index.ts'
 import { decodeJwt } from '../support/jwt.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 
@@ -138,15 +139,13 @@ t.test('ENUM-login unknown, wrong, disabled, passwordless: one answer, one hash 
 
 t.test('R6749-2.3 clients: basic, post and public; never two at once', async (t) => {
   const secret = 's3cret+:%ü'.repeat(4)
-  const { app, close } = await testApp({
-    passwordGrant: 'clients',
-    clients: [
-      { clientId: 'web', clientSecret: secret, grantTypes: ['password'] },
-      { clientId: 'spa', grantTypes: ['password'], scopes: ['openid'] },
-      { clientId: 'code', clientSecret: secret },
-      { clientId: 'other', grantTypes: ['password'], firstParty: false }
-    ]
-  })
+  const clients: Client[] = [
+    { clientId: 'web', clientSecret: secret, grantTypes: ['password'] },
+    { clientId: 'spa', grantTypes: ['password'], scopes: ['openid'] },
+    { clientId: 'code', clientSecret: secret },
+    { clientId: 'other', grantTypes: ['password'], firstParty: false }
+  ]
+  const { app, close } = await testApp({ passwordGrant: 'clients', clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } })
   t.teardown(close)
   await signUp(app)
   const encode = (text: string): string => encodeURIComponent(text).replaceAll('%20', '+')

@@ -3,8 +3,9 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastif
 import t from 'tap'
 import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
-import { warnOfUnsafeSettings } from '../../lib/warnings.ts'
+import { warnOfUnsafeSettings } from '../../lib/settings/warnings.ts'
 import { ISSUER } from '../support/app.ts'
+import { CALLBACK, KEYS as SIGNING_KEYS } from '../support/openid.ts'
 
 const SECRET = 'kJ8v2Qm4Xr7Zt1Wc9Ly6Bn3Hs5Dg0Pf!'
 const MEMORY = /several workers.*Set the option redis, or state to a shared one/
@@ -12,15 +13,16 @@ const KEYS = /signing keys are kept in memory.*Set the option secret/
 const TRUST_ALL = /trustProxy is true.*Set trustProxy to the addresses/
 const TRUST_COUNT = /trustProxy is a number.*Set trustProxy to the addresses/
 const FORWARDED = /forwarding headers but trustProxy is off.*Set trustProxy/
-const ALL = { MEMORY, KEYS, TRUST_ALL, TRUST_COUNT, FORWARDED }
+const INSECURE = /THE ISSUER IS http:\/\/.*clear text.*set an https: issuer/
+const ALL = { INSECURE, MEMORY, KEYS, TRUST_ALL, TRUST_COUNT, FORWARDED }
 
 interface Heard { app: FastifyInstance, warnings(): string[] }
 
 /** A host whose log is read: the warnings of the plugin, in order. */
-async function host (options: Partial<AuthorityOptions>, server: FastifyServerOptions = {}): Promise<Heard> {
+async function host (options: Partial<AuthorityOptions>, server: FastifyServerOptions = {}, mount: (app: FastifyInstance, register: (on: FastifyInstance) => Promise<void>) => Promise<void> = async (app, register) => { await register(app) }): Promise<Heard> {
   const lines: string[] = []
   const app = Fastify({ ...server, logger: { level: 'warn', stream: { write: (line: string) => { lines.push(line) } } } }) as unknown as FastifyInstance
-  await app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore(), password: { hasher: fastHasher() }, ...options })
+  await mount(app, async (on) => { await on.register(authPlugin, { issuer: ISSUER, users: memoryUserStore(), password: { hasher: fastHasher() }, ...options }) })
   await app.ready()
   const parsed = (): Array<{ level: number, msg: string }> => lines.map((line) => JSON.parse(line) as { level: number, msg: string })
   return { app, warnings: () => parsed().filter(({ level, msg }) => level === 40 && msg.startsWith('fastify-authority: ')).map(({ msg }) => msg) }
@@ -52,6 +54,9 @@ t.test('RL-1 RL-2 ADV-CVE-2026-16732 each unsafe setting is said once at start, 
     ['trusted addresses', { secret: SECRET }, { trustProxy: '10.0.0.0/8' }, {}],
     ['a trust function', { secret: SECRET }, { trustProxy: () => false }, {}],
     ['no secret', {}, {}, { KEYS: 1 }],
+    ['H12 an http issuer', { secret: SECRET, issuer: 'http://192.168.1.5:3000', allowInsecureIssuer: true }, {}, { INSECURE: 1 }],
+    ['H12 a loopback issuer', { secret: SECRET, allowInsecureIssuer: true }, {}, {}],
+    ['H12 an https issuer', { secret: SECRET, issuer: 'https://auth.example.com', allowInsecureIssuer: true }, {}, {}],
     ['trustProxy true', { secret: SECRET }, { trustProxy: true }, { TRUST_ALL: 1 }],
     ['trustProxy of hops', { secret: SECRET }, HOPS, { TRUST_COUNT: 1 }],
     ['several workers, memory', { secret: SECRET }, {}, { MEMORY: 1 }, true],
@@ -65,6 +70,21 @@ t.test('RL-1 RL-2 ADV-CVE-2026-16732 each unsafe setting is said once at start, 
     for (let round = 0; round < 3; round++) await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: 'wrong wrong' } })
     t.same(counts(warnings()), expected, what)
     t.equal(warnings().length, Object.keys(expected).length, `${what}: nothing else is said`)
+    await app.close()
+  }
+})
+
+t.test('RL-1 RL-2 trustProxy is seen from inside of another plugin too', async (t) => {
+  const rows: Array<[string, FastifyServerOptions, Record<string, number>]> = [
+    ['trusted addresses', { trustProxy: '10.0.0.0/8' }, {}],
+    ['trustProxy true', { trustProxy: true }, { TRUST_ALL: 1 }],
+    ['trustProxy of hops', HOPS, { TRUST_COUNT: 1 }],
+    ['none', {}, { FORWARDED: 1 }]
+  ]
+  for (const [what, server, expected] of rows) {
+    const { app, warnings } = await host({ secret: SECRET }, server, async (server, register) => { await server.register(async (child) => { await child.register(async (grandchild) => { await register(grandchild) }) }) })
+    await app.inject({ method: 'POST', url: '/auth/token', headers: { 'x-forwarded-for': '192.0.2.1' }, payload: {} })
+    t.same(counts(warnings()), expected, what)
     await app.close()
   }
 })
@@ -115,7 +135,44 @@ t.test('RL-1 forwarding headers that nobody was told to trust are said once', as
 t.test('a host that hides its options is taken for one without trustProxy', async (t) => {
   const said: string[] = []
   const bare = { log: { info () {}, warn: (text: string) => { said.push(text) } } } as unknown as FastifyInstance
-  const watch = warnOfUnsafeSettings(bare, { issuer: ISSUER, users: memoryUserStore(), secret: SECRET }, { memoryState: true, ownCounters: true, severalProcesses: false })
+  const watch = warnOfUnsafeSettings(bare, { issuer: ISSUER, keys: null, secrets: [SECRET] }, { misplaced: null, memoryState: true, ownCounters: true, severalProcesses: false })
   t.type(watch, 'function')
   t.same(said, [])
+})
+
+t.test('H5 a provider whose document is not where clients look is told so, and the mend mends it', async (t) => {
+  const clients = [{ clientId: 'spa', redirectUris: [CALLBACK] }]
+  const found = async (mountedAt: string, options: Partial<AuthorityOptions>): Promise<{ status: number, said: string[] }> => {
+    const lines: string[] = []
+    const app = Fastify({ logger: { level: 'warn', stream: { write: (line: string) => { lines.push(line) } } } }) as unknown as FastifyInstance
+    t.teardown(async () => { await app.close() })
+    const issuer = options.issuer ?? ISSUER
+    await app.register(async (child) => { await child.register(authPlugin, { issuer, users: memoryUserStore(), password: { hasher: fastHasher() }, clients, keys: SIGNING_KEYS, ...options }) }, { prefix: mountedAt })
+    const said = lines.map((line) => (JSON.parse(line) as { msg: string }).msg).filter((text) => text.includes('look for its document'))
+    return { status: (await app.inject(`${new URL(issuer).pathname.replace(/\/$/, '')}/.well-known/openid-configuration`)).statusCode, said }
+  }
+  const lost = await found('/api', {})
+  t.equal(lost.status, 404)
+  t.strictSame(lost.said, [`fastify-authority: clients of the issuer ${ISSUER} look for its document at /.well-known/openid-configuration, and it is at /api/.well-known/openid-configuration. The plugin is registered under the prefix /api: set issuer to '${ISSUER}/api', or register the plugin outside of the prefix and set its own option prefix to '/api/auth'.`])
+  t.strictSame(await found('/api', { issuer: `${ISSUER}/api` }), { status: 200, said: [] })
+  t.strictSame(await found('/api', { issuer: `${ISSUER}/api/` }), { status: 200, said: [] }, 'C8 with a slash at its end')
+  t.strictSame(await found('', { prefix: '/api/auth' }), { status: 200, said: [] })
+  t.strictSame((await found('/api', { clients: [] })).said, [], 'without redirect sign-in nobody looks')
+  t.strictSame((await found('/api', { paths: { openidConfiguration: '/moved' } })).said, [], 'who moves it knows')
+})
+
+t.test('H10 the first imported hash that is about to be replaced warns of other applications, once', async (t) => {
+  const bcrypt = '$2b$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'
+  const people = ['ann', 'bob'].map((username) => ({ id: username, username, passwordHash: bcrypt }))
+  const signIns = async (users: ReturnType<typeof memoryUserStore>): Promise<string[]> => {
+    const { app, warnings } = await host({ secret: SECRET, users, password: { hasher: fastHasher() } })
+    const signIn = async (username: string, password: string): Promise<number> => (await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password } })).statusCode
+    t.strictSame([await signIn('ann', 'wrong'), await signIn('ann', 'U*U'), await signIn('bob', 'U*U')], [400, 200, 200])
+    const said = warnings().filter((text) => text.includes('imported password hashes'))
+    await app.close()
+    return said
+  }
+  t.match(await signIns(memoryUserStore(people)), [/^fastify-authority: .*it must know argon2id, or they can't sign in there any more/])
+  const { setPasswordHash: _left, ...kept } = memoryUserStore(people)
+  t.strictSame(await signIns(kept as ReturnType<typeof memoryUserStore>), [], 'nothing is replaced where the store can not')
 })

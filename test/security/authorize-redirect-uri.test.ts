@@ -7,7 +7,7 @@ import { recordedState } from './support/recorded-state.ts'
 
 interface Subject extends OpenidApp { writes: string[], lines: string[] }
 
-const NATIVE: Client = { clientId: 'native', redirectUris: ['http://127.0.0.1/cb', 'http://[::1]/cb', 'http://localhost/cb?a=b', 'com.example.app:/cb'] }
+const NATIVE: Client = { clientId: 'native', applicationType: 'native', redirectUris: ['http://127.0.0.1/cb', 'http://[::1]/cb', 'http://localhost/cb?a=b', 'com.example.app:/cb'] }
 /** What a careless client store might have; none of these can be registered as an option. */
 const CARELESS = ['javascript:alert(1)', 'data:text/html,x', 'vbscript:x', 'http://app.example/cb', 'https://app.example/cb#f', 'https://user@app.example/cb', '', '*', 'https://*.example/cb', '/cb']
 
@@ -25,7 +25,7 @@ const NOT_REGISTERED = [
 async function subjectOf (clients: Client[] = [...CLIENTS, NATIVE], more: Partial<AuthorityOptions> = {}): Promise<Subject> {
   const { state, writes } = recordedState()
   const lines: string[] = []
-  const subject = await openidApp({ clients, state, ...more }, { logger: { level: 'info', stream: { write: (line: string) => { lines.push(line) } } } })
+  const subject = await openidApp({ clients, state, ...more }, { logger: { level: 'debug', stream: { write: (line: string) => { lines.push(line) } } } })
   return { ...subject, writes, lines }
 }
 
@@ -110,7 +110,7 @@ t.test('R6749-3.1 GET and POST: a form with the same parameter twice, or of anot
   const rows: Array<[string, string, string, number]> = [
     ['scope twice', 'application/x-www-form-urlencoded', `${form}&scope=openid`, 400], ['redirect_uri twice', 'application/x-www-form-urlencoded', `${form}&redirect_uri=https%3A%2F%2Fevil.example%2F`, 400],
     ['JSON', 'application/json', JSON.stringify(Object.fromEntries(new URLSearchParams(form))), 415], ['text', 'text/plain', form, 415], ['multipart', 'multipart/form-data; boundary=x', '--x--', 415],
-    ['16 kB and more', 'application/x-www-form-urlencoded', `${form}&x=${'y'.repeat(16_384)}`, 413], ['state too long', 'application/x-www-form-urlencoded', `${form}&state2=&login_hint=${'x'.repeat(513)}`, 400]
+    ['16 kB and more', 'application/x-www-form-urlencoded', `${form}&x=${'y'.repeat(16_384)}`, 413], ['client_id too long', 'application/x-www-form-urlencoded', form.replace('client_id=spa', `client_id=${'x'.repeat(513)}`), 400]
   ]
   writes.length = 0
   for (const [what, type, payload, status] of rows) {
@@ -128,6 +128,8 @@ t.test('R9700-2.1 R8252-7.3 of a loopback URI the port alone may be another, of 
   const subject = await subjectOf()
   t.teardown(subject.close)
   for (const redirectUri of ['http://127.0.0.1/cb', 'http://127.0.0.1:49152/cb', 'http://[::1]:8080/cb', 'http://localhost:3001/cb?a=b', 'com.example.app:/cb']) {
+    // A native app gets no code without a page.
+    subject.browser.cookies.clear()
     const { code, iss } = await authorizeAs(subject.browser, authorizePath({ client_id: 'native', redirect_uri: redirectUri }))
     t.ok(code !== undefined && iss !== undefined, redirectUri)
     t.equal((await redeem(subject.app, code ?? '', { client_id: 'native', redirect_uri: redirectUri })).statusCode, 200)

@@ -1,7 +1,11 @@
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { memoryState, memoryUserStore } from '../../lib/index.ts'
+import { memorySessionStore } from '../../lib/adapters/memory/session-store.ts'
 import { memoryTokenStore } from '../../lib/adapters/memory/token-store.ts'
-import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+import { encodePart } from '../support/jwt.ts'
 
 const json = { 'content-type': 'application/json' }
 const form = { 'content-type': 'application/x-www-form-urlencoded' }
@@ -23,6 +27,37 @@ t.test('DOS-huge-password past 1024 bytes nothing is hashed that was sent', asyn
   t.equal((await register(distinct(1024))).statusCode, 201, 'the last that fits')
   t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: `${distinct(1024)}x` } })).json().error, 'invalid_grant', 'ASVS-6.2.8 never cut')
   t.equal((await signIn(app, 'ann', distinct(1024))).token_type, 'Bearer')
+})
+
+t.test('DOS-depth A12 JSON that is nested too deeply is 400 at the parser, and never gets as far as a limit', async (t) => {
+  const fields = Type.Object({ extra: Type.Optional(Type.Any()) })
+  const { app, close } = await testApp({ registration: { fields }, rateLimit: { register: { max: 3 } } })
+  t.teardown(close)
+  const register = async (username: string, extra: string): Promise<number> => (await app.inject({ method: 'POST', url: '/auth/register', headers: json, payload: `{"username":"${username}","password":"${PASSWORD}","extra":${extra}}` })).statusCode
+  const nested = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
+  for (const deep of [nested(7900), '{"a":'.repeat(2000) + '1' + '}'.repeat(2000), nested(32)]) {
+    for (let time = 0; time < 2; time++) t.equal(await register('ann', deep), 400)
+  }
+  t.equal(await register('ann', nested(31)), 201)
+  t.equal(await register('bob', `"${'['.repeat(100)}"`), 201, 'brackets in a text are no depth')
+  for (const url of ['/auth/token', '/auth/revoke', '/auth/password-reset', '/auth/email/verify']) t.equal((await app.inject({ method: 'POST', url, headers: json, payload: nested(7900) })).statusCode, 400, url)
+})
+
+t.test('A5 a mistake in the host\'s code is 500 and is counted; a store that can not be reached is 503 and is not', async (t) => {
+  const users = memoryUserStore()
+  let failure: Error | null = null
+  const { app, close } = await testApp({ rateLimit: { login: { max: 2 } }, users: { ...users, async findByUsername (name) { if (failure !== null) throw failure; return await users.findByUsername(name) } } })
+  t.teardown(close)
+  await signUp(app)
+  const attempt = async (thrown: Error | null): Promise<number> => {
+    failure = thrown
+    return (await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })).statusCode
+  }
+  const outages = [Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }), Object.assign(new Error('a driver\'s own'), { isOutage: true }), new TypeError('fetch failed', { cause: Object.assign(new Error('gone'), { code: 'UND_ERR_SOCKET' }) })]
+  for (const outage of outages) for (let time = 0; time < 3; time++) t.equal(await attempt(outage), 503, outage.message)
+  t.equal(await attempt(new TypeError('Cannot read properties of undefined')), 500)
+  t.equal(await attempt(new Error('of whatever kind')), 503)
+  t.equal(await attempt(null), 429)
 })
 
 t.test('DOS-body 16 kB for accounts and tokens, 4 kB for a refresh', async (t) => {
@@ -90,16 +125,56 @@ t.test('DOS-form-keys a form has at most 64 parameters', async (t) => {
   t.equal((await app.inject({ method: 'POST', url: '/auth/token', headers: form, payload: `${body(0)}&__proto__=1&constructor=2&hasOwnProperty=3` })).statusCode, 200, 'ASVS-15.3.6')
 })
 
-t.test('DOS-jwt R8725-bis junk in place of a token is refused before anything reads it', async (t) => {
-  const { app, close } = await testApp()
+t.test('DOS-jwt R8725-bis what can be no token of ours is refused before anything reads it, however good its signature', async (t) => {
+  const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
+  const { app, clock, close } = await testApp({ keys: [{ ...key.export({ format: 'jwk' }), alg: 'ES256', kid: 'k' }] })
   t.teardown(close)
-  const junk = ['A'.repeat(8193), '.'.repeat(8192), 'e30.'.repeat(2000), `${'e'.repeat(4000)}.${'e'.repeat(4000)}.x`, 'a.b.c.d.e', `e30.e30.${'A'.repeat(8000)}`]
-  const started = process.hrtime.bigint()
-  for (let i = 0; i < 100; i++) {
-    const reply = await app.inject({ url: '/me', headers: bearer(junk[i % junk.length] as string) })
-    t.equal(reply.statusCode, 401)
+  const { sub } = await signUp(app)
+  const now = Math.floor(clock.now() / 1000)
+  const good = { iss: ISSUER, aud: ISSUER, sub, jti: 'j', iat: now, exp: now + 900 }
+  const tokenOf = (claims: object, header: object = {}): string => {
+    const signed = `${encodePart({ alg: 'ES256', typ: 'at+jwt', kid: 'k', ...header })}.${encodePart(claims)}`
+    return `${signed}.${sign('sha256', Buffer.from(signed), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')}`
   }
-  t.ok(Number(process.hrtime.bigint() - started) < 2e9)
+  const status = async (token: string): Promise<number> => (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
+  /** Of this very length. */
+  const padded = (length: number): string => {
+    const rest = length - tokenOf({ ...good, x: '' }).length
+    const token = tokenOf({ ...good, x: 'x'.repeat(Math.floor(rest * 3 / 4)) })
+    return token.length === length ? token : tokenOf({ ...good, x: 'x'.repeat(Math.floor(rest * 3 / 4) + length - token.length) })
+  }
+  t.equal(await status(tokenOf(good)), 200)
+  t.equal(await status(padded(8192)), 200, 'the longest')
+  for (const verify of [status, async (token: string) => await app.authority.verify(token).then(() => 200, (error: { statusCode: number }) => error.statusCode)]) {
+    t.equal(await verify(padded(8200)), 401, 'a longer one')
+    t.equal(await verify(tokenOf(good, { x: 'x'.repeat(600) })), 200, 'a long header')
+    t.equal(await verify(tokenOf(good, { x: 'x'.repeat(800) })), 401, 'a longer one')
+    for (const [what, token] of Object.entries({ 'a fourth part': `${tokenOf(good)}.e30`, 'a dot at its end': `${tokenOf(good)}.`, 'a dot before': `.${tokenOf(good)}`, 'two parts': tokenOf(good).split('.').slice(0, 2).join('.') })) t.equal(await verify(token), 401, what)
+  }
+})
+
+t.test('DOS-jwt R8725-bis junk in place of a token makes nobody look into the key store', async (t) => {
+  const state = memoryState()
+  let looks = 0
+  const list = state.keys.list.bind(state.keys)
+  const { app, clock, close } = await testApp({ secret: 'a secret of at least 32 bytes, for tests', state: { ...state, keys: { ...state.keys, async list () { looks++; return await list() } } } })
+  t.teardown(close)
+  await signUp(app)
+  // The ring looks by itself once a minute, and for an unknown key once in five seconds.
+  for (const step of [61_000, 5500]) {
+    clock.step(step)
+    await signIn(app)
+  }
+  const unknown = `${encodePart({ alg: 'ES256', typ: 'at+jwt', kid: 'unknown' })}.e30.${'A'.repeat(86)}`
+  looks = 0
+  const junk = ['A'.repeat(8193), '.'.repeat(8192), 'e30.'.repeat(2000), `${'e'.repeat(4000)}.${'e'.repeat(4000)}.x`, 'a.b.c.d.e', `e30.e30.${'A'.repeat(8000)}`, `${unknown}.e30`, `${unknown}${'A'.repeat(9000)}`, `${encodePart({ alg: 'ES256', typ: 'at+jwt', kid: 'x'.repeat(900) })}.e30.AA`, `${encodePart({ alg: 'ES256', typ: 'JWT', kid: 'unknown' })}.e30.AA`, `${encodePart({ alg: 'ES256', typ: 'at+jwt' })}.e30.AA`, `${encodePart({ alg: 'ES256', typ: 'at+jwt', kid: 'unknown', jku: 'https://evil.example' })}.e30.AA`]
+  for (const token of junk) {
+    t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 401)
+    t.equal(looks, 0, token.slice(0, 80))
+  }
+  t.equal(looks, 0)
+  t.equal((await app.inject({ url: '/me', headers: bearer(unknown) })).statusCode, 401)
+  t.equal(looks, 1, 'as a token does that might be good')
 })
 
 t.test('DOS-token-store ASVS-2.3.2 ASVS-7.1.2 ten thousand sign-ins of one user leave a hundred sessions', async (t) => {
@@ -113,8 +188,9 @@ t.test('DOS-token-store ASVS-2.3.2 ASVS-7.1.2 ten thousand sign-ins of one user 
 })
 
 t.test('DOS-token-store ASVS-14.2.7 what has expired is removed, and nothing is left of it', async (t) => {
-  const tokens = memoryTokenStore(100)
-  const state = memoryState()
+  const browserSessions = memorySessionStore(100)
+  const tokens = memoryTokenStore(100, browserSessions)
+  const state = { ...memoryState(), browserSessions }
   const { app, clock, close } = await testApp({ state: { ...state, tokens, async sweep (now) { for (const sid of tokens.sids()) tokens.sweepFamily(sid, now) } } })
   t.teardown(close)
   const { sub } = await signUp(app)

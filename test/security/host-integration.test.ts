@@ -31,7 +31,7 @@ async function fragileApp (options: Partial<AuthorityOptions> = {}): Promise<{ s
 
 t.test('ASVS-16.5.2 ASVS-16.5.3 a store that fails at any step: 503 or temporarily_unavailable, nothing of the error shown, nothing half made', async (t) => {
   const steps: Record<string, { methods: string[], run: (subject: OpenidApp, code: string) => Promise<LightMyRequestResponse> }> = {
-    authorize: { methods: ['browserSessions.findSession', 'browserSessions.useSession', 'tokens.createCode', 'users.findById'], run: async ({ browser }) => await browser.get(authorizePath({ scope: 'openid offline_access' })) },
+    authorize: { methods: ['browserSessions.findSession', 'tokens.createCode', 'users.findById'], run: async ({ browser }) => await browser.get(authorizePath({ scope: 'openid offline_access' })) },
     'sign in': { methods: ['users.findByUsername', 'users.findById', 'browserSessions.findSession', 'browserSessions.createSession'], run: async ({ app }) => await testBrowser(app).submit('/auth/login', { username: 'ann', password: PASSWORD }, { cookie: `authority_session=${'A'.repeat(25)}.${'A'.repeat(43)}` }) },
     'sign in again': { methods: ['users.findByUsername', 'users.findById', 'browserSessions.findSession', 'browserSessions.renewSession'], run: async ({ browser }) => await browser.submit('/auth/login', { username: 'ann', password: PASSWORD }) },
     'sign up': { methods: ['users.create'], run: async ({ app }) => await testBrowser(app).submit('/auth/signup', { username: 'carl', password: PASSWORD }) },

@@ -1,13 +1,14 @@
 import { createHash, createPublicKey, type JsonWebKeyInput, verify } from 'node:crypto'
 import t from 'tap'
 import { memoryUserStore, type NewUser, type User } from '../../lib/index.ts'
-import { bearer, ISSUER } from '../support/app.ts'
+import { bearer, ISSUER, PASSWORD } from '../support/app.ts'
+import { formAction } from '../support/browser.ts'
 import { decodeJwt } from '../support/jwt.ts'
-import { authorizeAs, authorizePath, CALLBACK, CLIENTS, openidApp, type OpenidApp, redeem, SECRET, tokensOf } from '../support/openid.ts'
+import { answerOf, authorizeAs, authorizePath, CALLBACK, CLIENTS, openidApp, type OpenidApp, redeem, SECRET, tokensOf } from '../support/openid.ts'
 
 const PERSON = {
   name: 'Ann Example', given_name: 'Ann', family_name: 'Example', middle_name: 'B', nickname: 'annie', profile: 'https://a.example/', picture: 'https://a.example/p', website: 'https://a.example/w', gender: 'female', birthdate: '1990-01-01', zoneinfo: 'Europe/Zurich', locale: 'de-CH',
-  updated_at: '2025-01-01T00:00:00Z', email: 'ann@example.com', emailVerified: 1, phone_number: '+41', phone_number_verified: false, address: { country: 'CH', secret: 'x' }, role: 'admin', passwordHint: 'x'
+  updated_at: '2025-01-01T00:00:00Z', email: 'ann@example.com', emailVerified: true, phone_number: '+41', phone_number_verified: false, address: { country: 'CH', secret: 'x' }, role: 'admin', passwordHint: 'x'
 }
 const STANDARD = ['address', 'birthdate', 'email', 'email_verified', 'family_name', 'gender', 'given_name', 'locale', 'middle_name', 'name', 'nickname', 'phone_number', 'phone_number_verified', 'picture', 'preferred_username', 'profile', 'updated_at', 'website', 'zoneinfo']
 const PROFILE = STANDARD.filter((name) => !/^(?:address|email|phone)/.test(name))
@@ -106,7 +107,7 @@ t.test('OIDC-5.5 DOS-json ASVS-15.3.6 hostile claims are a mistake of the client
     t.equal(statusCode, 303, claims.slice(0, 40))
     t.match(headers.location, /^https:\/\/app\.example\/cb\?error=invalid_request&/, claims.slice(0, 40))
   }
-  t.equal((await browser.get(authorizePath({ claims: JSON.stringify({ x: 'y'.repeat(5000) }) }))).statusCode, 400, 'past its bound')
+  t.match((await browser.get(authorizePath({ claims: JSON.stringify({ x: 'y'.repeat(5000) }) }))).headers.location, /^https:\/\/app\.example\/cb\?error=invalid_request&/, 'C3 past its bound')
   t.equal((await subject.app.inject({ method: 'POST', url: '/auth/authorize', headers: { 'content-type': 'application/x-www-form-urlencoded' }, payload: `claims=${'x'.repeat(100_000)}` })).statusCode, 413, '100 kB')
   t.equal(({} as Record<string, unknown>)['essential'], undefined)
 })
@@ -136,4 +137,46 @@ t.test('ASVS-10.3.3 OIDC-5.7 two clients are told of the same person by the same
     const { id_token: idToken } = (await redeem(app, code, { client_id: clientId, client_secret: secret })).json()
     t.match(decodeJwt(idToken).claims, { sub: ann.sub, aud: clientId })
   }
+})
+
+t.test('L7 with claims "scopes" an ID token has the claims of the granted scopes, and of no other', async (t) => {
+  const people = async (options: Parameters<typeof openidApp>[0]): Promise<OpenidApp> => {
+    const users = memoryUserStore()
+    const { create } = users
+    return await openidApp({ users: { ...users, create: async (user: NewUser) => await create?.({ ...user, ...PERSON } as unknown as NewUser) as User }, scopes: ['openid', 'profile', 'email', 'address', 'phone', 'offline_access'], ...options })
+  }
+  const [spa, web, ...others] = CLIENTS as [typeof CLIENTS[0], typeof CLIENTS[0], ...typeof CLIENTS]
+  const rows = [
+    ['left out', {}, { spa: false, web: false }],
+    ['for all', { idToken: { claims: 'scopes' } }, { spa: true, web: true }],
+    ['for one', { clients: [{ ...spa, idTokenClaims: 'scopes' }, web, ...others] }, { spa: true, web: false }],
+    ['for all but one', { idToken: { claims: 'scopes' }, clients: [{ ...spa, idTokenClaims: 'requested' }, web, ...others] }, { spa: false, web: true }],
+    ['undefined for one', { idToken: { claims: 'scopes' }, clients: [{ ...spa, idTokenClaims: undefined }, web, ...others] }, { spa: true, web: true }]
+  ] as const
+  for (const [what, options, expected] of rows) {
+    const subject = await people(options as unknown as Parameters<typeof openidApp>[0])
+    for (const clientId of ['spa', 'web'] as const) {
+      for (const [scope, claims] of [['openid', []], ['openid email', ['email', 'email_verified']], ['openid profile', PROFILE]] as const) {
+        const { code = '' } = await authorizeAs(subject.browser, authorizePath({ client_id: clientId, scope }))
+        const { id_token: idToken = '' } = (await redeem(subject.app, code, { client_id: clientId, ...(clientId === 'web' ? { client_secret: SECRET } : {}) })).json<{ id_token?: string }>()
+        const ofUser = Object.keys(decodeJwt(idToken).claims).filter((name) => STANDARD.includes(name))
+        t.same(sorted(ofUser), expected[clientId] ? sorted(claims) : [], `${what}: ${clientId}, ${scope}`)
+      }
+    }
+    await subject.close()
+  }
+})
+
+t.test('L7 A1 a third party gets by "scopes" what its scopes and its person allow', async (t) => {
+  const users = memoryUserStore()
+  const { create } = users
+  const third = { clientId: 'third', firstParty: false, clientSecret: SECRET, redirectUris: [CALLBACK], scopes: ['openid', 'email'] }
+  const { app, browser, close } = await openidApp({ users: { ...users, create: async (user: NewUser) => await create?.({ ...user, ...PERSON } as unknown as NewUser) as User }, clients: [third], idToken: { claims: 'scopes' }, scopes: ['openid', 'profile', 'email', 'address'] })
+  t.teardown(close)
+  const path = authorizePath({ client_id: 'third', scope: 'openid profile email address' })
+  const { url: signInUrl } = await browser.follow(await browser.get(path))
+  const asked = await browser.follow(await browser.submit(signInUrl, { username: 'ann', password: PASSWORD }))
+  const { url } = await browser.follow(await browser.submit(formAction(asked.reply.body), { decision: 'allow' }))
+  const { id_token: idToken = '' } = (await redeem(app, answerOf(url)['code'] ?? '', { client_id: 'third', client_secret: SECRET })).json<{ id_token?: string }>()
+  t.same(sorted(Object.keys(decodeJwt(idToken).claims).filter((name) => STANDARD.includes(name))), ['email', 'email_verified'])
 })

@@ -106,7 +106,7 @@ t.test('R6749-5.2 ASVS-10.4.4 R9700-2.4 the password grant is for whom it was gi
     [false, undefined, 'unsupported_grant_type'], [false, 'web', 'unsupported_grant_type']
   ]
   for (const [passwordGrant, clientId, error] of rows) {
-    const { app, hasher, close } = await testApp({ passwordGrant, clients })
+    const { app, hasher, close } = await testApp({ passwordGrant, clients: { findById: async (id) => clients.find((client) => client.clientId === id) ?? null } })
     t.teardown(close)
     await signUp(app)
     const before = hasher.calls.verify
@@ -170,7 +170,7 @@ t.test('R6749-6 POL-auth-refresh a refresh token is good for whom it was issued 
   const users = memoryUserStore()
   const clients = [
     { clientId: 'spa', grantTypes: ['password' as const] },
-    { clientId: 'partner', clientSecret: SECRET, grantTypes: ['password' as const], firstParty: false }
+    { clientId: 'partner', clientSecret: SECRET, grantTypes: ['refresh_token' as const], firstParty: false }
   ]
   const { app, events, close } = await testApp({ state, users, clients })
   t.teardown(close)

@@ -32,6 +32,8 @@ export async function testApp (options: Partial<AuthorityOptions> = {}, server: 
     rateLimit: false,
     sendMessage: messages.send,
     ...options,
+    // The names of most tests are short. What the default is has tests of its own.
+    ...(options.registration === false || (options.registration === undefined && options.users !== undefined && options.users.create === undefined) ? {} : { registration: { username: 'any', ...options.registration } }),
     password: { hasher, ...options.password }
   })
   const events: TestApp['events'] = []

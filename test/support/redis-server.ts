@@ -29,7 +29,10 @@ export interface RedisSentinel {
 }
 
 export interface RedisServerOptions {
-  /** Default: false. Every write is on disk before it is answered, so that `kill` and `restart` lose nothing. */
+  /**
+   * Default: false. Every write is the system's before it is answered, so that `kill` and `restart` lose nothing; the machine's end
+   * would. There is no fsync, for which a busy disk may need longer than the library waits for Redis.
+   */
   appendOnly?: boolean
   port?: number
   /** Default: a temporary one. Either is deleted by `stop`. */
@@ -44,7 +47,7 @@ export async function startRedis ({ appendOnly = false, port, directory, args = 
     directory,
     args: (ownPort, ownDirectory) => [
       '--port', String(ownPort), '--bind', HOST, '--dir', ownDirectory, '--save', '', '--loglevel', 'warning',
-      ...(appendOnly ? ['--appendonly', 'yes', '--appendfsync', 'always'] : ['--appendonly', 'no']), ...args
+      ...(appendOnly ? ['--appendonly', 'yes', '--appendfsync', 'no'] : ['--appendonly', 'no']), ...args
     ]
   })
 }

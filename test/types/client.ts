@@ -3,20 +3,30 @@
  * and, by `browser/tsconfig.json`, with `bundler` and a browser's. Each `@ts-expect-error` fails the check where there is no error.
  */
 import { AuthClientError, createAuthClient } from 'fastify-authority/client'
-import type { AuthClient, AuthClientEvents, AuthClientOptions, AuthStorage, LoginOptions, LogoutOptions, UserProfile } from 'fastify-authority/client'
+import type { AnyAuthClient, AuthClient, AuthClientEvents, AuthClientOptions, AuthStorage, LoginOptions, LogoutOptions, UserProfile } from 'fastify-authority/client'
 import { answerPopup, loginWithPopup } from 'fastify-authority/client/popup'
 import { loginSilently } from 'fastify-authority/client/silent'
 import { authStore } from 'fastify-authority/client/svelte'
 
-interface Profile extends UserProfile {
+/** An interface of the app's own: it has no index signature, and need not. */
+interface Profile {
+  sub: string
   name?: string
   role: 'admin' | 'user'
 }
 interface AppState { from: string }
 
-const options: AuthClientOptions = { clientId: 'spa', domain: 'auth.example.com' }
+const options = { clientId: 'spa', domain: 'auth.example.com' }
+const whatever: AuthClientOptions = options
 export const auth = createAuthClient<Profile, AppState>({ ...options, redirectUri: 'https://app.example/callback', scope: 'openid', allowedOrigins: ['https://api.example'] })
 export const plain: AuthClient = createAuthClient(options)
+export const inCookie: AuthClient<UserProfile, unknown, undefined> = createAuthClient({ ...options, mode: 'cookie' })
+export const either: AnyAuthClient = createAuthClient(whatever)
+// @ts-expect-error -- it may be in cookie mode
+export const sureOfToken: AuthClient = createAuthClient(whatever)
+export const extended = createAuthClient<UserProfile & { role: string }>(options)
+// @ts-expect-error -- whoever is signed in has a subject
+createAuthClient<{ name: string }>(options)
 
 const own: AuthStorage = { getItem: async () => null, setItem: () => {}, removeItem: async () => {} }
 createAuthClient({ ...options, storage: own })
@@ -26,8 +36,8 @@ createAuthClient({ ...options, storage: 'memory', mode: 'cookie', prefix: '/auth
 createAuthClient({ domain: 'auth.example.com' })
 // @ts-expect-error -- no such place
 createAuthClient({ ...options, storage: 'disk' })
-// @ts-expect-error -- an option that is not there is left out, not undefined
-createAuthClient({ ...options, audience: undefined })
+// As everywhere, undefined is "not given".
+createAuthClient({ ...options, audience: undefined, storage: undefined })
 // @ts-expect-error -- no such option
 createAuthClient({ ...options, redirect_uri: '/' })
 
@@ -48,13 +58,22 @@ export async function calls (): Promise<void> {
   const role: 'admin' | 'user' | undefined = user?.role
   // @ts-expect-error -- nobody may be signed in
   const sub: string = user.sub
-  const anything: unknown = (await plain.getUser())?.['https://example/claim']
+  const standard = await plain.getUser()
+  const anything: unknown = standard?.['https://example/claim']
+  const claims: [string | undefined, boolean | undefined, number | undefined, string | undefined] = [standard?.email, standard?.email_verified, standard?.updated_at, standard?.address?.country]
+  // @ts-expect-error -- the standard claims have types
+  const wrong: number | undefined = standard?.email
 
   const token: string = await auth.getAccessToken({ force: true })
+  const none: undefined = await inCookie.getAccessToken()
+  // @ts-expect-error -- in cookie mode there is no token
+  const noToken: string = await inCookie.getAccessToken()
+  // @ts-expect-error -- and where the mode is not known there may be none
+  const perhaps: string = await either.getAccessToken()
   const logout: LogoutOptions = { returnTo: false, openUrl: async () => {} }
   await auth.logout(logout)
   const response: Response = await auth.fetch(new URL('https://api.example/orders'), { method: 'POST' })
-  void [nothing, from, sure, role, sub, anything, token, response]
+  void [nothing, from, sure, role, sub, anything, claims, wrong, token, none, noToken, perhaps, response]
 
   // @ts-expect-error -- a client is no promise
   void auth.then
@@ -78,6 +97,7 @@ export function events (): void {
 export async function entries (): Promise<void> {
   const { appState } = await loginWithPopup(auth, { appState: { from: '/' }, timeoutMs: 1000, redirectUri: 'https://app.example/popup' })
   const silent = await loginSilently(auth)
+  await loginSilently(inCookie)
   const same: Array<AppState | undefined> = [appState, silent.appState]
   const answered: boolean = await answerPopup()
   const end: () => void = authStore(auth).subscribe(({ user, isLoading, error }) => { void [user?.role, isLoading satisfies boolean, error?.retryable] })

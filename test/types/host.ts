@@ -93,8 +93,20 @@ export async function redirectLogin (app: FastifyInstance): Promise<void> {
   await app.register(authPlugin, { issuer, users, clients: [{ clientId: 'a', redirect_uris: [] }] })
   // @ts-expect-error -- a list
   await app.register(authPlugin, { issuer, users, clients: [{ clientId: 'a', redirectUris: 'https://app.example/cb' }] })
-  // @ts-expect-error -- exactOptionalPropertyTypes: what is not there is left out
-  await app.register(authPlugin, { issuer, users, clients: [{ clientId: 'a', clientSecret: undefined }] })
+  // A6: undefined is "not given", at every depth, under exactOptionalPropertyTypes too.
+  await app.register(authPlugin, {
+    issuer,
+    users,
+    secret: process.env['AUTH_SECRET'],
+    clients: [{ clientId: 'a', clientSecret: process.env['CLIENT_SECRET'], applicationType: undefined }],
+    accessToken: { expiresIn: undefined, typ: undefined, alg: undefined },
+    password: { memoryCost: undefined, isBreached: undefined },
+    registration: { fields: undefined, verifyEmail: undefined },
+    pages: { title: process.env['TITLE'], render: undefined },
+    rateLimit: { login: { max: undefined }, account: undefined, apiKey: { header: undefined, verify: () => true }, key: undefined },
+    decorators: { authenticate: undefined },
+    state: memoryState({ maxFamiliesPerUser: undefined })
+  })
   // @ts-expect-error -- there is no such endpoint
   await app.register(authPlugin, { issuer, users, paths: { signin: '/sign-in' } })
   // @ts-expect-error -- pages are false or an object

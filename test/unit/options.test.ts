@@ -4,8 +4,8 @@ import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher, steppedClock } from '../../lib/testing/index.ts'
-import { checkOptions } from '../../lib/options-check.ts'
-import { DEFAULTS } from '../../lib/options.ts'
+import { settingsOf } from '../../lib/settings/check.ts'
+import { DEFAULTS } from '../../lib/settings/defaults.ts'
 
 const ISSUER = 'https://auth.example.com'
 const users = memoryUserStore()
@@ -18,7 +18,7 @@ type Row = [options: Record<string, unknown>, path: string, got: string, takes: 
 /** The error's message, which must be the one error of a bad option. */
 function messageOf (options: unknown): string {
   try {
-    checkOptions(options)
+    settingsOf(options)
   } catch (error) {
     const { code, message } = error as Error & { code: string }
     return code === 'FST_AUTHORITY_INVALID_OPTIONS' ? message : `another error: ${message}`
@@ -64,7 +64,7 @@ t.test('every number: type, range, both ends', async (t) => {
     const companion = COMPANIONS[path] ?? {}
     for (const value of [min, max]) {
       const given = { ...companion, [section]: { ...companion[section] as object, [name]: value } }
-      t.doesNotThrow(() => checkOptions({ issuer: ISSUER, users, ...given }), `${path} = ${value}`)
+      t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, ...given }), `${path} = ${value}`)
     }
   }
   for (const rule of ['login', 'register', 'passwordReset', 'account', 'refresh']) {
@@ -73,6 +73,8 @@ t.test('every number: type, range, both ends', async (t) => {
         t.ok(messageOf({ issuer: ISSUER, users, rateLimit: { [rule]: { [name]: value } } }).startsWith(`Invalid option "rateLimit.${rule}.${name}": got ${shown}; it takes a whole number`), `rateLimit.${rule}.${name} = ${shown}`)
       }
     }
+    t.equal(messageOf({ issuer: ISSUER, users, rateLimit: { [rule]: { max: 10_000 } } }), 'no error')
+    t.match(messageOf({ issuer: ISSUER, users, rateLimit: { [rule]: { max: 10_001 } } }), /max": got 10001; it takes a whole number from 1 to 10000: each attempt looks at all that is counted/, 'B15 with the reason')
   }
 })
 
@@ -125,7 +127,11 @@ t.test('every other option with what it does not take', async (t) => {
     [client({ grantTypes: ['implicit'] }), 'clients[1].grantTypes[0]', '"implicit"', /"password"/],
     [client({ scopes: ['openid', 'root'] }), 'clients[1].scopes', '"root"', /^scopes of the option scopes/],
     ...['requirePkce', 'firstParty'].map((name): Row => [client({ [name]: 'yes' }), `clients[1].${name}`, '"yes"', /^true or false/]),
-    ...['name', 'backchannelLogoutUri'].map((name): Row => [client({ [name]: 1 }), `clients[1].${name}`, '1', /^an? /]),
+    ...[undefined, 'web'].flatMap((applicationType) => ['redirectUris', 'postLogoutRedirectUris'].map((name): Row => [client({ applicationType, [name]: ['https://a.b/cb', 'com.example.app:/cb'] }), `clients[1].${name}[1]`, '"com.example.app:/cb"', /^https:, or http: on localhost.*private-use scheme only where applicationType is "native"/])),
+    ...[1, 'desktop', ''].map((applicationType): Row => [client({ applicationType }), 'clients[1].applicationType', JSON.stringify(applicationType), /"web", "native"/]),
+    ...[true, 'all'].map((idTokenClaims): Row => [client({ idTokenClaims }), 'clients[1].idTokenClaims', JSON.stringify(idTokenClaims), /"requested", "scopes"/]),
+    ...['logoUri', 'clientUri'].flatMap((name) => ['http://a.b/x', 'javascript:alert(1)', 'data:image/png;base64,x', '/logo.svg'].map((uri): Row => [client({ [name]: uri }), `clients[1].${name}`, JSON.stringify(uri), /http: on localhost|^an absolute URI|^a URI/])),
+    ...['name', 'logoUri', 'clientUri', 'backchannelLogoutUri'].map((name): Row => [client({ [name]: 1 }), `clients[1].${name}`, '1', /^an? /]),
     ...[1, 'HS256', 'none', 'rs256', ''].map((alg): Row => [client({ idTokenSignedResponseAlg: alg }), 'clients[1].idTokenSignedResponseAlg', JSON.stringify(alg), /"RS256", "ES256", "PS256", "EdDSA"/]),
     [{ ...client({ idTokenSignedResponseAlg: 'ES256' }), keys: [{ alg: 'RS256' }, { alg: 'EdDSA' }] }, 'clients[1].idTokenSignedResponseAlg', '"ES256"', /option keys \(RS256, EdDSA\)/],
     ...['redirectUris', 'postLogoutRedirectUris'].flatMap((name) => [
@@ -142,6 +148,7 @@ t.test('every other option with what it does not take', async (t) => {
     [client({ backchannelLogoutUri: 'https://a.b/logout#x' }), 'clients[1].backchannelLogoutUri', '"https://a.b/logout#x"', /without a fragment/],
     [client({ requirePkce: false }), 'clients[1].requirePkce', 'false', /only with a clientSecret/],
     [client({ grantTypes: ['password', 'client_credentials'] }), 'clients[1].grantTypes', '"client_credentials"', /only with a clientSecret/],
+    [client({ firstParty: false, grantTypes: ['password'] }), 'clients[1].grantTypes', '"password"', /only without firstParty: false/],
     [client({ grantTypes: ['authorization_code'] }), 'clients[1].redirectUris', 'an array', /^one URI at least/],
     [client({ grantTypes: ['authorization_code'], redirectUris: [] }), 'clients[1].redirectUris', 'an array', /^one URI at least/],
     ...['session', 'idToken', 'authorizationCode'].map((name): Row => [{ [name]: 3600 }, name, '3600', /^an object/]),
@@ -159,6 +166,12 @@ t.test('every other option with what it does not take', async (t) => {
     [{ scopes: ['a', 'a'] }, 'scopes', 'an array', /each once/],
     ...['a b', '', 'a"b', 'ä'].map((scope): Row => [{ scopes: ['openid', scope] }, 'scopes[1]', JSON.stringify(scope), /^a scope token/]),
     [{ accessToken: 900 }, 'accessToken', '900', /^an object/],
+    ...['at', 'jwt', 1].map((typ): Row => [{ accessToken: { typ } }, 'accessToken.typ', JSON.stringify(typ), /"at\+jwt", "JWT"/]),
+    ...['HS256', 'EdDSA', null].map((alg): Row => [{ accessToken: { alg } }, 'accessToken.alg', JSON.stringify(alg), /"ES256", "RS256"/]),
+    ...[[{ kid: 'a', alg: 'RS256' }], { secret: SECRET }].map((keys): Row => [{ keys, accessToken: { alg: 'RS256' } }, 'accessToken.alg', '"RS256"', /option keys/]),
+    ...['app', ['https://api', 'app']].map((audience): Row => [{ ...client({}), clients: [{ clientId: 'app' }], accessToken: { audience, typ: 'JWT' } }, 'clients[0].clientId', '"app"', /^another id than accessToken\.audience/]),
+    ...['all', true].map((claims): Row => [{ idToken: { claims } }, 'idToken.claims', JSON.stringify(claims), /"requested", "scopes"/]),
+    [{ allowInsecureIssuer: 'yes' }, 'allowInsecureIssuer', '"yes"', /^true or false/],
     [{ accessToken: { audience: '' } }, 'accessToken.audience', '""', /^a string/],
     [{ accessToken: { audience: [] } }, 'accessToken.audience', 'an array', /^a string/],
     [{ accessToken: { audience: ['a', 1] } }, 'accessToken.audience[1]', '1', /^a string/],
@@ -181,6 +194,8 @@ t.test('every other option with what it does not take', async (t) => {
     [{ registration: {}, users: { findById: fn, findByUsername: fn } }, 'registration', 'an object', /create/],
     [{ registration: { verifyEmail: true }, sendMessage: fn, users: { findById: fn, findByUsername: fn, create: fn } }, 'registration.verifyEmail', 'true', /setEmailVerified/],
     ...[1, {}, { type: 'object', properties: {} }, Type.String()].map((fields): Row => [{ registration: { fields } }, 'registration.fields', fields === 1 ? '1' : 'an object', /Type\.Object/]),
+    [{ registration: { fields: Type.Object({ email: Type.String() }) } }, 'registration.fields.email', '"a field"', /set registration.username to "any"/],
+    [{ registration: { username: 'name' } }, 'registration.username', '"name"', /^"email", "any"/],
     ...['id', 'username', 'password', 'passwordHash', 'emailVerified', 'disabled'].map((name): Row => [{ registration: { fields: Type.Object({ [name]: Type.String() }) } }, `registration.fields.${name}`, '"a field"', /another name/]),
     [{ sendMessage: 'smtp://me:hunter2@mail' }, 'sendMessage', '"smtp://…@mail"', /^a function/],
     [{ rateLimit: true }, 'rateLimit', 'true', /^false or/],
@@ -198,8 +213,8 @@ t.test('every other option with what it does not take', async (t) => {
     [{ rateLimit: { onLimit: {} } }, 'rateLimit.onLimit', 'an object', /^a function/],
     [{ decorators: 'auth' }, 'decorators', '"auth"', /^an object/],
     ...['', '1a', 'a-b', 'a b', 1].map((auth): Row => [{ decorators: { auth } }, 'decorators.auth', JSON.stringify(auth), /^a name/]),
-    [{ decorators: { auth: 'authority' } }, 'decorators', '"authority"', /five different/],
-    [{ decorators: { authSession: 'auth' } }, 'decorators', '"auth"', /five different/],
+    [{ decorators: { auth: 'authority' } }, 'decorators', '"authority"', /seven different/],
+    [{ decorators: { authSession: 'auth' } }, 'decorators', '"auth"', /seven different/],
     [{ decorators: { authSession: '' } }, 'decorators.authSession', '""', /^a name/],
     [{ claims: {} }, 'claims', 'an object', /^a function/],
     [{ clock: 1 }, 'clock', '1', /^a Clock/],
@@ -245,7 +260,7 @@ t.test('an unknown name at any level is named, with those there are', async (t) 
 })
 
 t.test('redis takes true or a client', async (t) => {
-  for (const redis of [true, undefined, { status: 'ready', isCluster: false, evalsha () {}, eval () {}, connect () {}, on () {}, off () {} }]) t.doesNotThrow(() => checkOptions({ issuer: ISSUER, users, redis }))
+  for (const redis of [true, undefined, { status: 'ready', isCluster: false, evalsha () {}, eval () {}, pipeline () {}, connect () {}, on () {}, off () {} }]) t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, redis }))
   for (const [redis, got] of [[false, 'false'], ['redis://localhost', '"redis://localhost"'], [{}, 'an object'], [null, 'null']] as const) {
     t.equal(messageOf({ issuer: ISSUER, users, redis }), `Invalid option "redis": got ${got}; it takes true, or an ioredis client or cluster.`)
   }
@@ -258,16 +273,16 @@ t.test('no options at all', async (t) => {
   t.match(messageOf({}), /^Invalid option "issuer": got nothing/)
 })
 
-t.test('R8414-2 issuers that are taken', async (t) => {
-  for (const issuer of [ISSUER, 'https://auth.example.com:8443', 'https://example.com/auth', 'https://example.com/a/b', 'https://xn--tst-qla.example', 'https://192.0.2.1', 'https://[2001:db8::1]:8443', 'http://localhost', 'http://localhost:3000', 'http://127.0.0.1:3000', 'http://127.8.9.10', 'http://[::1]:3000', 'http://localhost:3000/auth']) {
-    t.equal(checkOptions({ issuer, users }).issuer, issuer)
+t.test('C8 R8414-2 issuers that are taken', async (t) => {
+  for (const issuer of [ISSUER, `${ISSUER}/`, 'https://example.com/auth/', 'http://localhost:3000/', 'https://auth.example.com:8443', 'https://example.com/auth', 'https://example.com/a/b', 'https://xn--tst-qla.example', 'https://192.0.2.1', 'https://[2001:db8::1]:8443', 'http://localhost', 'http://localhost:3000', 'http://127.0.0.1:3000', 'http://127.8.9.10', 'http://[::1]:3000', 'http://localhost:3000/auth']) {
+    t.equal(settingsOf({ issuer, users }).issuer, issuer)
   }
 })
 
 t.test('R8414-2 issuers that are refused', async (t) => {
   const refused = [
     '', ' ', 'auth', 'auth.example.com', '/auth', '//auth.example.com', 'https:', 'https://', 'https:auth.example.com', 'ftp://auth.example.com', 'javascript:alert(1)', 'HTTPS://auth.example.com',
-    `${ISSUER}/`, 'https://example.com/auth/', `${ISSUER}?`, `${ISSUER}?a=b`, `${ISSUER}#`, `${ISSUER}#a`, 'https://example.com/a?b', 'https://example.com/a#b',
+    `${ISSUER}//`, 'https://example.com/auth//', 'https://example.com//auth', `${ISSUER}?`, `${ISSUER}?a=b`, `${ISSUER}#`, `${ISSUER}#a`, 'https://example.com/a?b', 'https://example.com/a#b',
     'https://me@example.com', 'https://@example.com', 'https://:@example.com',
     'https://example.com/a%20b', 'https://example.com/:tenant', 'https://example.com/*', 'https://example.com/a(b)',
     'https://AUTH.example.com', 'https://auth.example.com:443', 'https://täst.example', 'https://example.com/a/../b', 'https://example.com/ä', 'https://example.com\\auth', ` ${ISSUER}`, `${ISSUER} `, `${ISSUER}\n`,
@@ -278,9 +293,25 @@ t.test('R8414-2 issuers that are refused', async (t) => {
   t.notMatch(messageOf({ issuer: 'https://me:hunter2@example.com', users }), 'hunter2', 'a password in it is not shown')
 })
 
+t.test('H12 an http issuer on any host is for development, and only where it is asked for', async (t) => {
+  const before = process.env['NODE_ENV']
+  t.teardown(() => { if (before === undefined) delete process.env['NODE_ENV']; else process.env['NODE_ENV'] = before })
+  delete process.env['NODE_ENV']
+  for (const issuer of ['http://192.168.1.5:3000', 'http://api:3000', 'http://api:3000/auth/']) {
+    t.match(messageOf({ issuer, users }), /^Invalid option "issuer": .*allowInsecureIssuer: true in development/)
+    t.match(messageOf({ issuer, users, allowInsecureIssuer: undefined }), /^Invalid option "issuer"/)
+    t.equal(settingsOf({ issuer, users, allowInsecureIssuer: true }).issuer, issuer)
+  }
+  t.match(messageOf({ issuer: 'ftp://api', users, allowInsecureIssuer: true }), /^Invalid option "issuer"/, 'nothing else is allowed by it')
+  t.match(messageOf({ issuer: 'http://me:secret@api', users, allowInsecureIssuer: true }), /^Invalid option "issuer"/)
+  process.env['NODE_ENV'] = 'production'
+  for (const issuer of ['http://api:3000', ISSUER]) t.match(messageOf({ issuer, users, allowInsecureIssuer: true }), /^Invalid option "allowInsecureIssuer": got true; it takes false where NODE_ENV is "production"/)
+  t.equal(settingsOf({ issuer: ISSUER, users, allowInsecureIssuer: false }).issuer, ISSUER)
+})
+
 t.test('RL-19 the bypass list is parsed strictly at start', async (t) => {
   const good = ['192.0.2.7', '10.0.0.0/8', '192.0.2.7/32', '2001:db8::/32', '2001:DB8::1', '2001:db8:0:0:0:0:0:1/128', '::1', '::ffff:192.0.2.7', '::ffff:c000:207', '::ffff:10.0.0.0/104', '2001:db8::/64', 'fe80::/10']
-  t.doesNotThrow(() => checkOptions({ issuer: ISSUER, users, rateLimit: { bypass: good } }))
+  t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, rateLimit: { bypass: good } }))
   const bad = [
     '010.0.0.0/8', '192.0.2.07', '0300.0.2.7', '0x7f.0.0.1', '0x7f000001', '3221226031', '127.1', '10', '10.0.0', '192.0.2.256', '192.0.2.7.', '[::1]', '[::1]:80', '192.0.2.7:80',
     ' 192.0.2.7', '192.0.2.7 ', '192.0.2.7\n', 'unknown', 'localhost', '*', '10.*', '10.0.0.1-10.0.0.9', '10.0.0.0/8,192.0.2.7', 'fe80::1%eth0', '::g', '1::2::3', ':::', '::ffff:999.0.2.7',
@@ -295,15 +326,16 @@ t.test('RL-19 the bypass list is parsed strictly at start', async (t) => {
   t.match(messageOf({ issuer: ISSUER, users, rateLimit: { bypass: [''] } }), /^Invalid option "rateLimit\.bypass\[0\]"/)
 })
 
-t.test('good options pass and come back as they are', async (t) => {
+t.test('good options pass', async (t) => {
   const rows: Array<Record<string, unknown>> = [
     {},
     { prefix: '' }, { prefix: '/v1/auth' }, { paths: { token: '/oauth/token', jwks: '/keys.json', sessions: '/me/sessions' } },
     { state: memoryState() },
     { secret: SECRET }, { secret: [SECRET, `${SECRET}2`] }, { secret: 'é7'.repeat(2) + SHORT },
     { keys: { secret: SECRET } },
-    { clients: [] }, { clients: { findById: fn } }, { clients: [{ clientId: 'a', clientSecret: SECRET, redirectUris: ['https://a.b/cb'], grantTypes: ['password'], scopes: ['openid'], requirePkce: false, firstParty: false, name: 'A' }] },
-    { clients: [{ clientId: 'spa', redirectUris: ['https://a.b/cb', 'https://a.b/cb?dummy1=lorem', 'http://localhost:3000/cb', 'http://127.0.0.1/cb', 'http://[::1]:1/cb', 'com.example.app:/cb'], postLogoutRedirectUris: ['https://a.b/'], requirePkce: true }] },
+    { clients: [] }, { clients: { findById: fn } }, { clients: [{ clientId: 'a', clientSecret: SECRET, redirectUris: ['https://a.b/cb'], grantTypes: ['refresh_token'], scopes: ['openid'], requirePkce: false, firstParty: false, name: 'A' }] },
+    { clients: [{ clientId: 'spa', applicationType: 'native', redirectUris: ['https://a.b/cb', 'https://a.b/cb?dummy1=lorem', 'http://localhost:3000/cb', 'http://127.0.0.1/cb', 'http://[::1]:1/cb', 'com.example.app:/cb'], postLogoutRedirectUris: ['https://a.b/', 'com.example.app:/out'], requirePkce: true }] },
+    { clients: [{ clientId: 'a', applicationType: 'web', redirectUris: ['https://a.b/cb', 'http://127.0.0.1:3000/cb'], logoUri: 'https://a.b/logo.svg', clientUri: 'https://a.b/', idTokenClaims: 'scopes' }] },
     { clients: [{ clientId: 'a', origins: ['https://a.b', 'https://a.b:8443', 'http://localhost:3000', 'http://[::1]:3000', 'capacitor://localhost', 'chrome-extension://abcdefgh'], backchannelLogoutUri: 'https://a.b/logout?x=y' }, { clientId: 'b', backchannelLogoutUri: 'http://127.0.0.1:8080/logout' }] },
     { clients: [{ clientId: 'm', clientSecret: SECRET, grantTypes: ['client_credentials'] }, { clientId: 'w', grantTypes: ['authorization_code', 'refresh_token'], redirectUris: ['https://a.b/cb'], idTokenSignedResponseAlg: 'EdDSA' }] },
     { clients: [{ clientId: 'a', idTokenSignedResponseAlg: 'EdDSA' }, { clientId: 'b' }], keys: [{ alg: 'ES256' }, { alg: 'EdDSA' }] },
@@ -311,11 +343,11 @@ t.test('good options pass and come back as they are', async (t) => {
     { pages: false }, { pages: {} }, { pages: { title: 'Acme', logoUrl: '/logo.svg?v=2', home: '/', loginUrl: '/sign-in#form', accentColor: '#1F5fbf', render: fn } }, { pages: { logoUrl: 'https://cdn.example/logo.svg', home: 'http://localhost:5173/', loginUrl: 'https://a.b/sign-in?x=y' } },
     { passwordGrant: false }, { passwordGrant: 'clients' },
     { scopes: ['read', 'write:all', 'https://a.b/c'] },
-    { accessToken: { audience: ['https://a', 'https://b'] } },
+    { accessToken: { audience: ['https://a', 'https://b'] } }, { accessToken: { typ: 'JWT', alg: 'RS256' }, idToken: { claims: 'scopes' } }, { accessToken: { audience: 'app' }, clients: [{ clientId: 'app' }] },
     { refreshToken: { rotate: 'never', reuseGraceSeconds: 0 } },
     { password: { memoryCost: 7168, timeCost: 5, hasher: fastHasher(), contextWords: ['acme'], isBreached: fn } },
     { password: { pepper: true }, secret: SECRET },
-    { registration: false }, { registration: {} }, { registration: { fields: Type.Object({ email: Type.String({ format: 'email' }) }), verifyEmail: true }, sendMessage: fn },
+    { registration: false }, { registration: {} }, { registration: { username: 'email', verifyEmail: true }, sendMessage: fn }, { registration: { username: 'any', fields: Type.Object({ email: Type.String({ format: 'email' }) }), verifyEmail: true }, sendMessage: fn },
     { rateLimit: false }, { rateLimit: {} }, { rateLimit: { login: false, account: { max: 3, windowMs: 1000, count: 'all' }, key: fn, apiKey: { verify: fn }, prefix: 'x:', onStoreError: 'deny', onLimit: fn } },
     { decorators: { auth: 'session', authenticate: 'signedIn' } },
     { claims: fn }, { clock: steppedClock() },
@@ -323,8 +355,7 @@ t.test('good options pass and come back as they are', async (t) => {
     { logLevel: 'warn' }
   ]
   for (const options of rows) {
-    const { logLevel: _logLevel, ...given } = options
-    t.strictSame(checkOptions({ issuer: ISSUER, users, ...options }), { issuer: ISSUER, users, ...given }, Object.keys(options).join(', '))
+    t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, ...options }), Object.keys(options).join(', '))
   }
 })
 
@@ -341,7 +372,7 @@ t.test('defaults', async (t) => {
     password: { memoryCost: 19_456, timeCost: 2, parallelism: 1, minLength: 8, maxBytes: 1024, maxQueue: 64, pepper: false },
     decorators: { authenticate: 'authenticate', requireScope: 'requireScope', authority: 'authority', auth: 'auth', authSession: 'authSession' }
   })
-  t.doesNotThrow(() => checkOptions({ issuer: ISSUER, users, prefix: DEFAULTS.prefix, passwordGrant: DEFAULTS.passwordGrant, scopes: [...DEFAULTS.scopes], accessToken: { ...DEFAULTS.accessToken }, refreshToken: { ...DEFAULTS.refreshToken }, idToken: { ...DEFAULTS.idToken }, authorizationCode: { ...DEFAULTS.authorizationCode }, session: { ...DEFAULTS.session }, pages: { ...DEFAULTS.pages }, password: { ...DEFAULTS.password }, decorators: { ...DEFAULTS.decorators } }), 'each is what its option takes')
+  t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, prefix: DEFAULTS.prefix, passwordGrant: DEFAULTS.passwordGrant, scopes: [...DEFAULTS.scopes], accessToken: { ...DEFAULTS.accessToken }, refreshToken: { ...DEFAULTS.refreshToken }, idToken: { ...DEFAULTS.idToken }, authorizationCode: { ...DEFAULTS.authorizationCode }, session: { ...DEFAULTS.session }, pages: { ...DEFAULTS.pages }, password: { ...DEFAULTS.password }, decorators: { ...DEFAULTS.decorators } }), 'each is what its option takes')
 })
 
 /** Registers and starts a plain host; resolves to the error that stopped it. */
@@ -397,7 +428,8 @@ t.test('ASVS-11.2.3 keys that are no good stop the start', async (t) => {
     ['public OKP', { ...jwk(ed.publicKey), alg: 'EdDSA' }, /private JWK/],
     ['public RSA', { ...jwk(rsa.publicKey), alg: 'RS256' }, /private JWK/],
     ['RSA of 1024 bits', { ...jwk(weak.privateKey), alg: 'PS256' }, /at least 2048 bits/],
-    ['halves of two keys', { ...good, ...jwk(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey) }, /private half/],
+    // From Node.js 26 on `createPrivateKey` notices it first.
+    ['halves of two keys', { ...good, ...jwk(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey) }, /private half|Invalid JWK EC key/],
     ['off the curve', { ...good, x: Buffer.alloc(32, 1).toString('base64url') }, /./],
     ['no y', { ...good, y: undefined }, /./]
   ]

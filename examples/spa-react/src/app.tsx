@@ -1,57 +1,48 @@
-import { StrictMode, useEffect, useState } from 'react'
+import { StrictMode, useState } from 'react'
 import { createRoot } from 'react-dom/client'
-import { useAuth } from 'fastify-authority/client/react'
+import { RequireAuth, useAuth } from 'fastify-authority/client/react'
 import { auth } from './auth.ts'
 
-/** Ends a sign-in where the address has its answer. StrictMode runs it twice, and both get the same. */
-function useCallback (): string | null {
-  const [failed, setFailed] = useState<string | null>(null)
-  useEffect(() => {
-    if (!new URLSearchParams(location.search).has('state')) return
-    auth.handleRedirectCallback().then(
-      ({ appState }) => { if (appState !== undefined) history.replaceState(null, '', appState.from) },
-      (error: Error) => { setFailed(error.message) }
-    )
-  }, [])
-  return failed
+/** For everybody. */
+function Home (): React.JSX.Element {
+  const { user, isLoading } = useAuth(auth)
+  return (
+    <main>
+      <h1>React example</h1>
+      {!isLoading && <p><a href="/me">{user === null ? 'Sign in' : `Go on as ${user.preferred_username ?? user.sub}`}</a></p>}
+    </main>
+  )
 }
 
+/** For whoever is signed in. */
 function Me (): React.JSX.Element {
+  const { user } = useAuth(auth)
   const [answer, setAnswer] = useState('')
   const ask = async (): Promise<void> => {
     const response = await auth.fetch('/api/me')
     setAnswer(await response.text())
   }
   return (
-    <p>
-      <button type="button" onClick={() => { ask().catch((error: Error) => { setAnswer(error.message) }) }}>Call /api/me</button>
-      {' '}
-      <output>{answer}</output>
-    </p>
-  )
-}
-
-function App (): React.JSX.Element {
-  const failed = useCallback()
-  const { user, isLoading } = useAuth(auth)
-  if (isLoading) return <p>…</p>
-  if (user === null) {
-    return (
-      <main>
-        <h1>React example</h1>
-        {failed !== null && <p role="alert">{failed}</p>}
-        <button type="button" onClick={() => { void auth.loginWithRedirect({ appState: { from: location.pathname } }) }}>Sign in</button>
-      </main>
-    )
-  }
-  return (
     <main>
-      <h1>Hello {user.preferred_username ?? user.sub}</h1>
-      <Me />
+      <h1>Hello {user?.preferred_username ?? user?.sub}</h1>
+      <p>
+        <button type="button" onClick={() => { ask().catch((error: Error) => { setAnswer(error.message) }) }}>Call /api/me</button>
+        {' '}
+        <output>{answer}</output>
+      </p>
       <button type="button" onClick={() => { void auth.logout({ returnTo: `${location.origin}/` }) }}>Sign out</button>
     </main>
   )
 }
 
+/** Until somebody is signed in, or what kept them from it: that is not tried again by itself. */
+function Waiting (): React.JSX.Element {
+  const { error } = useAuth(auth)
+  return error === null ? <p>…</p> : <p role="alert">{error.message} <a href="/me">Try again</a></p>
+}
+
+/** `RequireAuth` sends whoever is not signed in to do so, and ends the sign-in when they come back to this page. */
+const page = location.pathname === '/me' ? <RequireAuth client={auth} fallback={<Waiting />}><Me /></RequireAuth> : <Home />
+
 const root = document.querySelector('#root')
-if (root !== null) createRoot(root).render(<StrictMode><App /></StrictMode>)
+if (root !== null) createRoot(root).render(<StrictMode>{page}</StrictMode>)

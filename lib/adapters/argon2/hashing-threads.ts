@@ -22,7 +22,7 @@ export interface HashingThreads {
   /**
    * Runs one call in a thread that has nothing else to do; where all are busy, in the order of the calls.
    *
-   * @throws HashingThreadError where the thread ended; else what the engine threw
+   * @throws HashingThreadError where the thread ended; otherwise what the engine threw
    */
   run(call: HashingCall): Promise<unknown>
 }

@@ -16,7 +16,7 @@ const KEY_TYPES: Record<string, { kty: string, crv?: string }> = {
   PS256: { kty: 'RSA' }
 }
 
-/** Signing and verifying by @fastify/jwt. It checks the signature and the algorithm; claims are checked by the protocol room. */
+/** Signing and verifying by @fastify/jwt. It checks the signature and the algorithm; claims are checked by lib/protocol. */
 export const jwtEngine: JwtEngine = {
   async generate (alg) {
     const { privateKey } = alg === 'ES256'
@@ -81,7 +81,7 @@ async function bind (kid: string, alg: string, publicJwk: JsonWebKeyObject | nul
     alg,
     publicJwk,
     sign: (payload, typ = 'at+jwt') => bound[typ].sign(payload),
-    // Whatever the `typ`: it is judged before the signature.
+    // One instance verifies tokens of every `typ`: the caller has checked the `typ` already.
     verify: (token) => bound['at+jwt'].verify<Record<string, unknown>>(token)
   }
 }

@@ -32,7 +32,7 @@ interface RuleCounters {
   coarse: Map<number, Counter>
 }
 
-export interface MemoryAttemptStore extends AttemptStore {
+interface MemoryAttemptStore extends AttemptStore {
   reserve(attemptId: string, limits: readonly AttemptLimit[]): AttemptOutcome
   refund(attemptId: string, limits: readonly AttemptLimit[]): void
   /** Frees what has expired. Not needed for correctness. */
@@ -153,7 +153,7 @@ function refusal (limits: readonly AttemptLimit[], found: ReadonlyArray<Counter 
   return { allowed: false, refusedBy: refusing.reduce((a, b) => b.resetMs > a.resetMs ? b : a), standings }
 }
 
-/** Two of each list: that outruns the one that a step can add, so memory shrinks without a timer. */
+/** Forgets up to two expired keys of each list. A limit of an attempt adds at most one key, so memory shrinks without a timer. */
 function forgetSome (counters: RuleCounters, now: number): void {
   for (let i = 0; i < 2 && counters.open.head !== null && isExpired(counters.open.head, now); i++) forget(counters, counters.open.head)
   for (let i = 0; i < 2 && counters.blocked.head !== null && isExpired(counters.blocked.head, now); i++) forget(counters, counters.blocked.head)
@@ -163,7 +163,7 @@ function usedOf (counter: Counter | null): number {
   return counter === null ? 0 : counter.times.length
 }
 
-/** In place: `splice` would make a list of what goes. */
+/** Moves the entries in place, because `splice` would allocate an array of the removed ones. */
 function expire ({ times, attemptIds }: Counter, windowMs: number, now: number): void {
   let gone = 0
   while (gone < times.length && now - (times[gone] as number) >= windowMs) gone++

@@ -1,9 +1,9 @@
 import type { Consent, ConsentStore } from '../../ports/consent-store.ts'
 
 /** A consent's user and client. */
-export type ConsentKey = readonly [userId: string, clientId: string]
+type ConsentKey = readonly [userId: string, clientId: string]
 
-export interface MemoryConsentStore extends ConsentStore {
+interface MemoryConsentStore extends ConsentStore {
   /** Every consent's key, to sweep by. */
   keys(): Iterable<ConsentKey>
   /** Removes the consent if it has expired at `now`. */

@@ -1,6 +1,6 @@
 import type { OneTimeToken, OneTimeTokenPurpose, OneTimeTokenStore } from '../../ports/one-time-token-store.ts'
 
-export interface MemoryOneTimeTokenStore extends OneTimeTokenStore {
+interface MemoryOneTimeTokenStore extends OneTimeTokenStore {
   /** Every token's key, to sweep by. */
   names(): Iterable<string>
   /** Removes the token if it has expired at `now`. */

@@ -8,7 +8,7 @@ interface Lifetime {
 }
 
 /** Records of one kind, by `sid` and by user. */
-export interface Records<Entry> {
+interface Records<Entry> {
   /** Throws `TypeError` where the `sid` is taken. */
   add(entry: Entry): void
   get(sid: string): Entry | undefined

@@ -1,13 +1,15 @@
-import type { BrowserSession, SessionStore } from '../../ports/session-store.ts'
+import type { BrowserSession, SessionStore, SessionUse } from '../../ports/session-store.ts'
 import { createRecords } from './records.ts'
 
 interface Entry {
   session: BrowserSession
-  /** Of the secrets that work, oldest first. */
+  /** The digests of the secrets that work, oldest first. */
   digests: string[]
 }
 
 export interface MemorySessionStore extends SessionStore {
+  /** The synchronous form of `useSession`: `createCode` calls it so that the use and the code are made in one step. */
+  useNow(use: SessionUse): boolean
   /** Every `sid`, to sweep by. */
   sids(): Iterable<string>
   /** Removes the session if it has ended at `now`. */
@@ -25,6 +27,15 @@ function copyOf ({ sid, userId, authenticatedAt, createdAt, lastUsedAt, expiresA
 export function memorySessionStore (maxSessionsPerUser: number): MemorySessionStore {
   const entries = createRecords(({ session }: Entry) => session)
 
+  function useNow ({ sid, now, idleExpiresAt, clientId }: SessionUse): boolean {
+    const session = entries.alive(sid, now)?.session
+    if (session === undefined) return false
+    session.lastUsedAt = now
+    session.idleExpiresAt = Math.min(idleExpiresAt, session.expiresAt)
+    if (clientId !== undefined && !session.clientIds.includes(clientId)) session.clientIds.push(clientId)
+    return true
+  }
+
   return {
     async createSession (session, digest) {
       const entry: Entry = { session: copyOf(session), digests: [digest] }
@@ -37,14 +48,8 @@ export function memorySessionStore (maxSessionsPerUser: number): MemorySessionSt
       return entry?.digests.includes(digest) === true ? copyOf(entry.session) : null
     },
 
-    async useSession ({ sid, now, idleExpiresAt, clientId }) {
-      const session = entries.alive(sid, now)?.session
-      if (session === undefined) return false
-      session.lastUsedAt = now
-      session.idleExpiresAt = Math.min(idleExpiresAt, session.expiresAt)
-      if (clientId !== undefined && !session.clientIds.includes(clientId)) session.clientIds.push(clientId)
-      return true
-    },
+    useSession: async (use) => useNow(use),
+    useNow,
 
     async renewSession ({ sid, userId, formerDigest, digest, now, expiresAt, idleExpiresAt }) {
       const entry = entries.alive(sid, now)

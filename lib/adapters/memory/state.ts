@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { State } from '../../ports/state.ts'
+import { checkPerUser } from '../../protocol/bounds.ts'
 import { memoryConsentStore } from './consent-store.ts'
 import { memoryKeyStore } from './key-store.ts'
 import { memoryOneTimeTokenStore } from './one-time-token-store.ts'
@@ -7,10 +8,10 @@ import { memorySessionStore } from './session-store.ts'
 import { memoryTokenStore } from './token-store.ts'
 
 export interface MemoryStateOptions {
-  /** How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100, minimum 1. */
-  maxFamiliesPerUser?: number
-  /** How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100, minimum 1. */
-  maxSessionsPerUser?: number
+  /** How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1 to 1,000. */
+  maxFamiliesPerUser?: number | undefined
+  /** How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1 to 1,000. */
+  maxSessionsPerUser?: number | undefined
 }
 
 /** How many entries a sweep looks at before it lets requests through. */
@@ -30,12 +31,11 @@ async function inSlices<Name> (names: Iterable<Name>, sweepOne: (name: Name) => 
  * Several processes don't share it.
  */
 export function memoryState ({ maxFamiliesPerUser = 100, maxSessionsPerUser = 100 }: MemoryStateOptions = {}): State {
-  for (const [name, max] of Object.entries({ maxFamiliesPerUser, maxSessionsPerUser })) {
-    if (!Number.isSafeInteger(max) || max < 1) throw new RangeError(`${name} must be a whole number from 1 up.`)
-  }
-  const tokens = memoryTokenStore(maxFamiliesPerUser)
-  const oneTimeTokens = memoryOneTimeTokenStore()
+  checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
+  let owner: string | null = null
   const browserSessions = memorySessionStore(maxSessionsPerUser)
+  const tokens = memoryTokenStore(maxFamiliesPerUser, browserSessions)
+  const oneTimeTokens = memoryOneTimeTokenStore()
   const consents = memoryConsentStore()
   return {
     kind: 'memory',
@@ -45,6 +45,10 @@ export function memoryState ({ maxFamiliesPerUser = 100, maxSessionsPerUser = 10
     browserSessions,
     consents,
     keys: memoryKeyStore(),
+    async claimFor (issuer) {
+      owner ??= issuer
+      return owner
+    },
     async sweep (now) {
       await inSlices(tokens.sids(), (sid) => { tokens.sweepFamily(sid, now) })
       await inSlices(oneTimeTokens.names(), (name) => { oneTimeTokens.sweepToken(name, now) })

@@ -1,9 +1,10 @@
 import type { NewAuthorizationCode, RefreshTokenFamily, ReplacedToken, TokenStore, TokenUse } from '../../ports/token-store.ts'
 import { createRecords } from './records.ts'
+import type { MemorySessionStore } from './session-store.ts'
 
 interface Entry {
   family: RefreshTokenFamily
-  /** Of the code it came from; `null` where it came from none. */
+  /** The digest of the code it came from; `null` where it came from none. */
   codeDigest: string | null
   /** `null` as long as it is a code. */
   currentDigest: string | null
@@ -13,7 +14,7 @@ interface Entry {
   holders: number
 }
 
-export interface MemoryTokenStore extends TokenStore {
+interface MemoryTokenStore extends TokenStore {
   /** Every `sid`, to sweep by. */
   sids(): Iterable<string>
   /** Removes the family or code if it has ended at `now`. */
@@ -23,7 +24,7 @@ export interface MemoryTokenStore extends TokenStore {
 const isCode = ({ currentDigest }: Entry): boolean => currentDigest === null
 const isFamily = ({ currentDigest }: Entry): boolean => currentDigest !== null
 
-/** Each kind is bounded on its own: what lives for minutes and comes by the dozen must not sign out a device. */
+/** Each kind is bounded on its own: codes and online families are many and short-lived, and must not push out the offline family of a device. */
 function kindOf (entry: Entry): 'code' | 'online' | 'offline' {
   if (isCode(entry)) return 'code'
   return entry.family.offline ? 'offline' : 'online'
@@ -48,7 +49,7 @@ const waiting = (code: NewAuthorizationCode): RefreshTokenFamily =>
  * many that are not, and as many codes that wait: one more ends the one created first. No method awaits before it has done its
  * work: that is what makes each of them atomic.
  */
-export function memoryTokenStore (maxFamiliesPerUser: number): MemoryTokenStore {
+export function memoryTokenStore (maxFamiliesPerUser: number, { useNow }: Pick<MemorySessionStore, 'useNow'>): MemoryTokenStore {
   const entries = createRecords(({ family }: Entry) => family)
 
   const aliveFamily = (sid: string, now: number): Entry | undefined => {
@@ -78,10 +79,15 @@ export function memoryTokenStore (maxFamiliesPerUser: number): MemoryTokenStore 
       bound(entry, created.createdAt)
     },
 
-    async createCode (code) {
+    async createCode (code, use) {
       const entry: Entry = { family: waiting(code), codeDigest: code.codeDigest, currentDigest: null, previous: null, holders: 0 }
       entries.add(entry)
+      if (use !== undefined && !useNow(use)) {
+        entries.remove(entry)
+        return false
+      }
       bound(entry, code.createdAt)
+      return true
     },
 
     async redeemCode ({ sid, digest, clientId, now, tokenDigest, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent }) {

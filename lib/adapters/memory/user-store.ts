@@ -33,11 +33,12 @@ export function memoryUserStore (initial: readonly User[] = []): UserStore & Req
       add(stored)
       return structuredClone(stored)
     },
-    async setPasswordHash (id, next, expected) {
+    async setPasswordHash (id, next, expected, changedAt) {
       const user = byId.get(id)
       if (user === undefined) return false
       if (expected !== undefined && user.passwordHash !== expected) return false
       user.passwordHash = next
+      if (changedAt !== undefined) user.passwordChangedAt = changedAt
       return true
     },
     async setEmailVerified (id) {

@@ -10,7 +10,7 @@ export const LANGUAGE = 'LANGUAGE plpgsql SET enable_seqscan TO off'
 export const alive = (now: string): string => `expires_at > ${now} AND idle_expires_at > ${now}`
 
 /**
- * Locks of a transaction, one for each user (and for those few whose hashes meet). Whatever touches several rows of a user takes
+ * Locks of a transaction, one for each user (and for those few whose hashes meet). What touches several rows of a user takes
  * its lock first, and whatever takes it has no row yet; whatever touches one row takes no lock but that row's. So no two wait
  * for each other in a circle, and a bound on a user's rows is counted by one transaction at a time.
  */

@@ -1,18 +1,22 @@
 import { StartError } from '../../errors.ts'
+import { canRead, minReaderOf, type MigrationStep, sqlOf, tooNew } from '../sql/migration-steps.ts'
 import { integer, text } from '../sql/rows.ts'
 import { queryOf } from './database.ts'
 import type { PostgresDatabase, Query } from './database.ts'
+import { withNamedStatements } from './named-statements.ts'
 import { isForAPerson } from './outage.ts'
 
-export interface Migrations {
+interface Migrations {
   component: string
   /** Step 1, 2, 3 …; each may have several statements. A step that a release had is never edited. */
-  steps: readonly string[]
+  steps: readonly MigrationStep[]
+  /** Whether statements that come again are named, so that the server plans them once for each connection. */
+  named: boolean
   /** `"schema".`, or nothing where the search path decides. */
   prefix: string
 }
 
-export interface Connection {
+interface Connection {
   /** Brings the tables to the newest version first, where that has not been done. */
   query: Query
   /** Does only that. Rejects with `StartError` where only a person can mend it. */
@@ -40,17 +44,20 @@ BEGIN
       component text NOT NULL,
       version integer NOT NULL,
       applied_at timestamptz NOT NULL DEFAULT now(),
+      min_reader integer,
       PRIMARY KEY (component, version)
     );
+  ELSE
+    ALTER TABLE ${prefix}authority_migrations ADD COLUMN IF NOT EXISTS min_reader integer;
   END IF;
   SELECT coalesce(max(version), 0) INTO current FROM ${prefix}authority_migrations WHERE component = '${component}';
 ${steps.map((step, index) => `  IF current < ${index + 1} THEN
-    EXECUTE $step$${step}$step$;
-    INSERT INTO ${prefix}authority_migrations (component, version) VALUES ('${component}', ${index + 1});
+    EXECUTE $step$${sqlOf(step)}$step$;
+    INSERT INTO ${prefix}authority_migrations (component, version, min_reader) VALUES ('${component}', ${index + 1}, ${minReaderOf(step, index + 1)});
   END IF;`).join('\n')}
 END $authority$`
 
-async function versionOf (query: Query, { component, prefix }: Migrations): Promise<number> {
+async function versionOf (query: Query, { component, prefix }: Migrations): Promise<{ version: number, minReader: number }> {
   const [log] = await query(
     `SELECT to_regclass('${prefix}authority_migrations') IS NOT NULL AS exists, current_setting('server_encoding') AS encoding,
       current_setting('transaction_isolation') AS isolation`
@@ -59,24 +66,29 @@ async function versionOf (query: Query, { component, prefix }: Migrations): Prom
   if (text(log, 'encoding') !== 'UTF8') throw unfit(`The PostgreSQL database has the encoding ${text(log, 'encoding')}; it must be UTF8.`)
   // Under a stricter one, the loser of every race would get an error.
   if (text(log, 'isolation') !== 'read committed') throw unfit('PostgreSQL transactions are not READ COMMITTED here: set default_transaction_isolation back for this role or database.')
-  if (log['exists'] !== true) return 0
-  const [row] = await query(`SELECT coalesce(max(version), 0) AS version FROM ${prefix}authority_migrations WHERE component = $1`, component)
-  return row === undefined ? 0 : integer(row, 'version')
+  if (log['exists'] !== true) return { version: 0, minReader: 0 }
+  // As JSON, since the log of an earlier release has no such column.
+  const [row] = await query(
+    `SELECT coalesce(max(version), 0) AS version, coalesce(max(coalesce((to_jsonb(log) ->> 'min_reader')::integer, version)), 0) AS min_reader
+      FROM ${prefix}authority_migrations AS log WHERE component = $1`, component
+  )
+  return row === undefined ? { version: 0, minReader: 0 } : { version: integer(row, 'version'), minReader: integer(row, 'min_reader') }
 }
 
 /** Any number of instances may do so at once. The usual start only reads. */
 async function migrate (query: Query, migrations: Migrations): Promise<void> {
   const { component, steps } = migrations
-  let version = await versionOf(query, migrations)
-  if (version < steps.length) {
+  let seen = await versionOf(query, migrations)
+  if (seen.version < steps.length) {
     await query(migration(migrations))
-    version = await versionOf(query, migrations)
+    seen = await versionOf(query, migrations)
   }
-  if (version > steps.length) throw unfit(`The tables of ${component} were made by a newer release (version ${version}, this one knows ${steps.length}).`)
+  if (!canRead(seen, steps.length)) throw unfit(tooNew(component, seen, steps.length))
 }
 
 export function connect (db: PostgresDatabase, migrations: Migrations): Connection {
   const query = queryOf(db)
+  const named = migrations.named ? queryOf(withNamedStatements(db)) : query
   let ready: Promise<void> | undefined
   // What failed is tried again by the next call: it may have been an outage.
   const prepared = async (): Promise<void> => {
@@ -90,7 +102,7 @@ export function connect (db: PostgresDatabase, migrations: Migrations): Connecti
     prepare: prepared,
     async query (sql, ...parameters) {
       await prepared()
-      return await query(sql, ...parameters)
+      return await named(sql, ...parameters)
     }
   }
 }

@@ -1,5 +1,7 @@
 /** Of SQLSTATE classes whose messages name things of the server (roles, tables, limits), never what a row holds. */
 const TELLING = /^(08|25|28|3D|3F|40|42|53|54|55|57|58)/
+/** SQLSTATE classes: connection, no resources, read only after a failover, shut down or starting, errors of the system. */
+const PASSING = /^(08|25006|53|57|58)/
 const SQLSTATE = /^[0-9A-Z]{5}$/
 const SYSTEM_CODE = /^E[A-Z_]+$/
 /** What `pg` says of a connection, without a code. */
@@ -8,9 +10,12 @@ const OF_THE_CONNECTION = /^(Connection terminated.*|Connection ended unexpected
 /** An operation that the database did not do. `code` is the SQLSTATE or the system's error code, where there is one. */
 export class PostgresError extends Error {
   readonly code: string | undefined
+  /** Whether it was out of reach or is about to be away, and not this statement that was wrong. */
+  readonly isOutage: boolean
 
-  constructor (message: string, code: string | undefined) {
+  constructor (message: string, code: string | undefined, isOutage = false) {
     super(message)
+    this.isOutage = isOutage
     this.name = 'PostgresError'
     this.code = code
   }
@@ -23,9 +28,10 @@ export class PostgresError extends Error {
 export function outage (error: unknown): PostgresError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const message = error instanceof Error ? error.message : ''
-  if (SQLSTATE.test(code)) return new PostgresError(TELLING.test(code) ? `PostgreSQL: ${message} (${code})` : `PostgreSQL refused a statement (${code}).`, code)
-  if (SYSTEM_CODE.test(code)) return new PostgresError(`PostgreSQL can't be reached (${code}).`, code)
-  return new PostgresError(OF_THE_CONNECTION.test(message) ? `PostgreSQL: ${message}` : 'PostgreSQL did not answer a statement.', undefined)
+  if (SQLSTATE.test(code)) return new PostgresError(TELLING.test(code) ? `PostgreSQL: ${message} (${code})` : `PostgreSQL refused a statement (${code}).`, code, PASSING.test(code))
+  if (SYSTEM_CODE.test(code)) return new PostgresError(`PostgreSQL can't be reached (${code}).`, code, true)
+  if (OF_THE_CONNECTION.test(message)) return new PostgresError(`PostgreSQL: ${message}`, undefined, true)
+  return new PostgresError('PostgreSQL did not answer a statement.', undefined)
 }
 
 /** The role may not, or there is no such database: waiting does not mend that. */

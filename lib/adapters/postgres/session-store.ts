@@ -6,12 +6,19 @@ import { alive, sweepAfter } from './lifetime.ts'
 /** Parallel sign-ins in one browser leave one secret each; the cookie holds the last, so few are ever of use. */
 const MAX_DIGESTS = 4
 
+/** A use of a session, as a statement that returns its `sid`. Takes the parameters' places. */
+export const sessionUse = (prefix: string, { sid, now, idleExpiresAt, clientId }: Record<'sid' | 'now' | 'idleExpiresAt' | 'clientId', string>): string => `UPDATE ${prefix}authority_browser_sessions SET last_used_at = ${now}, idle_expires_at = least(${idleExpiresAt}::bigint, expires_at),
+  sweep_after = ${sweepAfter(prefix, `least(${idleExpiresAt}::bigint, expires_at)`, `${now}::bigint`)},
+  client_ids = CASE WHEN ${clientId}::text IS NULL OR ${clientId} = ANY (client_ids) THEN client_ids ELSE array_append(client_ids, ${clientId}) END
+  WHERE sid = ${sid} AND ${alive(`${now}::bigint`)} RETURNING sid`
+
 /**
  * Browser sessions in PostgreSQL. A user has at most `maxSessionsPerUser`: one more ends the one created first. Every method is one
  * statement. An UPDATE that had to wait for another works on what that one left, so none of several at once is lost.
  */
 export function postgresSessionStore (query: Query, prefix: string, maxSessionsPerUser: number): SessionStore {
   const sessions = `${prefix}authority_browser_sessions`
+  const USE = sessionUse(prefix, { sid: '$1', now: '$2', idleExpiresAt: '$3', clientId: '$4' })
 
   return {
     async createSession (session, digest) {
@@ -28,13 +35,7 @@ export function postgresSessionStore (query: Query, prefix: string, maxSessionsP
     },
 
     async useSession ({ sid, now, idleExpiresAt, clientId }) {
-      return (await query(
-        `UPDATE ${sessions} SET last_used_at = $2, idle_expires_at = least($3::bigint, expires_at),
-          sweep_after = ${sweepAfter(prefix, 'least($3::bigint, expires_at)', '$2::bigint')},
-          client_ids = CASE WHEN $4::text IS NULL OR $4 = ANY (client_ids) THEN client_ids ELSE array_append(client_ids, $4) END
-        WHERE sid = $1 AND ${alive('$2::bigint')} RETURNING sid`,
-        sid, now, idleExpiresAt, clientId ?? null
-      )).length === 1
+      return (await query(USE, sid, now, idleExpiresAt, clientId ?? null)).length === 1
     },
 
     async renewSession ({ sid, userId, formerDigest, digest, now, expiresAt, idleExpiresAt }) {

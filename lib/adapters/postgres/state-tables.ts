@@ -1,3 +1,4 @@
+import type { MigrationStep } from '../sql/migration-steps.ts'
 import { lifetimeFunctions } from './lifetime.ts'
 import { sessionFunctions } from './session-functions.ts'
 import { sweepFunctions } from './sweep.ts'
@@ -10,7 +11,7 @@ import { tokenFunctions } from './token-functions.ts'
  * hears of it (HOT). For the sweep there is `sweep_after` instead of the ends themselves (see lifetime). What it leaves behind is
  * cleaned up at 2 % of the table and not at 20 %, or the next sweep would have to step over millions of dead entries.
  */
-export const stateMigrations = (prefix: string): readonly string[] => [
+export const stateMigrations = (prefix: string): readonly MigrationStep[] => [
   `CREATE TABLE ${prefix}authority_families (
     sid text COLLATE "C" PRIMARY KEY,
     user_id text COLLATE "C" NOT NULL,
@@ -88,5 +89,8 @@ export const stateMigrations = (prefix: string): readonly string[] => [
   ${lifetimeFunctions(prefix)}
   ${tokenFunctions(prefix)}
   ${sessionFunctions(prefix)}
-  ${sweepFunctions(prefix)}`
+  ${sweepFunctions(prefix)}`,
+
+  // Whose state it is.
+  { sql: `CREATE TABLE ${prefix}authority_issuer (id integer PRIMARY KEY CHECK (id = 1), issuer text COLLATE "C" NOT NULL)`, minReader: 1 }
 ]

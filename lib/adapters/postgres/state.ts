@@ -1,23 +1,28 @@
+import { randomUUID } from 'node:crypto'
 import type { State } from '../../ports/state.ts'
-import { integer } from '../sql/rows.ts'
+import { checkPerUser } from '../../protocol/bounds.ts'
+import { integer, text } from '../sql/rows.ts'
 import { postgresConsentStore } from './consent-store.ts'
 import { quoted } from './database.ts'
 import type { PostgresDatabase } from './database.ts'
 import { postgresKeyStore } from './key-store.ts'
 import { connect } from './migrations.ts'
 import { postgresOneTimeTokenStore } from './one-time-token-store.ts'
+import { requireRights } from './rights.ts'
 import { postgresSessionStore } from './session-store.ts'
 import { stateMigrations } from './state-tables.ts'
 import { postgresSweep } from './sweep.ts'
 import { postgresTokenStore } from './token-store.ts'
 
 export interface PostgresStateOptions {
-  /** How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100, minimum 1. */
-  maxFamiliesPerUser?: number
-  /** How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100, minimum 1. */
-  maxSessionsPerUser?: number
-  /** Where the tables are: letters, digits and `_`; made where it is missing. Default: where the search path says. */
-  schema?: string
+  /** How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1 to 1,000. */
+  maxFamiliesPerUser?: number | undefined
+  /** How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1 to 1,000. */
+  maxSessionsPerUser?: number | undefined
+  /** The schema that holds the tables. Its name has letters, digits and `_`; it is created where it does not exist. Default: the search path decides. */
+  schema?: string | undefined
+  /** Whether a `Pool` or `Client` of `pg` gets statements with names, which the server plans once for each connection. Default true. */
+  namedStatements?: boolean | undefined
 }
 
 /**
@@ -28,21 +33,44 @@ export interface PostgresStateOptions {
  * an operation may take is the pool's to bound (`connectionTimeoutMillis`, `query_timeout`). Give a `Pool` a listener for `error`:
  * without one, Node.js ends the process when an idle connection is cut.
  */
-export function postgresState (db: PostgresDatabase, { maxFamiliesPerUser = 100, maxSessionsPerUser = 100, schema }: PostgresStateOptions = {}): State & Required<Pick<State, 'prepare' | 'time'>> {
-  for (const [name, max] of Object.entries({ maxFamiliesPerUser, maxSessionsPerUser })) {
-    if (!Number.isSafeInteger(max) || max < 1 || max > MAX_ROWS) throw new RangeError(`${name} must be a whole number from 1 up.`)
-  }
+export function postgresState (db: PostgresDatabase, { maxFamiliesPerUser = 100, maxSessionsPerUser = 100, schema, namedStatements = true }: PostgresStateOptions = {}): State & Required<Pick<State, 'prepare' | 'time' | 'claimFor'>> {
+  checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
   const prefix = schema === undefined ? '' : `${quoted(schema, 'schema')}.`
-  const { query, prepare } = connect(db, { component: 'state', steps: stateMigrations(prefix), prefix })
+  const { query, prepare } = connect(db, { component: 'state', steps: stateMigrations(prefix), prefix, named: namedStatements })
+  const tokens = postgresTokenStore(query, prefix, maxFamiliesPerUser)
+
+  /** Creates a family of a made-up user and revokes it, so that the start finds out whether the role can write. */
+  async function trial (): Promise<void> {
+    const sid = `trial ${randomUUID()}`
+    const now = Date.now()
+    await tokens.createFamily({
+      sid, userId: sid, clientId: null, scope: '', authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + TRIAL_MS, idleExpiresAt: now + TRIAL_MS,
+      userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: sid
+    })
+    await tokens.revokeFamily(sid)
+  }
+
   return {
     kind: 'postgres',
     shared: true,
-    tokens: postgresTokenStore(query, prefix, maxFamiliesPerUser),
+    tokens,
     oneTimeTokens: postgresOneTimeTokenStore(query, prefix),
     browserSessions: postgresSessionStore(query, prefix, maxSessionsPerUser),
     consents: postgresConsentStore(query, prefix),
     keys: postgresKeyStore(query, prefix),
-    prepare,
+    async prepare () {
+      await prepare()
+      await requireRights(query, prefix, trial)
+    },
+    async claimFor (issuer) {
+      const owners = `${prefix}authority_issuer`
+      const [before] = await query(`SELECT issuer FROM ${owners}`)
+      if (before !== undefined) return text(before, 'issuer')
+      // Another instance may insert the row after our SELECT. `DO NOTHING` would then return no row; `DO UPDATE` returns the row of the other.
+      const [row] = await query(`INSERT INTO ${owners} AS owner (id, issuer) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET issuer = owner.issuer RETURNING issuer`, issuer)
+      if (row === undefined) throw new TypeError('The database answered an INSERT with no row.')
+      return text(row, 'issuer')
+    },
     async time () {
       const [row] = await query('SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint AS now')
       if (row === undefined) throw new TypeError('The database answered a SELECT with no row.')
@@ -52,5 +80,4 @@ export function postgresState (db: PostgresDatabase, { maxFamiliesPerUser = 100,
   }
 }
 
-/** An `integer` of PostgreSQL. */
-const MAX_ROWS = 2 ** 31 - 1
+const TRIAL_MS = 60_000

@@ -2,8 +2,9 @@ import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily, Refre
 import { familyOf, presented, replacedIn } from '../sql/family-rows.ts'
 import { isRow, text } from '../sql/rows.ts'
 import type { Row } from '../sql/rows.ts'
-import type { Query } from './database.ts'
+import type { PostgresValue, Query } from './database.ts'
 import { alive } from './lifetime.ts'
+import { sessionUse } from './session-store.ts'
 
 /** What a function of the tables answered. `row` is as it was before. */
 type Answer = { outcome: 'unknown' } | { outcome: string, row: Row }
@@ -41,16 +42,18 @@ export function postgresTokenStore (query: Query, prefix: string, maxFamiliesPer
   const families = `${prefix}authority_families`
   const ALIVE_FAMILY = `SELECT * FROM ${families} WHERE sid = $1 AND current_digest IS NOT NULL AND ${alive('$2::bigint')}`
 
+  const ADD = `SELECT ${prefix}authority_add_family($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+  const USE_OF_SESSION = sessionUse(prefix, { sid: '$17', now: '$18', idleExpiresAt: '$19', clientId: '$20' })
+
   /** A code is a row without a token, which ends when the code does. */
-  const add = async (created: NewRefreshTokenFamily | NewAuthorizationCode): Promise<void> => {
+  const valuesOf = (created: NewRefreshTokenFamily | NewAuthorizationCode): PostgresValue[] => {
     const { lastUsedAt, expiresAt, idleExpiresAt, userAgent, tokenDigest, codeDigest } = 'codeDigest' in created
       ? { ...created, lastUsedAt: created.createdAt, expiresAt: created.codeExpiresAt, idleExpiresAt: created.codeExpiresAt, userAgent: null, tokenDigest: null }
       : { ...created, codeDigest: null }
-    await query(
-      `SELECT ${prefix}authority_add_family($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
+    return [
       created.sid, created.userId, created.clientId, created.scope, created.authenticatedAt, created.createdAt, lastUsedAt, expiresAt,
       idleExpiresAt, userAgent, created.sessionSid, created.offline, created.authorization, codeDigest, tokenDigest, maxFamiliesPerUser
-    )
+    ]
   }
   const present = async ({ sid, digest, now, graceMs, idleExpiresAt, clientId }: TokenUse, next: Successor | null): Promise<Answer> => answerOf(await query(
     `SELECT ${prefix}authority_present_token($1, $2, $3, $4, $5, $6, $7, $8, $9) AS answer`,
@@ -64,8 +67,15 @@ export function postgresTokenStore (query: Query, prefix: string, maxFamiliesPer
     ))
 
   return {
-    createFamily: add,
-    createCode: add,
+    async createFamily (created) {
+      await query(ADD, ...valuesOf(created))
+    },
+
+    async createCode (created, use) {
+      if (use === undefined) return (await query(ADD, ...valuesOf(created))).length === 1
+      // The row of the session is held until both are done, so whoever ends it finds the code; and no row of it, no code.
+      return (await query(`WITH used AS (${USE_OF_SESSION}) ${ADD} FROM used`, ...valuesOf(created), use.sid, use.now, use.idleExpiresAt, use.clientId ?? null)).length === 1
+    },
 
     async redeemCode (redemption) {
       const { sid, digest, clientId, now, tokenDigest, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent } = redemption

@@ -3,7 +3,7 @@ import Fastify from 'fastify'
 import type { FastifyRequest } from 'fastify'
 import type { AttemptLimit, AttemptOutcome, AttemptStore } from '../../ports/attempt-store.ts'
 
-export interface AttemptLimiter {
+interface AttemptLimiter {
   /**
    * Reserves the attempt under all `limits` (at least one) in one step of the store. Rejects with what the store throws.
    */
@@ -31,9 +31,6 @@ const NO_GROUP = { config: {} }
  *
  * The plugin counts one key per call and we decide over several at once, so the key it carries is the check itself, with all its
  * limits; the host's request stays outside, and with it whatever a host's hook gives our routes.
- *
- * An attempt that a state counts in the same step as what is attempted (see `OpenAttempt`) does not come by here: the counters and
- * the rule that they are decided by are the same.
  */
 export async function createAttemptLimiter (attempts: AttemptStore): Promise<AttemptLimiter> {
   function decided (check: Check, outcome: AttemptOutcome, done: Done): void {

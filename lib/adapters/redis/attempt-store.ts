@@ -2,15 +2,15 @@ import { hash } from 'node:crypto'
 import type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore } from '../../ports/attempt-store.ts'
 import { REFUND, RESERVE } from './attempt-scripts.ts'
 import type { RedisConnection } from './connection.ts'
+import { COUNTER_COMMANDS, requireRights } from './rights.ts'
+import { evictionPolicyOf } from './server.ts'
 
-export interface RedisAttemptStoreOptions {
+interface RedisAttemptStoreOptions {
   /** What the names of all counters begin with: no braces, which mark the hash slot. Default `rl:`. */
-  prefix?: string
+  prefix?: string | undefined
   /** Milliseconds that never go backwards, for tests. Default: the clock of the Redis server, which is one for all instances. */
-  now?: () => number
+  now?: (() => number) | undefined
 }
-
-
 
 /** 128 bits of the digest of rule and key: 22 characters, whatever they are made from. */
 const nameOf = ({ rule, key }: AttemptLimit): string => hash('sha256', `${rule}\0${key}`, 'base64url').slice(0, 22)
@@ -52,48 +52,38 @@ function count (text: string | undefined): number {
   return number
 }
 
-/** Where the counters of a store are, and what its scripts take and answer: for scripts that count an attempt beside their own work. */
-export interface RedisCounters {
-  connection: RedisConnection
-  root: string
-  reservation(attemptId: string, limits: readonly AttemptLimit[]): Array<string | number>
-  refund(attemptId: string, limits: readonly AttemptLimit[]): Array<string | number>
-  outcomeOf(limits: readonly AttemptLimit[], reply: unknown): AttemptOutcome
+export interface RedisAttemptStore extends AttemptStore {
+  /** Looks whether it can count. Rejects with a `StartError` where only a person can mend it; an outage rejects with anything else. */
+  prepare(): Promise<void>
+  /** The `maxmemory-policy` by which the server may throw counters away; `null` where it throws nothing away, or does not tell. */
+  evictionPolicy(): Promise<string | null>
 }
-
-const countersOfStores = new WeakMap<AttemptStore, RedisCounters>()
-
-/** `undefined`: the store is none of `redisAttemptStore`. */
-export const countersOf = (store: AttemptStore): RedisCounters | undefined => countersOfStores.get(store)
 
 /**
  * Attempts in Redis, counted for all instances together: an exact sliding log per key, on the clock of the Redis server. One
  * script a step. All counters lie in one slot, since one attempt is decided on several of them at once; each goes `windowMs` after
  * its newest attempt. An outage rejects.
  */
-export function redisAttemptStore (connection: RedisConnection, { prefix = 'rl:', now }: RedisAttemptStoreOptions = {}): AttemptStore {
+export function redisAttemptStore (connection: RedisConnection, { prefix = 'rl:', now }: RedisAttemptStoreOptions = {}): RedisAttemptStore {
   if (/[{}]/.test(prefix)) throw new TypeError('The prefix of the rate limits must have no braces: they mark the hash slot of a key.')
-  const counters: RedisCounters = {
-    connection,
-    root: `${prefix}{limits}`,
-    reservation (attemptId, limits) {
-      const args: Array<string | number> = [now === undefined ? '' : Math.floor(now()), idOf(attemptId)]
-      for (const limit of limits) args.push(nameOf(limit), Math.ceil(limit.windowMs), limit.max)
-      return args
+  const root = `${prefix}{limits}`
+  const store: RedisAttemptStore = {
+    prepare: async () => {
+      await requireRights(connection, { what: 'the counting of attempts', root: `${root}:trial`, prefix, commands: COUNTER_COMMANDS }, async () => {
+        const limits = [{ rule: 'trial', key: '', windowMs: 1000, max: 1000 }]
+        await Promise.all([store.reserve('trial', limits), store.refund('trial', limits)])
+      })
     },
-    refund: (attemptId, limits) => [idOf(attemptId), ...limits.map(nameOf)],
-    outcomeOf
-  }
-  const store: AttemptStore = {
-    punctual: true,
+    evictionPolicy: async () => await evictionPolicyOf(connection, root),
     async reserve (attemptId, limits) {
       if (limits.length === 0) return { allowed: true, standings: [] }
-      return outcomeOf(limits, await connection.run(RESERVE, counters.root, counters.reservation(attemptId, limits)))
+      const args: Array<string | number> = [now === undefined ? '' : now(), idOf(attemptId)]
+      for (const limit of limits) args.push(nameOf(limit), Math.ceil(limit.windowMs), limit.max)
+      return outcomeOf(limits, await connection.run(RESERVE, root, args))
     },
     async refund (attemptId, limits) {
-      if (limits.length > 0) await connection.run(REFUND, counters.root, counters.refund(attemptId, limits))
+      if (limits.length > 0) await connection.run(REFUND, root, [idOf(attemptId), ...limits.map(nameOf)])
     }
   }
-  countersOfStores.set(store, counters)
   return store
 }

@@ -1,5 +1,5 @@
-import { argumentsOf, type Batch, brokenConnection, type Call, codeOf, newBatch, noAnswer, notConnected, rejectAll, settle, withoutArguments } from './batch.ts'
-import { defineScript, type Programme, programmeOf, programmeOfOne, type Script } from './script.ts'
+import { brokenConnection, codeOf, noAnswer, notConnected, tooLate, withoutArguments } from './refusal.ts'
+import { defineKeyScript, type Script } from './script.ts'
 
 /** What a `Redis` and a `Cluster` of ioredis 5 and 6 have in common. Nothing of ioredis is imported. */
 export interface RedisClient {
@@ -8,48 +8,60 @@ export interface RedisClient {
   connect(): Promise<unknown>
   evalsha(sha1: Buffer, numberOfKeys: number, ...keysAndArguments: Array<string | number>): Promise<unknown>
   eval(lua: Buffer, numberOfKeys: number, ...keysAndArguments: Array<string | number>): Promise<unknown>
+  pipeline(commands: unknown[][]): { exec(): Promise<Array<[error: Error | null, reply?: unknown]> | null> }
   on(event: string, listener: () => void): unknown
   off(event: string, listener: () => void): unknown
 }
 
+type Answer = [error: Error | null, reply?: unknown]
+type Command = [name: 'eval' | 'evalsha', text: Buffer, numberOfKeys: number, ...keysAndArguments: Array<string | number>]
+
 export interface RedisConnection {
   /**
-   * Runs a script with its keys and `ARGV`, at most once, and resolves to its reply. A key must have a hash tag: the script derives
-   * its other keys from it, so that a `keyPrefix` of the client and the slots of a Cluster hold for them as well.
+   * Runs a script with its keys and `ARGV`, at most once, and resolves to its reply. A key must have a hash tag: a script that derives
+   * its keys does so from that one, so that a `keyPrefix` of the client and the slots of a Cluster hold for them as well.
    *
-   * Scripts that are asked for in one turn of the event loop go to the server as one command, at most 64 of them, where they are
-   * of the connection's programme. Each is done whole, with nothing in between, and the failure of one is its own.
+   * What is asked for in one turn of the event loop goes to the server in one write, in a Cluster one for each slot. Each script is done
+   * whole, and its failure is its own.
    *
    * Rejects within `timeoutMs` where there is no reply, and at once where the client is not connected. What was sent may then
    * have been done nevertheless, and may still be when a server that hung goes on; it is not sent a second time. The error says
    * nothing of keys and arguments.
    */
   run(script: Script, keys: string | readonly string[], args: ReadonlyArray<string | number>): Promise<unknown>
-  /** Milliseconds since the epoch, by the server's clock. In a Cluster always that of the same slot. Rejects as `run` does. */
-  time(): Promise<number>
-  /** Whether any keys may be in one command: not in a Cluster, and not where the server has refused it. */
-  spansSlots(): boolean
+  /** Milliseconds since the epoch, by the clock of the server: in a Cluster, of the one that has the key. Rejects as `run` does. */
+  time(key: string): Promise<number>
 }
 
-export interface RedisConnectionOptions {
-  timeoutMs?: number
-  /** The scripts that may go together. Any other goes with its like alone. */
-  programme?: Programme
+interface RedisConnectionOptions {
+  timeoutMs?: number | undefined
+}
+
+/** A script to run, and who waits for its reply. */
+interface Call {
+  readonly script: Script
+  /** As the command declares them. */
+  readonly keys: readonly string[]
+  readonly args: ReadonlyArray<string | number>
+  resolve(reply: unknown): void
+  reject(error: Error): void
 }
 
 /** How often a server that has stopped answering is asked again whether it does. */
 const ASK_AGAIN_MS = 1000
-/** So that one command never keeps the server from all others for long. */
-const CALLS_A_COMMAND = 64
 
-const TIME = defineScript("local time = redis.call('TIME') return time[1] * 1000 + math.floor(time[2] / 1000)")
-const NOTHING = defineScript('return 1')
-export const CONNECTION_SCRIPTS: readonly Script[] = [TIME, NOTHING]
-const OWN_KEY = '{authority}'
-const OWN_PROGRAMME = programmeOf(CONNECTION_SCRIPTS)
+const TIME = defineKeyScript("local time = redis.call('TIME') return time[1] * 1000 + math.floor(time[2] / 1000)")
+const NOTHING = defineKeyScript('return 1')
 
-/** How a server says that it will not have these keys in one command. */
-const TOGETHER_REFUSED: readonly string[] = ['CROSSSLOT', 'NOPERM']
+/**
+ * While a slot moves, a Cluster looks at the declared keys alone. One key that isn't there sends the script to the new node, where it
+ * would run on what has arrived by then, and the answer would be wrong. With a second one that isn't there the new node says TRYAGAIN,
+ * which ioredis does, until the slot has moved. A script with keys of its own needs that; one that touches only what it declares is right anyhow.
+ */
+function declared ({ isCluster }: RedisClient, script: Script, keys: string | readonly string[]): readonly string[] {
+  if (typeof keys !== 'string') return keys
+  return isCluster && script.derivesKeys ? [keys, `${keys}:none`] : [keys]
+}
 
 /** The states of an ioredis client in which a call may come to an answer. */
 const CONNECTED_OR_SOON: readonly string[] = ['ready', 'wait', 'connecting', 'connect']
@@ -61,26 +73,54 @@ const underWay = new WeakMap<RedisClient, Set<() => void>>()
 function underWayOn (client: RedisClient): Set<() => void> {
   const known = underWay.get(client)
   if (known !== undefined) return known
-  const batches = new Set<() => void>()
-  const broken = (): void => { for (const end of batches) end() }
+  const pipelines = new Set<() => void>()
+  const broken = (): void => { for (const end of pipelines) end() }
   client.on('close', broken)
   // A node of a Cluster. It isn't known whose calls were on it, but what has been written to another is answered all the same.
   if (client.isCluster) client.on('-node', broken)
-  underWay.set(client, batches)
-  return batches
+  underWay.set(client, pipelines)
+  return pipelines
+}
+
+/** The scripts and digests of one pipeline, as ioredis is to send them. */
+interface Texts {
+  bufferOf(text: string): Buffer
+  /** From now on nothing that does anything is sent. */
+  end(): void
+  isOver(): boolean
+}
+
+/**
+ * ioredis keeps a command and sends it again after a reconnection, a redirection or a failover, also when nobody waits for it any
+ * more, and has no way to take one back. But it reads a buffer anew whenever it sends it: so what is over is overwritten with what
+ * is neither the digest of a script nor Lua, which the server refuses.
+ */
+function newTexts (): Texts {
+  const buffers: Buffer[] = []
+  let over = false
+  return {
+    bufferOf (text) {
+      if (over) throw brokenConnection()
+      const buffer = Buffer.from(text)
+      buffers.push(buffer)
+      return buffer
+    },
+    end () {
+      over = true
+      for (const buffer of buffers) buffer.fill('x')
+    },
+    isOver: () => over
+  }
 }
 
 /**
  * The one way to Redis: scripts, each with a bound on its time. Never puts anything into ioredis's offline queue, and lets nothing
  * be sent again by ioredis after a broken connection: a redemption done twice would look like a replay.
  */
-export function redisConnection (client: RedisClient, { timeoutMs = 250, programme = OWN_PROGRAMME }: RedisConnectionOptions = {}): RedisConnection {
+export function redisConnection (client: RedisClient, { timeoutMs = 250 }: RedisConnectionOptions = {}): RedisConnection {
   const sent = underWayOn(client)
-  /** What this turn of the event loop has asked for, by what may go together. */
-  const waiting = new Map<string, { programme: Programme, calls: Call[], spansSlots: boolean }>()
-  /** In a Cluster a key leads to the server; elsewhere, one that is not under the prefixes of the stores may not be allowed. */
-  const ownKeys = client.isCluster ? OWN_KEY : []
-  let spansSlots = !client.isCluster
+  /** What this turn of the event loop has asked for: all of it, or in a Cluster by its keys. */
+  const waiting = new Map<string, Call[]>()
   let whenReady: Promise<void> | null = null
   /** When a server that left a call unanswered is asked again (`performance.now()`); 0: it answers. */
   let askAgainAt = 0
@@ -104,110 +144,115 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250, program
   /** What there is to say where nothing can be sent now. */
   function refused (): (() => Error) | null {
     if (!CONNECTED_OR_SOON.includes(client.status)) return notConnected
-    // Replies come in order. Whatever is sent behind a call that hangs would be done, unwanted, when the server goes on.
+    // Replies come in order. What is sent behind a call that hangs would be done, unwanted, when the server goes on.
     return askAgainAt > 0 ? noAnswer : null
   }
 
-  async function exchange (batch: Batch): Promise<unknown> {
-    if (client.status !== 'ready') await becomesReady()
-    const args = argumentsOf(batch)
-    try {
-      return await client.evalsha(batch.mayBeSent(batch.programme.sha1), ...args)
-    } catch (error) {
-      if (codeOf(error) !== 'NOSCRIPT') throw error
-      return await client.eval(batch.mayBeSent(batch.programme.lua), ...args)
-    }
+  async function answersTo (commands: Command[]): Promise<readonly Answer[]> {
+    const [[name, ...args], more] = commands as [Command, Command?]
+    if (more !== undefined) return await client.pipeline(commands).exec() ?? []
+    // A pipeline of one costs some microseconds for nothing.
+    return [await client[name](...args).then((reply): Answer => [null, reply], (error: Error): Answer => [error])]
   }
 
-  function send (batch: Batch): void {
-    const finish = (): void => {
-      clearTimeout(timer)
-      sent.delete(broken)
-      batch.end()
-    }
-    const broken = (): void => {
-      askAgainAt = 0
-      batch.end()
-      // Calls to the other nodes of a Cluster go on.
-      if (client.isCluster) return
-      finish()
-      rejectAll(batch, brokenConnection)
-    }
-    const tooLate = (): void => {
-      if (!sent.has(broken)) return
-      // In a Cluster one node may hang while the others answer.
-      if (!client.isCluster && client.status === 'ready') askAgainAt = performance.now() + ASK_AGAIN_MS
-      finish()
-      rejectAll(batch, () => new Error(`Redis did not answer within ${timeoutMs} ms.`))
-    }
-    // It may be this process that was busy for so long: an answer that has come meanwhile is read first.
-    const timer = setTimeout(() => { setImmediate(tooLate) }, timeoutMs)
-    timer.unref()
-    sent.add(broken)
-    exchange(batch).then((reply) => {
-      // Also where nobody waits for it any more: the server answers again.
-      askAgainAt = 0
-      settle(batch, reply)
-      finish()
-    }, (error: unknown) => {
-      askAgainAt = 0
-      const over = batch.isOver()
-      finish()
-      if (over || !goApart(batch, error)) rejectAll(batch, () => over ? brokenConnection() : withoutArguments(error))
+  /** Gives each call what became of it, and resolves to those whose script the server does not know. */
+  async function exchange (calls: readonly Call[], texts: Texts, inFull: boolean): Promise<Call[]> {
+    const digests = new Map<Script, Buffer>()
+    const commands = calls.map(({ script, keys, args }): Command => {
+      const known = digests.get(script)
+      const digest = known ?? texts.bufferOf(script.sha1)
+      digests.set(script, digest)
+      // The first of its kind brings the script, for all that come behind it.
+      return inFull && known === undefined ? ['eval', texts.bufferOf(script.lua), keys.length, ...keys, ...args] : ['evalsha', digest, keys.length, ...keys, ...args]
+    })
+    const answers = await answersTo(commands)
+    return calls.filter((call, index) => {
+      const [error, reply] = answers[index] ?? [brokenConnection()]
+      if (error === null) call.resolve(reply)
+      else if (texts.isOver()) call.reject(brokenConnection())
+      else if (!inFull && codeOf(error) === 'NOSCRIPT') return true
+      else call.reject(withoutArguments(error))
+      return false
     })
   }
 
-  /**
-   * A server may be a cluster without the client's knowing, or have rules on keys that some calls break. It has done nothing then, and
-   * gets what has different keys apart from now on.
-   */
-  function goApart (batch: Batch, error: unknown): boolean {
-    if (!batch.spansSlots || !TOGETHER_REFUSED.includes(codeOf(error) ?? '')) return false
-    spansSlots = false
-    for (const call of batch.calls) {
-      if (typeof call.keys === 'string' || call.keys.length < 2) enqueue(call)
-      else call.reject(withoutArguments(error))
+  async function exchangeAll (calls: readonly Call[], texts: Texts): Promise<void> {
+    if (client.status !== 'ready') await becomesReady()
+    const unknown = await exchange(calls, texts, false)
+    if (unknown.length > 0) await exchange(unknown, texts, true)
+  }
+
+  function send (calls: readonly Call[]): void {
+    const texts = newTexts()
+    const finish = (): void => {
+      clearTimeout(timer)
+      sent.delete(broken)
     }
-    return true
+    const giveUp = (error: () => Error): void => {
+      texts.end()
+      finish()
+      rejectAll(calls, error)
+    }
+    const broken = (): void => {
+      askAgainAt = 0
+      // Calls to the other nodes of a Cluster go on.
+      if (client.isCluster) texts.end()
+      else giveUp(brokenConnection)
+    }
+    const expire = (): void => {
+      if (!sent.has(broken)) return
+      // In a Cluster one node may hang while the others answer.
+      if (!client.isCluster && client.status === 'ready') askAgainAt = performance.now() + ASK_AGAIN_MS
+      giveUp(() => tooLate(timeoutMs))
+    }
+    // It may be this process that was busy for so long: an answer that has come meanwhile is read first.
+    const timer = setTimeout(() => { setImmediate(expire) }, timeoutMs)
+    timer.unref()
+    sent.add(broken)
+    exchangeAll(calls, texts).catch((error: unknown) => { rejectAll(calls, () => texts.isOver() ? brokenConnection() : withoutArguments(error)) }).finally(() => {
+      // Also where nobody waits for it any more: the server answers again.
+      askAgainAt = 0
+      finish()
+    })
   }
 
   function flush (): void {
     const groups = [...waiting.values()]
     waiting.clear()
     const error = refused()
-    for (const { calls, ...group } of groups) {
-      if (error !== null) rejectAll({ calls }, error)
-      else for (let at = 0; at < calls.length; at += CALLS_A_COMMAND) send(newBatch(group, calls.slice(at, at + CALLS_A_COMMAND)))
+    for (const calls of groups) {
+      if (error !== null) rejectAll(calls, error)
+      else send(calls)
     }
   }
 
-  const programmeWith = (script: Script): Programme => programme.numbers.has(script) ? programme : programmeOfOne(script)
-
   function enqueue (call: Call): void {
-    const one = programmeWith(call.script)
-    const together = spansSlots ? one.sha1 : `${one.sha1} ${String(call.keys)}`
+    const together = client.isCluster ? String(call.keys) : ''
     const group = waiting.get(together)
     if (group !== undefined) {
-      group.calls.push(call)
+      group.push(call)
       return
     }
     if (waiting.size === 0) setImmediate(flush)
-    waiting.set(together, { programme: one, calls: [call], spansSlots })
+    waiting.set(together, [call])
   }
 
   function run (script: Script, keys: string | readonly string[], args: ReadonlyArray<string | number>): Promise<unknown> {
     const error = refused()
     if (error === noAnswer && performance.now() >= askAgainAt) {
       askAgainAt = performance.now() + ASK_AGAIN_MS
-      send(newBatch({ programme: programmeWith(NOTHING), spansSlots: false }, [{ script: NOTHING, keys: ownKeys, args: [], resolve () {}, reject () {} }]))
+      send([{ script: NOTHING, keys: [], args: [], resolve () {}, reject () {} }])
     }
     if (error !== null) return Promise.reject(error())
-    return new Promise((resolve, reject) => { enqueue({ script, keys, args, resolve, reject }) })
+    return new Promise((resolve, reject) => { enqueue({ script, keys: declared(client, script, keys), args, resolve, reject }) })
   }
 
   return {
     run,
-    async time () { return Number(await run(TIME, ownKeys, [])) },
-    spansSlots: () => spansSlots
+    async time (key) { return Number(await run(TIME, key, [])) }
   }
+}
+
+function rejectAll (calls: readonly Call[], error: () => Error): void {
+  for (const call of calls) call.reject(error())
 }

@@ -1,18 +1,18 @@
-import { counting, givingBack } from './attempt-scripts.ts'
 import { recordsLua } from './records.ts'
-import { defineScript, type Script } from './script.ts'
+import { defineScript } from './script.ts'
+import { usingSession } from './session-scripts.ts'
 
 /**
  * The scripts of families and codes. KEYS[1] is the root of the user's partition. An absent field is `false`, which no argument
  * equals. A code is a record without a current token.
  */
-const FAMILIES = `${recordsLua({ record: 'f', index: 'fu', fields: 12 })}
+const FAMILIES = `${recordsLua({ record: 'f', index: 'fu', fields: 12, version: 17 })}
 local FACTS, USER_AGENT, CLIENT, SESSION, OFFLINE, CODE, CURRENT = 6, 7, 8, 9, 10, 11, 12
 -- The token that the current one replaced, when, the current one sealed under it, and whether a second call got that.
 -- HOLDERS: how many calls got the current token and have not given it back; false: it is somebody's for good.
 local REPLACED, ROTATED_AT, SEALED, HOLDERS = 13, 14, 15, 16
 
--- Each kind is bounded on its own: what lives for minutes and comes by the dozen must not sign out a device.
+-- Each kind is bounded on its own: codes and online families are many and short-lived, and must not push out the offline family of a device.
 local KIND_CODE, KIND_ONLINE, KIND_OFFLINE = 0, 1, 2
 local function kindOf (record)
   if not record[CURRENT] then return KIND_CODE end
@@ -51,10 +51,8 @@ local function sidsOf (ended)
 end
 `
 
-/** ARGV: sid, max, then the fields from owner to current token. 0: the sid is taken. */
-export const CREATE = defineScript(`${FAMILIES}
+const CREATING = `${FAMILIES}
 local sid = ARGV[1]
-if redis.call('EXISTS', keyOf(sid)) == 1 then return 0 end
 local record = {}
 for field = OWNER, CURRENT do record[field] = ARGV[field + 2] ~= '' and ARGV[field + 2] end
 for field = CREATED_AT, LAST_USED_AT do record[field] = tonumber(record[field]) end
@@ -63,7 +61,15 @@ write(sid, record, now)
 enlist(sid, record, kindOf(record), now)
 bound(record[OWNER], sid, kindOf(record), tonumber(ARGV[2]), now)
 return 1
-`)
+`
+
+const REFUSE_TAKEN = "if redis.call('EXISTS', KEYS[1] .. ':f:' .. ARGV[1]) == 1 then return -1 end\n"
+
+/** ARGV: sid, max, then the fields from owner to current token. -1: the sid is taken. */
+export const CREATE = defineScript(`${REFUSE_TAKEN}${CREATING}`)
+
+/** The same for a code, with a use of its session behind it in ARGV. 0: that is not alive. */
+export const CREATE_IN_SESSION = defineScript(`${REFUSE_TAKEN}${usingSession(15)}${CREATING}`)
 
 /** ARGV: sid, max, digest, client, now, token digest, expiresAt, idleExpiresAt, onlineExpiresAt, user agent. */
 export const REDEEM = defineScript(`${FAMILIES}
@@ -149,27 +155,26 @@ return 1
 
 /** ARGV: sid, owner (empty: anyone's). */
 export const REVOKE = defineScript(`${FAMILIES}
-local record = read(ARGV[1])
-if not record or (ARGV[2] ~= '' and ARGV[2] ~= record[OWNER]) then return 0 end
-remove(record[OWNER], ARGV[1])
-return 1
+local record = readToEnd(ARGV[1], ARGV[2])
+if record then remove(record[OWNER], ARGV[1]) end
+return record ~= false and 1 or 0
 `)
 
 /** ARGV: owner, the sid that stays (empty: none). */
 export const REVOKE_OF_USER = defineScript(`${FAMILIES}
-return sidsOf(endThose(ARGV[1], function (one) return one.sid ~= ARGV[2] end))
+return sidsOf(endThose(ARGV[1], ARGV[2], function () return true end))
 `)
 
 /** ARGV: owner, session, client whose offline families end as well (empty: none's). */
 export const REVOKE_OF_SESSION = defineScript(`${FAMILIES}
-return sidsOf(endThose(ARGV[1], function (one)
+return sidsOf(endThose(ARGV[1], '', function (one)
   return one.record[SESSION] == ARGV[2] and (one.kind ~= KIND_OFFLINE or one.record[CLIENT] == ARGV[3])
 end))
 `)
 
 /** ARGV: owner, client. */
 export const REVOKE_OF_CLIENT = defineScript(`${FAMILIES}
-return sidsOf(endThose(ARGV[1], function (one) return one.record[CLIENT] == ARGV[2] end))
+return sidsOf(endThose(ARGV[1], '', function (one) return one.record[CLIENT] == ARGV[2] end))
 `)
 
 /** ARGV: owner, now. In the order they were added in. */
@@ -180,14 +185,3 @@ for _, one in ipairs(recordsOf(ARGV[1])) do
 end
 return found
 `)
-
-/** With an attempt, as `counting` and `givingBack` say. */
-export const CREATE_GIVING_BACK = givingBack(CREATE)
-export const REDEEM_COUNTING = counting(REDEEM, ['redeemed'])
-export const USE_COUNTING = counting(USE, ['used'])
-export const ROTATE_COUNTING = counting(ROTATE, ['rotated', 'repeated'])
-
-export const FAMILY_SCRIPTS: readonly Script[] = [
-  CREATE, REDEEM, FIND, PEEK, USE, ROTATE, UNDO, REVOKE, REVOKE_OF_USER, REVOKE_OF_SESSION, REVOKE_OF_CLIENT, LIST,
-  CREATE_GIVING_BACK, REDEEM_COUNTING, USE_COUNTING, ROTATE_COUNTING
-]

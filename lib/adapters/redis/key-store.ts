@@ -2,7 +2,7 @@ import type { KeyStore, StoredKey } from '../../ports/key-store.ts'
 import type { RedisConnection } from './connection.ts'
 import type { Names } from './names.ts'
 import { isOne, json, list, text, whole } from './replies.ts'
-import { defineScript, type Script } from './script.ts'
+import { defineKeyScript } from './script.ts'
 
 /** One hash: `kid` to algorithm, sequence and the rest, packed with cmsgpack. It is kept for 400 days after its last write. */
 const KEYS = `
@@ -10,14 +10,14 @@ local KEPT_MS = 34560000000
 local ALG, SEQUENCE, REST = 1, 2, 3
 `
 
-const LIST = defineScript(`${KEYS}
+const LIST = defineKeyScript(`${KEYS}
 local found = {}
 for _, packed in ipairs(redis.call('HVALS', KEYS[1])) do table.insert(found, cmsgpack.unpack(packed)[REST]) end
 return found
 `)
 
 /** ARGV: kid, alg, sequence, rest. */
-const ADD_IF_ABSENT = defineScript(`${KEYS}
+const ADD_IF_ABSENT = defineKeyScript(`${KEYS}
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then return 0 end
 for _, packed in ipairs(redis.call('HVALS', KEYS[1])) do
   local known = cmsgpack.unpack(packed)
@@ -29,13 +29,11 @@ return 1
 `)
 
 /** ARGV: kid. */
-const REMOVE = defineScript(`${KEYS}
+const REMOVE = defineKeyScript(`${KEYS}
 redis.call('HDEL', KEYS[1], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], KEPT_MS)
 return 1
 `)
-
-export const KEY_SCRIPTS: readonly Script[] = [LIST, ADD_IF_ABSENT, REMOVE]
 
 function keyIn (reply: unknown): StoredKey {
   const [kid, alg, sequence, signsFrom, createdAt, publicJwk, sealed] = list(json(reply))

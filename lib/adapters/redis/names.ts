@@ -8,8 +8,13 @@ export interface Names {
   /** The root of all that has this public name (a `sid`, the digest of a one-time token), and of all that its user has. */
   rootOf(name: string): string
   rootOfUser(userId: string): string
+  /** The key of all consents of the user. */
+  consentsOf(userId: string): string
   /** The key of the signing keys. */
   keys: string
+  /** The root of what is written to see that it can be, and nothing else. */
+  trial: string
+  prefix: string
 }
 
 /** `prefix` has no braces: the hash tag is ours. */
@@ -19,17 +24,20 @@ export function namesUnder (prefix: string): Names {
   return {
     rootOf (name) {
       const partition = partitionIn(name)
-      // Nothing of ours has another form; whatever it is, it is looked for where it can't be, and not found.
+      // An id of another form is not one of ours: a partition is used in which it cannot exist.
       return root(PARTITION.test(partition) ? partition : partitionOf(name))
     },
     rootOfUser: (userId) => root(partitionOf(userId)),
-    keys: root('keys')
+    consentsOf: (userId) => `${root(partitionOf(userId))}:c:${ownerOf(userId)}`,
+    keys: root('keys'),
+    trial: root('trial'),
+    prefix
   }
 }
 
 /**
- * Stands for a user in keys, which hold no user's bytes, and in records: 96 bits, for the few that share a partition. Of the JSON,
- * where no two strings look alike.
+ * Stands for a user in keys, which must not hold a user's own bytes, and in records: 96 bits, for the few users that share a partition.
+ * It is made of the JSON, in which no two strings look alike.
  */
 export function ownerOf (userId: string): string {
   return hash('sha256', `owner:${JSON.stringify(userId)}`, 'base64url').slice(0, 16)

@@ -3,7 +3,7 @@ import type { RedisConnection } from './connection.ts'
 import { ownerOf, requirePartition } from './names.ts'
 import type { Names } from './names.ts'
 import { isOne, jsonText, list, whole } from './replies.ts'
-import { defineScript, type Script } from './script.ts'
+import { defineScript } from './script.ts'
 
 /**
  * A token is a record by its digest and an entry by its user, which names the digest: the next one for the same purpose, and a
@@ -11,13 +11,16 @@ import { defineScript, type Script } from './script.ts'
  */
 const TOKENS = `
 local SLACK_MS = 600000
-local OWNER, USER, EXPIRES_AT = 1, 2, 3
+-- Behind the fields is the version; a token of 0.1.0 has none.
+local FORM = 1
+local OWNER, USER, EXPIRES_AT, VERSION = 1, 2, 3, 4
 local function keyOf (digest) return KEYS[1] .. ':t:' .. ARGV[1] .. ':' .. digest end
 local function entryOf (owner) return KEYS[1] .. ':tu:' .. ARGV[1] .. ':' .. owner end
 
 local function valid (digest, now)
   local packed = redis.call('GET', keyOf(digest))
   local token = packed and cmsgpack.unpack(packed)
+  if token and (token[VERSION] or FORM) ~= FORM then error('a token of another form') end
   -- Without its entry, which a server short of memory may throw away, neither a discard nor the next token would end it.
   return token and now < token[EXPIRES_AT] and redis.call('GET', entryOf(token[OWNER])) == digest and token
 end
@@ -36,7 +39,7 @@ if redis.call('EXISTS', keyOf(digest)) == 1 then return 0 end
 -- The caller doesn't say what time it is. By this clock it is only freed, never judged.
 local time = redis.call('TIME')
 local ttl = math.max(0, math.ceil(expiresAt - time[1] * 1000 - time[2] / 1000)) + SLACK_MS
-redis.call('SET', keyOf(digest), cmsgpack.pack({ owner, ARGV[4], expiresAt }), 'PX', ttl)
+redis.call('SET', keyOf(digest), cmsgpack.pack({ owner, ARGV[4], expiresAt, FORM }), 'PX', ttl)
 redis.call('SET', entryOf(owner), digest, 'PX', ttl)
 return 1
 `)
@@ -61,8 +64,6 @@ const DISCARD = defineScript(`${TOKENS}
 discard(ARGV[2])
 return 1
 `)
-
-export const ONE_TIME_TOKEN_SCRIPTS: readonly Script[] = [PUT, FIND, CONSUME, DISCARD]
 
 function tokenIn (purpose: OneTimeTokenPurpose, digest: string, reply: unknown): OneTimeToken | null {
   if (reply === null) return null

@@ -6,22 +6,56 @@
  * The records of a user stand in an index, a sorted set of their `sid`s. The score is four times the place in the order in which
  * they were added, plus their kind. Members whose record has gone are taken out when they are met.
  *
+ * A record has a version behind its last field; those of 0.1.0 have none, and their readers overlook it. What is of another version,
+ * or no record at all, is an error to all that would use it, and deleted by whatever revokes: nobody could sign out of it else.
+ *
  * Whether something has ended is judged by the caller's clock. The TTL only frees memory: what is left of the life by that clock,
  * and ten minutes more, so that no instance with a slower clock misses it.
  */
-export const recordsLua = ({ record, index, fields }: { record: string, index: string, fields: number }): string => `
+export const recordsLua = ({ record, index, fields, version }: {
+  record: string
+  index: string
+  /** How many there are at the least. */
+  fields: number
+  /** Where the version stands. */
+  version: number
+}): string => `
 local SLACK_MS = 600000
+local FORM, VERSION = 1, ${version}
 local OWNER, CREATED_AT, EXPIRES_AT, IDLE_EXPIRES_AT, LAST_USED_AT = 1, 2, 3, 4, 5
 
 local function keyOf (sid) return KEYS[1] .. ':${record}:' .. sid end
 local function indexOf (owner) return KEYS[1] .. ':${index}:' .. owner end
 
-local function read (sid)
+local function isRecord (record)
+  if type(record) ~= 'table' or #record < ${fields} or (record[VERSION] or FORM) ~= FORM or type(record[OWNER]) ~= 'string' then return false end
+  for field = CREATED_AT, LAST_USED_AT do
+    if type(record[field]) ~= 'number' then return false end
+  end
+  return true
+end
+
+-- The record; false: there is none; nil: it can't be read.
+local function look (sid)
   local packed = redis.call('GET', keyOf(sid))
   if not packed then return false end
-  local record = cmsgpack.unpack(packed)
-  if #record < ${fields} then error('a record of another form') end
+  local done, record = pcall(cmsgpack.unpack, packed)
+  if done and isRecord(record) then return record end
+  return nil
+end
+
+local function read (sid)
+  local record = look(sid)
+  if record == nil then error('a record of another form') end
   return record
+end
+
+local function packed (record)
+  for field = 1, VERSION - 1 do
+    if record[field] == nil then record[field] = false end
+  end
+  record[VERSION] = FORM
+  return cmsgpack.pack(record)
 end
 
 local function isAlive (record, now)
@@ -40,12 +74,12 @@ local function ttlUntil (ends, now)
 end
 
 local function write (sid, record, now)
-  redis.call('SET', keyOf(sid), cmsgpack.pack(record), 'PX', ttlUntil(math.min(record[EXPIRES_AT], record[IDLE_EXPIRES_AT]), now))
+  redis.call('SET', keyOf(sid), packed(record), 'PX', ttlUntil(math.min(record[EXPIRES_AT], record[IDLE_EXPIRES_AT]), now))
 end
 
 -- Without a change of its life.
 local function rewrite (sid, record)
-  redis.call('SET', keyOf(sid), cmsgpack.pack(record), 'KEEPTTL')
+  redis.call('SET', keyOf(sid), packed(record), 'KEEPTTL')
 end
 
 local function remove (owner, sid)
@@ -68,16 +102,27 @@ local function enlist (sid, record, kind, now)
   if redis.call('PTTL', index) < ttl then redis.call('PEXPIRE', index, ttl) end
 end
 
--- What the user has, in the order it was added in, as { sid, record, place, kind }.
-local function recordsOf (owner, kind)
+-- For a revocation: the record, if there is one of that owner (empty: of anybody); else false. nil: it couldn't be read, and is deleted.
+local function readToEnd (sid, owner)
+  local record = look(sid)
+  if record == nil then
+    if owner ~= '' and not redis.call('ZSCORE', indexOf(owner), sid) then return false end
+    remove(owner, sid)
+    return nil
+  end
+  return record and (owner == '' or record[OWNER] == owner) and record
+end
+
+-- What the user has, in the order it was added in, as { sid, record, place, kind }; those that can't be read, without a record.
+local function allOf (owner, kind)
   local index = indexOf(owner)
   local members = redis.call('ZRANGE', index, 0, -1, 'WITHSCORES')
   local found = {}
   for at = 1, #members, 2 do
     local sid, score = members[at], tonumber(members[at + 1])
     if not kind or score % 4 == kind then
-      local record = read(sid)
-      if record then
+      local record = look(sid)
+      if record ~= false then
         found[#found + 1] = { sid = sid, record = record, place = score, kind = score % 4 }
       else
         redis.call('ZREM', index, sid)
@@ -87,11 +132,19 @@ local function recordsOf (owner, kind)
   return found
 end
 
--- Ends those of the user that the condition is true of, and returns them.
-local function endThose (owner, condition)
+local function recordsOf (owner)
+  local all = allOf(owner)
+  for _, one in ipairs(all) do
+    if not one.record then error('a record of another form') end
+  end
+  return all
+end
+
+-- Ends those of the user that the condition is true of, and all that can't be read but the sid kept, and returns them.
+local function endThose (owner, kept, condition)
   local ended = {}
-  for _, one in ipairs(recordsOf(owner)) do
-    if condition(one) then
+  for _, one in ipairs(allOf(owner)) do
+    if one.sid ~= kept and (not one.record or condition(one)) then
       remove(owner, one.sid)
       ended[#ended + 1] = one
     end
@@ -99,7 +152,7 @@ local function endThose (owner, condition)
   return ended
 end
 
--- Leaves the user max of a kind, the record sid among them: what has ended goes first, then what was created first, then what was
+-- Leaves the user max of a kind, the record sid among them: what has ended or can't be read goes first, then what was created first, then what was
 -- added first. Records are read only where the index has more members than that.
 local function bound (owner, sid, kind, max, now)
   local index = indexOf(owner)
@@ -112,10 +165,10 @@ local function bound (owner, sid, kind, max, now)
   end
   if size <= max then return end
   local others = {}
-  for _, one in ipairs(recordsOf(owner, kind)) do
+  for _, one in ipairs(allOf(owner, kind)) do
     if one.sid ~= sid then
-      one.alive = isAlive(one.record, now)
-      one.createdAt = one.record[CREATED_AT]
+      one.alive = one.record ~= nil and isAlive(one.record, now)
+      one.createdAt = one.record and one.record[CREATED_AT] or 0
       others[#others + 1] = one
     end
   end

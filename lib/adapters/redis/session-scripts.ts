@@ -1,8 +1,8 @@
 import { recordsLua } from './records.ts'
-import { defineScript, type Script } from './script.ts'
+import { defineScript } from './script.ts'
 
 /** The scripts of browser sessions. KEYS[1] is the root of the user's partition. */
-const SESSIONS = `${recordsLua({ record: 's', index: 'su', fields: 9 })}
+const SESSIONS = `${recordsLua({ record: 's', index: 'su', fields: 9, version: 10 })}
 local FACTS, AUTHENTICATED_AT, CLIENTS, DIGESTS = 6, 7, 8, 9
 -- Parallel sign-ins in one browser leave one secret each; the cookie holds the last, so few are ever of use.
 local MAX_DIGESTS = 4
@@ -46,15 +46,20 @@ local record = alive(ARGV[1], tonumber(ARGV[2]))
 return record and has(record[DIGESTS], ARGV[3]) and public(ARGV[1], record)
 `)
 
-/** ARGV: sid, now, idleExpiresAt, client (empty: none). */
-export const USE = defineScript(`${SESSIONS}
-local sid, now, client = ARGV[1], tonumber(ARGV[2]), ARGV[4]
-local record = alive(sid, now)
-if not record then return 0 end
-record[LAST_USED_AT] = now
-record[IDLE_EXPIRES_AT] = math.min(tonumber(ARGV[3]), record[EXPIRES_AT])
-if client ~= '' and not has(record[CLIENTS], client) then table.insert(record[CLIENTS], client) end
-write(sid, record, now)
+/** Lua that returns 0 where the session is not alive, and goes on where it has been used. `from`: the place in ARGV of sid, now, idleExpiresAt and client (empty: none). */
+export const usingSession = (from: number): string => `do
+${SESSIONS}
+  local sid, now, client = ARGV[${from}], tonumber(ARGV[${from + 1}]), ARGV[${from + 3}]
+  local record = alive(sid, now)
+  if not record then return 0 end
+  record[LAST_USED_AT] = now
+  record[IDLE_EXPIRES_AT] = math.min(tonumber(ARGV[${from + 2}]), record[EXPIRES_AT])
+  if client ~= '' and not has(record[CLIENTS], client) then table.insert(record[CLIENTS], client) end
+  write(sid, record, now)
+end
+`
+
+export const USE = defineScript(`${usingSession(1)}
 return 1
 `)
 
@@ -79,16 +84,18 @@ return 1
 
 /** ARGV: sid, owner (empty: anyone's). */
 export const REVOKE = defineScript(`${SESSIONS}
-local record = read(ARGV[1])
-if not record or (ARGV[2] ~= '' and ARGV[2] ~= record[OWNER]) then return false end
+local record = readToEnd(ARGV[1], ARGV[2])
+if not record then return false end
 remove(record[OWNER], ARGV[1])
 return public(ARGV[1], record)
 `)
 
 /** ARGV: owner, the sid that stays (empty: none). */
 export const REVOKE_OF_USER = defineScript(`${SESSIONS}
-local ended = endThose(ARGV[1], function (one) return one.sid ~= ARGV[2] end)
-for at, one in ipairs(ended) do ended[at] = public(one.sid, one.record) end
+local ended = {}
+for _, one in ipairs(endThose(ARGV[1], ARGV[2], function () return true end)) do
+  if one.record then ended[#ended + 1] = public(one.sid, one.record) end
+end
 return ended
 `)
 
@@ -100,5 +107,3 @@ for _, one in ipairs(recordsOf(ARGV[1])) do
 end
 return found
 `)
-
-export const SESSION_SCRIPTS: readonly Script[] = [CREATE, FIND, USE, RENEW, REVOKE, REVOKE_OF_USER, LIST]

@@ -5,7 +5,7 @@ import type { Names } from './names.ts'
 import { isOne, jsonList, jsonText, list, text, textOrNull, whole } from './replies.ts'
 import { CREATE, FIND, LIST, RENEW, REVOKE, REVOKE_OF_USER, USE } from './session-scripts.ts'
 
-/** What `public` of the scripts answers. */
+/** Reads what the Lua function `public` of the scripts returns. */
 function sessionIn (reply: unknown): BrowserSession {
   const [sid, createdAt, expiresAt, idleExpiresAt, lastUsedAt, facts, authenticatedAt, clients] = list(reply)
   const [userId, userAgent] = jsonList(facts)

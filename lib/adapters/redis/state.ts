@@ -1,11 +1,11 @@
-import type { AttemptStore } from '../../ports/attempt-store.ts'
 import type { State } from '../../ports/state.ts'
-import { countersOf } from './attempt-store.ts'
+import { checkPerUser } from '../../protocol/bounds.ts'
 import type { RedisClient } from './connection.ts'
 import { redisConsentStore } from './consent-store.ts'
 import { redisKeyStore } from './key-store.ts'
 import { namesUnder } from './names.ts'
 import { redisOneTimeTokenStore } from './one-time-token-store.ts'
+import { claimFor } from './owner.ts'
 import { evictionPolicyOf, requireFitServer } from './server.ts'
 import { redisSessionStore } from './session-store.ts'
 import { sharedConnection } from './shared-connection.ts'
@@ -13,17 +13,17 @@ import { redisTokenStore } from './token-store.ts'
 
 export interface RedisStateOptions {
   /** What all its keys begin with, after the client's own `keyPrefix`. No braces. Default `authority:`. */
-  prefix?: string
-  /** How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100, minimum 1. */
-  maxFamiliesPerUser?: number
-  /** How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100, minimum 1. */
-  maxSessionsPerUser?: number
+  prefix?: string | undefined
+  /** How many devices one user may be signed in on; one more signs out the one that signed in first. Default 100; from 1 to 1,000. */
+  maxFamiliesPerUser?: number | undefined
+  /** How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1 to 1,000. */
+  maxSessionsPerUser?: number | undefined
 }
 
 export interface RedisState extends State {
   prepare(): Promise<void>
   time(): Promise<number>
-  countsFor(attempts: AttemptStore): boolean
+  claimFor(issuer: string): Promise<string>
   /**
    * The `maxmemory-policy` by which the server may throw away what is kept here, and with it sign somebody out; `null` where it
    * throws nothing away, or does not tell. An outage rejects.
@@ -38,24 +38,21 @@ export interface RedisState extends State {
  * user or a client but digests.
  */
 export function redisState (client: RedisClient, { prefix = 'authority:', maxFamiliesPerUser = 100, maxSessionsPerUser = 100 }: RedisStateOptions = {}): RedisState {
-  for (const [name, max] of Object.entries({ maxFamiliesPerUser, maxSessionsPerUser })) {
-    if (!Number.isSafeInteger(max) || max < 1) throw new RangeError(`${name} must be a whole number from 1 up.`)
-  }
+  checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
   const names = namesUnder(prefix)
   const connection = sharedConnection(client)
   return {
     kind: 'redis',
     shared: true,
-    punctual: true,
     tokens: redisTokenStore(connection, names, maxFamiliesPerUser),
     oneTimeTokens: redisOneTimeTokenStore(connection, names),
     browserSessions: redisSessionStore(connection, names, maxSessionsPerUser),
     consents: redisConsentStore(connection, names),
     keys: redisKeyStore(connection, names),
     prepare: () => requireFitServer(connection, names),
-    time: connection.time,
-    evictionPolicy: () => evictionPolicyOf(connection, names),
-    countsFor: (attempts) => connection.spansSlots() && countersOf(attempts)?.connection === connection,
+    claimFor: (issuer) => claimFor(issuer, connection, names),
+    time: () => connection.time(names.keys),
+    evictionPolicy: () => evictionPolicyOf(connection, names.keys),
     sweep () {
       // Redis removes what has expired by itself.
     }

@@ -1,11 +1,9 @@
-import type { CountedAttempt, OpenAttempt } from '../../ports/attempt-store.ts'
+import type { SessionUse } from '../../ports/session-store.ts'
 import type { ReplacedToken, TokenStore } from '../../ports/token-store.ts'
 import type { RedisConnection } from './connection.ts'
-import { type Done, runCounting, runGivingBack } from './counted.ts'
 import { argumentsOf, encoded, familyIn, fieldsOf } from './family-records.ts'
 import {
-  CREATE, CREATE_GIVING_BACK, FIND, LIST, PEEK, REDEEM, REDEEM_COUNTING, REVOKE, REVOKE_OF_CLIENT, REVOKE_OF_SESSION, REVOKE_OF_USER, ROTATE, ROTATE_COUNTING,
-  UNDO, USE, USE_COUNTING
+  CREATE, CREATE_IN_SESSION, FIND, LIST, PEEK, REDEEM, REVOKE, REVOKE_OF_CLIENT, REVOKE_OF_SESSION, REVOKE_OF_USER, ROTATE, UNDO, USE
 } from './family-scripts.ts'
 import { ownerOf, requirePartition } from './names.ts'
 import type { Names } from './names.ts'
@@ -17,8 +15,6 @@ function replacedIn (reply: unknown): ReplacedToken | null {
   return { digest: text(digest), rotatedAt: whole(rotatedAt), sealed: text(sealed) }
 }
 
-const countedIn = ({ attempt }: Done): { attempt?: CountedAttempt } => attempt === undefined ? {} : { attempt }
-
 const unexpected = (outcome: unknown): TypeError => new TypeError(`A script on families answered ${String(outcome)}.`)
 
 /**
@@ -29,25 +25,30 @@ export function redisTokenStore (connection: RedisConnection, names: Names, maxF
   const { run } = connection
   const max = String(maxFamiliesPerUser)
 
-  async function create (created: Parameters<typeof fieldsOf>[0], attempt?: OpenAttempt): Promise<void> {
+  async function create (created: Parameters<typeof fieldsOf>[0], use?: SessionUse): Promise<boolean> {
     requirePartition(created.sid, created.userId)
-    const work = { script: CREATE, counting: CREATE_GIVING_BACK, root: names.rootOf(created.sid), args: [created.sid, max, ...fieldsOf(created)] }
-    if (!isOne(await runGivingBack(connection, attempt, work))) throw new TypeError('A family with this sid exists.')
+    const args: Array<string | number> = [created.sid, max, ...fieldsOf(created)]
+    if (use !== undefined) {
+      // Both are of one user, and so in one slot.
+      requirePartition(use.sid, created.userId)
+      args.push(use.sid, use.now, use.idleExpiresAt, use.clientId === undefined ? '' : JSON.stringify(use.clientId))
+    }
+    const reply = await run(use === undefined ? CREATE : CREATE_IN_SESSION, names.rootOf(created.sid), args)
+    if (reply === -1) throw new TypeError('A family with this sid exists.')
+    return isOne(reply)
   }
 
   return {
-    createFamily: create,
-    createCode: async (code) => { await create(code) },
+    createFamily: async (created) => { await create(created) },
+    createCode: create,
 
-    async redeemCode ({ sid, digest, clientId, now, tokenDigest, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent, attempt }) {
+    async redeemCode ({ sid, digest, clientId, now, tokenDigest, expiresAt, idleExpiresAt, onlineExpiresAt, userAgent }) {
       const args = [sid, max, digest, encoded(clientId), now, tokenDigest, expiresAt, idleExpiresAt, onlineExpiresAt, encoded(userAgent)]
-      const done = await runCounting(connection, attempt, { script: REDEEM, counting: REDEEM_COUNTING, root: names.rootOf(sid), args })
-      if (done.reply === null) return { outcome: 'limited', ...countedIn(done) }
-      const [outcome, family] = done.reply
+      const [outcome, family] = list(await run(REDEEM, names.rootOf(sid), args))
       switch (outcome) {
-        case 'unknown': return { outcome, ...countedIn(done) }
+        case 'unknown': return { outcome }
         case 'redeemed':
-        case 'replayed': return { outcome, family: familyIn(family), ...countedIn(done) }
+        case 'replayed': return { outcome, family: familyIn(family) }
         default: throw unexpected(outcome)
       }
     },
@@ -63,37 +64,31 @@ export function redisTokenStore (connection: RedisConnection, names: Names, maxF
     },
 
     async useToken (use) {
-      const done = await runCounting(connection, use.attempt, { script: USE, counting: USE_COUNTING, root: names.rootOf(use.sid), args: argumentsOf(use) })
-      if (done.reply === null) return { outcome: 'limited', ...countedIn(done) }
-      const [outcome, family] = done.reply
+      const [outcome, family] = list(await run(USE, names.rootOf(use.sid), argumentsOf(use)))
       switch (outcome) {
-        case 'unknown': return { outcome, ...countedIn(done) }
+        case 'unknown': return { outcome }
         case 'used':
-        case 'replayed': return { outcome, family: familyIn(family), ...countedIn(done) }
+        case 'replayed': return { outcome, family: familyIn(family) }
         default: throw unexpected(outcome)
       }
     },
 
     async rotateToken (use, next) {
       const args = [...argumentsOf(use), next.digest, next.sealed]
-      const done = await runCounting(connection, use.attempt, { script: ROTATE, counting: ROTATE_COUNTING, root: names.rootOf(use.sid), args })
-      if (done.reply === null) return { outcome: 'limited', ...countedIn(done) }
-      const [outcome, family, rest, current] = done.reply
+      const [outcome, family, rest, current] = list(await run(ROTATE, names.rootOf(use.sid), args))
       switch (outcome) {
-        case 'unknown': return { outcome, ...countedIn(done) }
-        case 'replayed': return { outcome, family: familyIn(family), ...countedIn(done) }
+        case 'unknown': return { outcome }
+        case 'replayed': return { outcome, family: familyIn(family) }
         case 'repeated': return {
           outcome,
           family: familyIn(family),
           sealed: text(rest),
-          undo: { sid: use.sid, digest: text(current), replacedDigest: use.digest, former: null },
-          ...countedIn(done)
+          undo: { sid: use.sid, digest: text(current), replacedDigest: use.digest, former: null }
         }
         case 'rotated': return {
           outcome,
           family: familyIn(family),
-          undo: { sid: use.sid, digest: next.digest, replacedDigest: use.digest, former: replacedIn(rest) },
-          ...countedIn(done)
+          undo: { sid: use.sid, digest: next.digest, replacedDigest: use.digest, former: replacedIn(rest) }
         }
         default: throw unexpected(outcome)
       }

@@ -26,9 +26,11 @@ export interface Connection {
   script(sql: string): void
   /** All of `work` or nothing, with the database's write lock from the start. Throws what `work` throws. */
   transaction<Result>(work: () => Result): Result
+  /** Lets the transactions of `work` wait for the lock, and this process with them: for the start, when there is nothing else to do. */
+  blocking<Result>(work: () => Result): Result
 }
 
-/** How long a writer waits for another process's transaction before SQLITE_BUSY, where the host has set nothing. */
+/** How long a reader, a migration and a statement of the host's wait for another process before SQLITE_BUSY, where the host has set nothing. */
 const BUSY_TIMEOUT_MS = 5000
 
 function checked (parameters: readonly SqliteValue[]): readonly SqliteValue[] {
@@ -41,6 +43,8 @@ function checked (parameters: readonly SqliteValue[]): readonly SqliteValue[] {
 /**
  * The one way to the database. Everything is synchronous, so that a transaction begins and ends within a tick and no other call
  * on this connection gets in between. Statements are prepared once, when first used. Sets `busy_timeout` if it is 0.
+ * A transaction does not wait for the lock at all, but rejects with SQLITE_BUSY: to wait in here would hold up every request of the process,
+ * and `patience` waits outside.
  */
 export function connect (db: SqliteDatabase): Connection {
   const statements = new Map<string, SqliteStatement>()
@@ -53,20 +57,29 @@ export function connect (db: SqliteDatabase): Connection {
   }
 
   const timeout = db.prepare('PRAGMA busy_timeout').all()[0]
-  if (isRow(timeout) && Number(timeout['timeout']) === 0) db.exec(`PRAGMA busy_timeout = ${BUSY_TIMEOUT_MS}`)
+  const usual = isRow(timeout) && Number(timeout['timeout']) > 0 ? Number(timeout['timeout']) : BUSY_TIMEOUT_MS
+  const restore = `PRAGMA busy_timeout = ${usual}`
+  db.exec(restore)
 
   let isOpen = false
+  let isBlocking = false
   const transaction = <Result>(work: () => Result): Result => {
-    // Outside the `try`: where BEGIN fails there is nothing of ours to roll back, but there may be something of the host's.
-    db.exec('BEGIN IMMEDIATE')
+    // Where BEGIN fails there is nothing of ours to roll back, but there may be something of the host's.
+    try {
+      db.exec(isBlocking ? 'BEGIN IMMEDIATE' : 'PRAGMA busy_timeout = 0; BEGIN IMMEDIATE')
+    } catch (error) {
+      db.exec(restore)
+      throw error
+    }
     isOpen = true
     try {
       const result = work()
-      db.exec('COMMIT')
+      db.exec(`COMMIT; ${restore}`)
       return result
     } catch (error) {
       // SQLite rolls back by itself on some errors, and says so by refusing this; the first error is the one that matters.
       try { db.exec('ROLLBACK') } catch {}
+      db.exec(restore)
       throw error
     } finally {
       isOpen = false
@@ -81,6 +94,14 @@ export function connect (db: SqliteDatabase): Connection {
     change: (sql, ...parameters) => locked(() => prepared(sql).all(...checked(parameters)).filter(isRow)),
     execute (sql, ...parameters) { locked(() => prepared(sql).run(...checked(parameters))) },
     script (sql) { db.exec(sql) },
-    transaction
+    transaction,
+    blocking (work) {
+      isBlocking = true
+      try {
+        return work()
+      } finally {
+        isBlocking = false
+      }
+    }
   }
 }

@@ -2,7 +2,7 @@ import type { KeyStore } from '../../ports/key-store.ts'
 import { keyOf } from '../sql/key-rows.ts'
 import type { Connection } from './database.ts'
 
-/** Signing keys in SQLite. That two processes can't both add "the next key" is the table's `UNIQUE (alg, sequence)`. */
+/** Signing keys in SQLite. The constraint `UNIQUE (alg, sequence)` keeps two processes from both adding the next key. */
 export function sqliteKeyStore ({ query, change, execute }: Connection): KeyStore {
   return {
     async list () {

@@ -1,3 +1,4 @@
+import { canRead, minReaderOf, type MigrationStep, sqlOf, tooNew } from '../sql/migration-steps.ts'
 import { integer } from '../sql/rows.ts'
 import type { Connection } from './database.ts'
 
@@ -5,34 +6,42 @@ const CREATE_LOG = `CREATE TABLE IF NOT EXISTS authority_migrations (
   component TEXT NOT NULL,
   version INTEGER NOT NULL,
   applied_at TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP,
+  min_reader INTEGER,
   PRIMARY KEY (component, version)
 ) STRICT`
 
-function versionOf (connection: Connection, component: string): number {
+/** Files of earlier releases have a log without it. */
+const hasMinReader = (connection: Connection): boolean => connection.query('SELECT 1 FROM pragma_table_info(\'authority_migrations\') WHERE name = \'min_reader\'').length > 0
+
+interface Seen { version: number, minReader: number }
+
+function versionOf (connection: Connection, component: string): Seen {
   const [log] = connection.query('SELECT 1 FROM sqlite_schema WHERE type = \'table\' AND name = \'authority_migrations\'')
-  if (log === undefined) return 0
-  const [row] = connection.query('SELECT coalesce(max(version), 0) AS version FROM authority_migrations WHERE component = ?', component)
-  return row === undefined ? 0 : integer(row, 'version')
+  if (log === undefined) return { version: 0, minReader: 0 }
+  const minReader = hasMinReader(connection) ? 'coalesce(min_reader, version)' : 'version'
+  const [row] = connection.query(`SELECT coalesce(max(version), 0) AS version, coalesce(max(${minReader}), 0) AS min_reader FROM authority_migrations WHERE component = ?`, component)
+  return row === undefined ? { version: 0, minReader: 0 } : { version: integer(row, 'version'), minReader: integer(row, 'min_reader') }
 }
 
 /**
  * Brings the tables of a component to the newest version: step 1, 2, 3 … once each. Any number of processes may do so at once.
- * Throws, and changes nothing, where a newer release has been at this file.
+ * Throws, and changes nothing, where a newer release has been at this file and has made what this one can't work with.
  */
-export function migrate (connection: Connection, component: string, steps: readonly string[]): void {
+export function migrate (connection: Connection, component: string, steps: readonly MigrationStep[]): void {
   const seen = versionOf(connection, component)
-  if (seen > steps.length) throw new Error(`The tables of ${component} were made by a newer release (version ${seen}, this one knows ${steps.length}).`)
+  if (!canRead(seen, steps.length)) throw new Error(tooNew(component, seen, steps.length))
   // The usual start needs no write lock.
-  if (seen === steps.length) return
-  connection.transaction(() => {
+  if (seen.version >= steps.length) return
+  connection.blocking(() => connection.transaction(() => {
     connection.script(CREATE_LOG)
     // Asked again under the lock: another process may have been faster.
-    const current = versionOf(connection, component)
+    const current = versionOf(connection, component).version
+    if (!hasMinReader(connection)) connection.script('ALTER TABLE authority_migrations ADD COLUMN min_reader INTEGER')
     for (const [index, step] of steps.entries()) {
       const version = index + 1
       if (version <= current) continue
-      connection.script(step)
-      connection.execute('INSERT INTO authority_migrations (component, version) VALUES (?, ?)', component, version)
+      connection.script(sqlOf(step))
+      connection.execute('INSERT INTO authority_migrations (component, version, min_reader) VALUES (?, ?, ?)', component, version, minReaderOf(step, version))
     }
-  })
+  }))
 }

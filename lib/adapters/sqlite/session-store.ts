@@ -1,4 +1,4 @@
-import type { SessionStore } from '../../ports/session-store.ts'
+import type { SessionStore, SessionUse } from '../../ports/session-store.ts'
 import { sessionOf } from '../sql/session-rows.ts'
 import { text, texts } from '../sql/rows.ts'
 import type { Row } from '../sql/rows.ts'
@@ -10,15 +10,28 @@ const MAX_DIGESTS = 4
 
 const SESSIONS = { table: 'authority_browser_sessions', counts: 'TRUE' }
 
+const aliveSession = ({ query }: Connection, sid: string, now: number): Row | undefined =>
+  query(`SELECT * FROM authority_browser_sessions WHERE sid = ? AND ${ALIVE}`, sid, now, now)[0]
+
+/** Inside a transaction, and in it with whatever else has to happen together. */
+export function useSessionIn (connection: Connection, { sid, now, idleExpiresAt, clientId }: SessionUse): boolean {
+  const row = aliveSession(connection, sid, now)
+  if (row === undefined) return false
+  const { expiresAt, clientIds } = sessionOf(row)
+  if (clientId !== undefined && !clientIds.includes(clientId)) clientIds.push(clientId)
+  connection.execute(
+    'UPDATE authority_browser_sessions SET last_used_at = ?, idle_expires_at = ?, client_ids = ? WHERE sid = ?',
+    now, Math.min(idleExpiresAt, expiresAt), JSON.stringify(clientIds), sid
+  )
+  return true
+}
+
 /**
  * Browser sessions in SQLite. A user has at most `maxSessionsPerUser`: one more ends the one created first. What reads before it
  * writes does both under the write lock of one transaction.
  */
 export function sqliteSessionStore (connection: Connection, maxSessionsPerUser: number): SessionStore {
   const { query, change, execute, transaction } = connection
-
-  const alive = (sid: string, now: number): Row | undefined =>
-    query(`SELECT * FROM authority_browser_sessions WHERE sid = ? AND ${ALIVE}`, sid, now, now)[0]
 
   return {
     async createSession (session, digest) {
@@ -34,27 +47,15 @@ export function sqliteSessionStore (connection: Connection, maxSessionsPerUser: 
     },
 
     async findSession (sid, digest, now) {
-      const row = alive(sid, now)
+      const row = aliveSession(connection, sid, now)
       return row !== undefined && texts(row, 'digests').includes(digest) ? sessionOf(row) : null
     },
 
-    async useSession ({ sid, now, idleExpiresAt, clientId }) {
-      return transaction(() => {
-        const row = alive(sid, now)
-        if (row === undefined) return false
-        const { expiresAt, clientIds } = sessionOf(row)
-        if (clientId !== undefined && !clientIds.includes(clientId)) clientIds.push(clientId)
-        execute(
-          'UPDATE authority_browser_sessions SET last_used_at = ?, idle_expires_at = ?, client_ids = ? WHERE sid = ?',
-          now, Math.min(idleExpiresAt, expiresAt), JSON.stringify(clientIds), sid
-        )
-        return true
-      })
-    },
+    useSession: async (use) => transaction(() => useSessionIn(connection, use)),
 
     async renewSession ({ sid, userId, formerDigest, digest, now, expiresAt, idleExpiresAt }) {
       return transaction(() => {
-        const row = alive(sid, now)
+        const row = aliveSession(connection, sid, now)
         if (row === undefined || text(row, 'user_id') !== userId) return false
         const digests = [...texts(row, 'digests').filter((live) => live !== formerDigest), digest].slice(-MAX_DIGESTS)
         execute(

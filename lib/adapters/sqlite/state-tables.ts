@@ -1,5 +1,7 @@
+import type { MigrationStep } from '../sql/migration-steps.ts'
+
 /** The tables of `sqliteState`, as migrations: a step that a release had is never edited. */
-export const STATE_MIGRATIONS: readonly string[] = [
+export const STATE_MIGRATIONS: readonly MigrationStep[] = [
   `CREATE TABLE authority_families (
     sid TEXT PRIMARY KEY NOT NULL,
     user_id TEXT NOT NULL,
@@ -101,5 +103,8 @@ export const STATE_MIGRATIONS: readonly string[] = [
   CREATE INDEX authority_consents_expires ON authority_consents (expires_at);`,
 
   // How many calls got the current token and have not given it back; 0: it is somebody's for good.
-  'ALTER TABLE authority_families ADD COLUMN holders INTEGER NOT NULL DEFAULT 0'
+  'ALTER TABLE authority_families ADD COLUMN holders INTEGER NOT NULL DEFAULT 0',
+
+  // Whose state it is.
+  { sql: 'CREATE TABLE authority_issuer (id INTEGER PRIMARY KEY CHECK (id = 1), issuer TEXT NOT NULL) STRICT', minReader: 3 }
 ]

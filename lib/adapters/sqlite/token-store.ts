@@ -5,9 +5,10 @@ import type { Row } from '../sql/rows.ts'
 import type { Connection } from './database.ts'
 import { insertFamily } from './family-rows.ts'
 import { ALIVE, bound } from './lifetime.ts'
+import { useSessionIn } from './session-store.ts'
 
 const IS_FAMILY = 'current_digest IS NOT NULL'
-/** Each kind is bounded on its own: what lives for minutes and comes by the dozen must not sign out a device. */
+/** Each kind is bounded on its own: codes and online families are many and short-lived, and must not push out the offline family of a device. */
 const CODES = { table: 'authority_families', counts: 'current_digest IS NULL' }
 const ONLINE = { table: 'authority_families', counts: `${IS_FAMILY} AND offline = 0` }
 const OFFLINE = { table: 'authority_families', counts: `${IS_FAMILY} AND offline = 1` }
@@ -48,10 +49,12 @@ export function sqliteTokenStore (connection: Connection, maxFamiliesPerUser: nu
       })
     },
 
-    async createCode (code) {
-      transaction(() => {
+    async createCode (code, use) {
+      return transaction(() => {
+        if (use !== undefined && !useSessionIn(connection, use)) return false
         insertFamily(connection, code)
         bound(connection, CODES, { ...code, max: maxFamiliesPerUser, now: code.createdAt })
+        return true
       })
     },
 
@@ -122,7 +125,7 @@ export function sqliteTokenStore (connection: Connection, maxFamiliesPerUser: nu
     },
 
     async undoRotation ({ sid, digest, replacedDigest, former }) {
-      // What is current again is somebody's for good: `holders` stays 0.
+      // The last undo brings `holders` to 0, so an undo of the rotation before it finds no row and changes nothing.
       execute(
         `UPDATE authority_families SET holders = holders - 1,
           current_digest = CASE holders WHEN 1 THEN ? ELSE current_digest END,

@@ -1,18 +1,20 @@
 import { randomBytes } from 'node:crypto'
 import { UsernameTakenError } from '../../errors.ts'
 import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
+import type { MigrationStep } from '../sql/migration-steps.ts'
 import { isStorable } from '../sql/rows.ts'
-import { booleanOf, profileOf, userOf } from '../sql/user-rows.ts'
+import { booleanOf, changedAtOf, profileOf, userOf } from '../sql/user-rows.ts'
 import { connect } from './database.ts'
 import type { SqliteDatabase } from './database.ts'
+import { patientStore } from './patience.ts'
 import { migrate } from './migrations.ts'
 
 export interface SqliteUserStoreOptions {
   /** The table's name: letters, digits and `_`. Default `authority_users`. */
-  table?: string
+  table?: string | undefined
 }
 
-const migrations = (table: string): readonly string[] => [
+const migrations = (table: string): readonly MigrationStep[] => [
   `CREATE TABLE "${table}" (
     id TEXT PRIMARY KEY NOT NULL,
     username TEXT NOT NULL UNIQUE,
@@ -21,7 +23,9 @@ const migrations = (table: string): readonly string[] => [
     email_verified INTEGER CHECK (email_verified IN (0, 1)),
     disabled INTEGER CHECK (disabled IN (0, 1)),
     profile TEXT NOT NULL DEFAULT '{}'
-  ) STRICT`
+  ) STRICT`,
+
+  { sql: `ALTER TABLE "${table}" ADD COLUMN password_changed_at INTEGER`, minReader: 1 }
 ]
 
 /** As the column has it. */
@@ -33,7 +37,8 @@ function flagOf (value: unknown, name: string): number | null {
 /**
  * Users in a SQLite file: one machine, any number of processes, durable. `db` is a database object of `node:sqlite`,
  * `better-sqlite3` or `libsql`; leave no transaction of your own open on it across an `await`. The table is made at once, by
- * versioned migrations. Fields without a column are kept as JSON. Rejects with the driver's error (SQLITE_BUSY) on an outage,
+ * versioned migrations. Fields without a column are kept as JSON. Rejects with the driver's error (SQLITE_BUSY) where another process has the lock for
+ * more than 1.5 s,
  * and with `TypeError` on a name or hash with a NUL or a lone surrogate.
  */
 export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users' }: SqliteUserStoreOptions = {}): UserStore & Required<Pick<UserStore, 'create' | 'setPasswordHash' | 'setEmailVerified'>> {
@@ -48,27 +53,28 @@ export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users'
     return row === undefined ? null : userOf(row)
   }
 
-  return {
+  return patientStore({
     async findById (id) { return findBy('id', id) },
     async findByUsername (username) { return findBy('username', username) },
     async create (user: NewUser) {
       const [row] = connection.change(
-        `INSERT INTO "${table}" (id, username, password_hash, email, email_verified, disabled, profile) VALUES (?, ?, ?, ?, ?, ?, ?)
+        `INSERT INTO "${table}" (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
         ON CONFLICT (username) DO NOTHING RETURNING *`,
         randomBytes(16).toString('base64url'), user.username, user.passwordHash, user.email ?? null,
-        flagOf(user.emailVerified, 'emailVerified'), flagOf(user['disabled'], 'disabled'), JSON.stringify(profileOf(user))
+        flagOf(user.emailVerified, 'emailVerified'), flagOf(user['disabled'], 'disabled'), changedAtOf(user), JSON.stringify(profileOf(user))
       )
       if (row === undefined) throw new UsernameTakenError()
       return userOf(row)
     },
-    async setPasswordHash (id, next, expected) {
+    async setPasswordHash (id, next, expected, changedAt) {
+      const set = `UPDATE "${table}" SET password_hash = ?, password_changed_at = coalesce(?, password_changed_at) WHERE id = ?`
       const rows = expected === undefined
-        ? connection.change(`UPDATE "${table}" SET password_hash = ? WHERE id = ? RETURNING id`, next, id)
-        : connection.change(`UPDATE "${table}" SET password_hash = ? WHERE id = ? AND password_hash IS ? RETURNING id`, next, id, expected)
+        ? connection.change(`${set} RETURNING id`, next, changedAt ?? null, id)
+        : connection.change(`${set} AND password_hash IS ? RETURNING id`, next, changedAt ?? null, id, expected)
       return rows.length === 1
     },
     async setEmailVerified (id) {
       connection.execute(`UPDATE "${table}" SET email_verified = 1 WHERE id = ?`, id)
     }
-  }
+  })
 }

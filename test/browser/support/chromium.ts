@@ -19,7 +19,7 @@ export interface TestChromium {
   newPage(t: Test, options?: PageOptions): Promise<Page>
 }
 
-/** One Chromium for a test file. What its pages complain about in the console (a CSP violation too) fails the test that opened them. */
+/** The browser of a test file. What its pages complain about in the console (a CSP violation too) fails the test that opened them. */
 export async function withChromium (t: Test): Promise<TestChromium> {
   const browser = await launchBrowser(t)
   return {
@@ -38,16 +38,21 @@ export async function withChromium (t: Test): Promise<TestChromium> {
   }
 }
 
-/** The machine's own Chromium, closed when the test file ends. */
-export async function launchBrowser (t: Test): Promise<Browser> {
-  const executablePath = chromiumPath()
-  if (executablePath === undefined) throw new Error('no Chromium on this machine: install one, or name it in CHROMIUM_PATH')
-  const browser = await chromium.launch({ executablePath, headless: true, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+/** The one that all files of a run share (scripts/serve-chromium.mjs), or for a file alone the machine's own, closed when it ends. */
+async function launchBrowser (t: Test): Promise<Browser> {
+  const shared = process.env.CHROMIUM_WS
+  const browser = await (shared === undefined ? launch() : chromium.connect(shared))
   t.teardown(async () => { await browser.close() })
   return browser
 }
 
-export function chromiumPath (): string | undefined {
+async function launch (): Promise<Browser> {
+  const executablePath = chromiumPath()
+  if (executablePath === undefined) throw new Error('no Chromium on this machine: install one, or name it in CHROMIUM_PATH')
+  return await chromium.launch({ executablePath, headless: true, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+}
+
+function chromiumPath (): string | undefined {
   const named = process.env.CHROMIUM_PATH
   return named === undefined || named === '' ? EXECUTABLES.find((path) => existsSync(path)) : named
 }

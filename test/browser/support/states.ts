@@ -33,6 +33,17 @@ export const PAGE_STATES: readonly PageState[] = [
       await post(page, { username: 'ann', password: 'not this one' })
     }
   },
+  {
+    name: 'login-unconfirmed',
+    async open (page, provider) {
+      const username = nextName()
+      await signup(page, provider)
+      await post(page, { username, password: PASSWORD })
+      await provider.messages.next('verify_email')
+      await login(page, provider)
+      await post(page, { username, password: PASSWORD })
+    }
+  },
   { name: 'signup', open: signup },
   {
     name: 'signup-wrong',
@@ -79,6 +90,13 @@ export const PAGE_STATES: readonly PageState[] = [
     async open (page, provider) {
       await verifyEmail(page, provider)
       await post(page)
+    }
+  },
+  {
+    name: 'verify-email-disowned',
+    async open (page, provider) {
+      await verifyEmail(page, provider)
+      await Promise.all([page.waitForEvent('load'), page.locator('button[value=not_me]').click()])
     }
   },
   {

@@ -70,7 +70,8 @@ export async function aliveOf (world: World, tokens: Given, client: { id: string
     const userinfo = await app.inject({ url: '/auth/userinfo', headers: bearer(tokens.access_token) })
     if (userinfo.statusCode !== 401) alive.push(`userinfo ${userinfo.statusCode}`)
     const sessions = await app.inject({ url: '/auth/sessions', headers: bearer(tokens.access_token) })
-    if (sessions.statusCode !== 401) alive.push(`sessions ${sessions.statusCode}`)
+    // 403: somebody else's clients have no business there, alive or not.
+    if (![401, 403].includes(sessions.statusCode)) alive.push(`sessions ${sessions.statusCode}`)
   }
   if (tokens.refresh_token !== undefined) {
     const refreshed = await refresh(world, tokens.refresh_token, client)

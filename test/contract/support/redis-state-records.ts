@@ -4,7 +4,7 @@ import type { State } from '../../../lib/ports/state.ts'
 import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily, TokenUse } from '../../../lib/ports/token-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
 import { oneTimeToken } from '../../../lib/protocol/one-time-token.ts'
-import { newTokenId, sidOf } from '../../../lib/protocol/two-part-token.ts'
+import { newCredentialId, sidOf } from '../../../lib/protocol/credential.ts'
 
 /** Records of the sizes that real ones have. Every string of a person or a client bears `bytes-of`. */
 export const MINUTE = 60_000
@@ -12,7 +12,7 @@ export const NOW = Date.UTC(2026, 5, 1)
 export const END = NOW + 60 * MINUTE
 
 export const userOf = (name: string): string => `bytes-of-user-6f1c0a4e-9b2d-${name.padStart(8, '0')}`
-export const sidFor = (userId: string, name: string): string => sidOf(newTokenId(userId, digest(`${userId} ${name}`).slice(0, 22)))
+export const sidFor = (userId: string, name: string): string => sidOf(newCredentialId(userId, digest(`${userId} ${name}`).slice(0, 22)))
 export const secretOf = (name: string): string => digest(`secret ${name}`)
 
 const USER_AGENT = 'Mozilla/5.0 (bytes-of Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 Safari/537.36'

@@ -49,8 +49,11 @@ export function checkRecovery (entries: readonly Entry[], { faults, mustSucceed 
     // Where the next fault comes first, it says whether things recovered.
     if (calmUntil <= calmFrom && next.length > 0) return []
     const calm = entries.filter(({ start }) => start >= calmFrom && start <= calmUntil)
-    return mustSucceed.filter((operation) => !calm.some((entry) => entry.operation === operation && saidYes(entry))).map((operation) => (
-      { rule: 'not-recovered' as const, message: `no ${operation} succeeded after ${fault.name}`, evidence: calm.filter((entry) => entry.operation === operation).slice(0, 5) }
-    ))
+    return mustSucceed.flatMap((operation) => {
+      const asked = calm.filter((entry) => entry.operation === operation)
+      // Between two faults there may have been no time to ask, or limits refused all that was asked: then the next calm says.
+      if (asked.some(saidYes) || (next.length > 0 && !asked.some(wasLost))) return []
+      return [{ rule: 'not-recovered' as const, message: `no ${operation} succeeded after ${fault.name}`, evidence: asked.slice(0, 5) }]
+    })
   })
 }

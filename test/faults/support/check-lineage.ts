@@ -2,12 +2,23 @@
 import type { Violation } from './checker.ts'
 import { PRESENTS_REFRESH_TOKEN, type Tokens } from './families.ts'
 import { type Entry, groupedBy, saidYes } from './log.ts'
-import type { Terms } from './terms.ts'
+import { overlaps, type Terms } from './terms.ts'
 
 export function checkCodes (entries: readonly Entry[]): Violation[] {
   const redeemed = groupedBy(entries.filter((entry) => entry.operation === 'redeem' && saidYes(entry)), ({ code }) => code)
   return [...redeemed].filter(([, group]) => group.length > 1).map(([code, evidence]) => (
     { rule: 'code-twice', message: `the code ${code} was redeemed ${evidence.length} times`, evidence }
+  ))
+}
+
+/**
+ * A token out of a mail works once, whoever presents it how often and to whom. Two that set one password at the same time did one
+ * thing: where something fails half-way, the same request finishes it.
+ */
+export function checkOneTimeTokens (entries: readonly Entry[]): Violation[] {
+  const isTwice = ([first, ...others]: readonly Entry[]): boolean => first !== undefined && others.some((other) => other.newPassword !== first.newPassword || !overlaps(other, first))
+  return [...groupedBy(entries.filter(saidYes), ({ mail }) => mail)].filter(([, group]) => isTwice(group)).map(([mail, evidence]) => (
+    { rule: 'one-time-twice', message: `the one-time token ${mail} worked ${evidence.length} times`, evidence }
   ))
 }
 

@@ -5,7 +5,7 @@
 import { checkAnswers, checkRecovery } from './check-answers.ts'
 import { checkAccounts, checkFamiliesLast } from './check-lasting.ts'
 import { checkLimits } from './check-limits.ts'
-import { checkCodes, checkForks, checkReplays } from './check-lineage.ts'
+import { checkCodes, checkForks, checkOneTimeTokens, checkReplays } from './check-lineage.ts'
 import { checkRevoked, checkRevokedCodes } from './check-revocations.ts'
 import { familiesOf, tokensOf } from './families.ts'
 import { type Entry, isOf } from './log.ts'
@@ -31,6 +31,7 @@ export function check (entries: readonly Entry[], terms: Terms): Report {
   const families = familiesOf(ordered, terms)
   const found: Violation[] = [
     ...checkCodes(ordered),
+    ...checkOneTimeTokens(ordered),
     ...checkForks(ordered),
     ...checkReplays(ordered, tokens, terms),
     ...checkRevoked(families),

@@ -9,7 +9,7 @@ interface Test {
 }
 
 /** What a load of any length does often enough to say that it was done. */
-const DONE: readonly Operation[] = ['register', 'sign-in', 'authorize', 'redeem', 'rotate', 'refresh', 'userinfo', 'introspect', 'sessions', 'revoke', 'me', 'ping']
+const DONE: readonly Operation[] = ['register', 'sign-in', 'authorize', 'redeem', 'rotate', 'refresh', 'userinfo', 'introspect', 'sessions', 'revoke', 'sign-out', 'me', 'ping']
 const CLOSE_WITHIN_MS = 6000
 /** What closes the connections to the stores, on two processors that have other things to do. */
 const EXIT_WITHIN_MS = 3000

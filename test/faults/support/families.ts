@@ -1,6 +1,6 @@
 /** What can be said of the token families of a log: how each began, what surely ended it, and what may have. */
 import { type Entry, groupedBy, mayHaveRun, saidYes, wasLimited, wasLost, wasRefused } from './log.ts'
-import { runsUntil, type Terms } from './terms.ts'
+import { overlaps, runsUntil, type Terms } from './terms.ts'
 
 export interface Family {
   name: string
@@ -44,6 +44,7 @@ export function familiesOf (entries: readonly Entry[], terms: Terms): Family[] {
   const tokens = tokensOf(entries)
   const byFamily = groupedBy(entries, ({ family }) => family)
   const byUser = groupedBy(entries.filter(({ operation }) => operation === 'reset-confirm' || operation === 'change-password'), ({ user }) => user)
+  const sessionEnds = groupedBy(entries.filter(({ operation }) => operation === 'sign-out'), ({ family }) => family)
   const redemptions = groupedBy(entries.filter(({ operation }) => operation === 'redeem'), ({ code }) => code)
   const authorizations = new Map(entries.flatMap((entry) => entry.gave?.code === undefined ? [] : [[entry.gave.code, entry] as const]))
   const families: Family[] = []
@@ -54,8 +55,11 @@ export function familiesOf (entries: readonly Entry[], terms: Terms): Family[] {
     seen.add(name)
     const allowedBy = (issuedBy.code === undefined ? undefined : authorizations.get(issuedBy.code)) ?? issuedBy
     const own = byFamily.get(name) ?? []
-    const revocations = own.filter(({ operation }) => operation === 'revoke' || operation === 'end-session')
+    const revocations = own.filter(({ operation }) => operation === 'revoke' || operation === 'end-session' || operation === 'sign-out')
     const changes = (byUser.get(issuedBy.user ?? '') ?? []).filter(({ operation, family }) => operation === 'reset-confirm' || family !== name)
+    // What outlives its browser session has refresh tokens.
+    const isOnline = issuedBy.operation === 'redeem' && issuedBy.gave?.token === undefined
+    const signOuts = isOnline ? sessionEnds.get(allowedBy.family ?? '') ?? [] : []
     const again = (issuedBy.code === undefined ? [] : redemptions.get(issuedBy.code) ?? []).filter((entry) => entry !== issuedBy && !wasLimited(entry))
     families.push({
       name,
@@ -64,13 +68,14 @@ export function familiesOf (entries: readonly Entry[], terms: Terms): Family[] {
       allowedBy,
       entries: own,
       ends: [
-        ...revocations.filter(saidYes),
+        ...[...revocations, ...signOuts].filter(saidYes),
+        ...own.filter((entry) => wasRefused(entry) && isReplay(entry, tokens, terms)),
         // Whoever changes the password stays signed in, in the browser as well.
         ...changes.filter((change) => saidYes(change) && (change.operation === 'reset-confirm' || issuedBy.operation !== 'authorize') && mustEnd(change, allowedBy)),
         ...again.filter(wasRefused)
       ],
       possibleEnds: [
-        ...revocations.filter(mayHaveRun),
+        ...[...revocations, ...signOuts].filter(mayHaveRun),
         ...changes.filter((change) => mayHaveRun(change) && (wasLost(change) || change.end >= allowedBy.start)),
         ...again,
         ...own.filter((entry) => mayBeReplay(entry, tokens, terms))
@@ -83,6 +88,15 @@ export function familiesOf (entries: readonly Entry[], terms: Terms): Family[] {
 /** A changed password ends what was there before, and what the old password began meanwhile. */
 function mustEnd (change: Entry, allowedBy: Entry): boolean {
   return allowedBy.end <= change.start || (allowedBy.start < change.end && allowedBy.password !== undefined && allowedBy.password !== change.newPassword)
+}
+
+/** Whether the service can only take it for a replay, which ends the family: the token's successor was used, or its grace time was over. */
+function isReplay (entry: Entry, { presentations, successors }: Tokens, { graceMs, clockToleranceMs, faults }: Terms): boolean {
+  if (entry.token === undefined || !PRESENTS_REFRESH_TOKEN.has(entry.operation)) return false
+  const rotations = (token: string): Entry[] => presentations(token).filter((other) => other !== entry && other.operation === 'rotate' && saidYes(other) && other.end < entry.start)
+  if ([...successors(entry.token)].some((successor) => rotations(successor).length > 0)) return true
+  // The grace time stands still in an outage.
+  return rotations(entry.token).some(({ start, end }) => end + graceMs + clockToleranceMs < entry.start && !faults.some((fault) => overlaps(fault, { start, end: entry.end })))
 }
 
 /**

@@ -18,6 +18,8 @@ export interface Call {
   json?: Record<string, string>
   /** What the client knows before it asks. */
   about: Omit<Entry, 'start' | 'end' | 'outcome' | 'gave' | 'instance'>
+  /** What the answer says, where its status does not: a redirect says anything. */
+  means?: (answer: Answer) => Outcome
   /** Reads what an answer of 2xx or 3xx bore. */
   gave?: (answer: Answer) => Entry['gave']
   /**
@@ -37,7 +39,8 @@ export function httpClient ({ log, port, caller, agent, timeoutMs }: { log: Log,
   return {
     async call (call) {
       const start = log.now()
-      const { answer, done } = await send(call, { port, caller, agent, timeoutMs })
+      const { answer: sent, done } = await send(call, { port, caller, agent, timeoutMs })
+      const answer = call.means === undefined || sent.outcome.kind !== 'answer' ? sent : { ...sent, outcome: call.means(sent) }
       const instance = answer.headers[INSTANCE]
       const gave = isGood(answer.outcome) ? call.gave?.(answer) : undefined
       const entry: Entry = { ...call.about, start, end: log.now(), outcome: answer.outcome, ...(typeof instance === 'string' ? { instance } : {}), ...(gave === undefined ? {} : { gave }) }

@@ -1,9 +1,12 @@
 /** From the places that the settings name to options of the plugin, and the way to close what was opened. */
+import { setTimeout as wait } from 'node:timers/promises'
 import { Cluster, Redis } from 'ioredis'
 import Database from 'libsql'
 import { Pool } from 'pg'
 import { type AuthorityOptions, postgresState, postgresUserStore, redisState, sqliteState, sqliteUserStore, type State } from '../../../lib/index.ts'
-import type { InstanceSettings, Place, RedisPlace } from './settings.ts'
+import type { User, UserStore } from '../../../lib/ports/user-store.ts'
+import type { TokenUse } from '../../../lib/ports/token-store.ts'
+import type { InstanceSettings, Place, PlantedInStores, RedisPlace } from './settings.ts'
 
 export interface Stores {
   options: Pick<AuthorityOptions, 'state' | 'users' | 'redis'>
@@ -38,10 +41,57 @@ export function openStores ({ state, users, limits }: Pick<InstanceSettings, 'st
   }
 }
 
-/** A store that says that it has revoked a family and has not. */
-export function revokingNothing (state: Stores['options']['state']): State {
-  if (typeof state !== 'object') throw new TypeError('The state must be a store.')
-  return { ...state, tokens: { ...state.tokens, revokeFamily: async () => true } }
+/** The stores, with one thing that they do not do; where two things stand against a fault, without both. */
+export function broken ({ state, users, ...rest }: Stores['options'], planted: PlantedInStores): Stores['options'] {
+  if (state === undefined) throw new TypeError('The state must be a store.')
+  return { ...rest, state: brokenState(state, planted), users: brokenUsers(users, planted) }
+}
+
+function brokenUsers (users: UserStore, planted: PlantedInStores): UserStore {
+  const { setPasswordHash } = users
+  if (planted === 'one-time-twice' && setPasswordHash !== undefined) {
+    // Of two that would replace the same hash, each does: it takes its time, and does not look.
+    const blindly: UserStore['setPasswordHash'] = async (id, hash) => {
+      await wait(100)
+      return await setPasswordHash.call(users, id, hash)
+    }
+    return { ...users, setPasswordHash: blindly }
+  }
+  if (planted !== 'reset-leaves-codes') return users
+  const forgetful = (user: User | null): User | null => user === null ? null : { ...user, passwordChangedAt: null }
+  return { ...users, findById: async (id) => forgetful(await users.findById(id)), findByUsername: async (username) => forgetful(await users.findByUsername(username)) }
+}
+
+function brokenState (state: State, planted: PlantedInStores): State {
+  const { tokens, oneTimeTokens } = state
+  switch (planted) {
+    case 'revokes-nothing': return { ...state, tokens: { ...tokens, revokeFamily: async () => true } }
+    case 'spares-replays': {
+      const isReplay = async (use: TokenUse): Promise<boolean> => await tokens.findFamily(use.sid, use.now) !== null && await tokens.peekToken(use) === null
+      return {
+        ...state,
+        tokens: {
+          ...tokens,
+          useToken: async (use) => await isReplay(use) ? { outcome: 'unknown' } : await tokens.useToken(use),
+          rotateToken: async (use, next) => await isReplay(use) ? { outcome: 'unknown' } : await tokens.rotateToken(use, next)
+        }
+      }
+    }
+    case 'reset-leaves-codes': return {
+      ...state,
+      tokens: {
+        ...tokens,
+        // What is listed are families: codes stay.
+        async revokeFamiliesOfUser (userId, exceptSid) {
+          const sids = (await tokens.listFamiliesOfUser(userId, Date.now())).map(({ sid }) => sid).filter((sid) => sid !== exceptSid)
+          for (const sid of sids) await tokens.revokeFamily(sid, userId)
+          return sids
+        }
+      }
+    }
+    case 'sign-out-leaves-families': return { ...state, tokens: { ...tokens, revokeFamiliesOfSession: async () => [] } }
+    case 'one-time-twice': return { ...state, oneTimeTokens: { ...oneTimeTokens, consume: async (purpose, digest, now) => await oneTimeTokens.find(purpose, digest, now) } }
+  }
 }
 
 function openSqlite (file: string): Database.Database {

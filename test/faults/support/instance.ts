@@ -6,7 +6,7 @@ import './skew.ts'
 import Fastify, { type FastifyRequest } from 'fastify'
 import authPlugin from '../../../lib/index.ts'
 import { fastHasher } from '../../../lib/testing/index.ts'
-import { openStores, revokingNothing } from './instance-stores.ts'
+import { broken, openStores } from './instance-stores.ts'
 import { API_CLIENT, CALLBACK, CALLER, CLIENT_ID, INSTANCE, type Report, settings } from './settings.ts'
 
 const { name, issuer, state, users, limits, rateLimit, options, planted } = settings()
@@ -21,9 +21,9 @@ app.addHook('onRequest', (_request, reply, done) => {
 const stores = openStores({ state, users, ...(limits === undefined ? {} : { limits }) })
 await app.register(authPlugin, {
   ...options,
-  ...stores.options,
-  ...(planted === 'revokes-nothing' ? { state: revokingNothing(stores.options.state) } : {}),
+  ...(planted === undefined || planted === 'never-ends' ? stores.options : broken(stores.options, planted)),
   issuer,
+  registration: { username: 'any' },
   clients: [
     { clientId: CLIENT_ID, redirectUris: [CALLBACK] },
     { ...API_CLIENT, redirectUris: [] }

@@ -52,7 +52,8 @@ export const JOURNEYS = {
     await rotateUntilAnswered(device, deps)
     const answer = await deps.user.rotate(stolen)
     if (statusOf(answer) === 400) {
-      await deps.user.look('userinfo', device)
+      // Neither the thief nor the owner has anything now.
+      await tryRevoked(device, deps.user)
       deps.user.drop(device)
     }
   },
@@ -85,6 +86,18 @@ export const JOURNEYS = {
     }
   },
 
+  /** With a code that waits, and one that was redeemed: of what needs the session, nothing is left. */
+  async signOut (_device, deps) {
+    const { user } = deps
+    const used = await user.authorize('openid')
+    const device = used === null ? null : await user.redeem(used)
+    const waits = await user.authorize('openid')
+    const answer = await untilAnswered(async () => await user.signOut() ?? NOTHING, deps)
+    if (!isYes(answer)) return
+    if (device !== null) await Promise.all([user.look('userinfo', device), user.introspect(device)])
+    if (waits !== null) await user.redeem(waits)
+  },
+
   async revoke (device, deps) {
     const { user } = deps
     const answer = await untilAnswered(() => user.revoke(device), deps)
@@ -114,7 +127,10 @@ export const JOURNEYS = {
 
   async resetPassword (_device, { user }) {
     const before = [...user.devices]
-    const answer = await user.resetPassword()
+    // One code waits, one is asked for while the password is set.
+    const codes = [await user.authorize()]
+    const answer = await user.resetPassword(async () => { if (user.hasBrowser) codes.push(await user.authorize()) })
+    if (isYes(answer ?? NOTHING)) for (const code of codes) if (code !== null) await user.redeem(code)
     if (answer === null || (!isYes(answer) && !isLost(answer))) return
     if (isYes(answer)) for (const device of before.slice(0, 2)) await tryRevoked(device, user)
     for (const device of before) user.drop(device)
@@ -129,15 +145,16 @@ export const MIX: Readonly<Record<keyof typeof JOURNEYS, number>> = {
   rotate: 24,
   rotateTwice: 8,
   rotateAndLoseTheAnswer: 6,
-  replay: 2,
+  replay: 4,
   refresh: 8,
   look: 16,
   introspect: 6,
   signIn: 8,
   code: 8,
   codeTwice: 3,
+  signOut: 4,
   revoke: 5,
   endSession: 2,
   changePassword: 2,
-  resetPassword: 2
+  resetPassword: 5
 }

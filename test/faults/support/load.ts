@@ -19,6 +19,8 @@ export interface LoadSettings {
   pauseMs: number
   /** When a client gives up waiting: more than is promised. */
   timeoutMs: number
+  /** How often a journey is made, where that is not what it usually is. */
+  mix?: Partial<Record<keyof typeof MIX, number>>
 }
 
 export interface Load {
@@ -30,8 +32,9 @@ const MAX_DEVICES = 4
 const MAX_WAIT_MS = 1000
 const PING_EVERY_MS = 100
 
-export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, users, guessers, pauseMs, timeoutMs }: LoadSettings): Load {
+export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, users, guessers, pauseMs, timeoutMs, mix = {} }: LoadSettings): Load {
   const agent = sharedAgent(16)
+  const weights = { ...MIX, ...mix }
   const mailbox = createMailbox(1500)
   fleet.onMail((mail) => { mailbox.deliver(mail) })
   const apiAuthorization = basic(API_CLIENT.clientId, API_CLIENT.clientSecret).authorization
@@ -59,7 +62,7 @@ export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, u
       } else if (user.devices.length > MAX_DEVICES) {
         await JOURNEYS.revoke(device, { user, choices, waitAfter })
       } else {
-        await JOURNEYS[choices.pick(MIX)](device, { user, choices, waitAfter })
+        await JOURNEYS[choices.pick(weights)](device, { user, choices, waitAfter })
       }
       await pause(pauseMs)
     }

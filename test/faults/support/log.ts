@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 
 export const OPERATIONS = [
-  'register', 'sign-in', 'authorize', 'redeem', 'rotate', 'refresh', 'userinfo', 'introspect', 'sessions', 'revoke', 'end-session',
+  'register', 'sign-in', 'authorize', 'redeem', 'rotate', 'refresh', 'userinfo', 'introspect', 'sessions', 'revoke', 'end-session', 'sign-out',
   'reset-request', 'reset-confirm', 'change-password', 'me', 'ping'
 ] as const
 export type Operation = typeof OPERATIONS[number]
@@ -38,6 +38,8 @@ export interface Entry {
   token?: string
   /** Digest of the code that was presented. */
   code?: string
+  /** Digest of the one-time token that was presented. */
+  mail?: string
   /** When what was presented ends by itself, as far as the client was told. */
   expiresAt?: number
   /** What the answer bore. */
@@ -79,15 +81,18 @@ export function mayHaveRun (entry: Entry): boolean {
   return saidYes(entry) || wasLost(entry)
 }
 
-/** Refused by a rule of the limits, so nothing was looked at. */
-export function wasLimited ({ outcome }: Entry): boolean {
-  return outcome.kind === 'answer' && outcome.status === 429
+/** Refused by a rule of the limits that comes before the work, so nothing was looked at. */
+export function wasLimited (entry: Entry): boolean {
+  return entry.outcome.kind === 'answer' && entry.outcome.status === 429 && !bringsToken(entry)
 }
 
-/** The credential was looked at and found bad. */
-export function wasRefused ({ outcome }: Entry): boolean {
-  return outcome.kind === 'answer' && (outcome.status === 400 || outcome.status === 401 || outcome.active === false)
+/** The credential was looked at and found bad: tokens are counted when they have failed, and beyond the limit that is 429. */
+export function wasRefused (entry: Entry): boolean {
+  const { outcome } = entry
+  return outcome.kind === 'answer' && (outcome.status === 400 || outcome.status === 401 || outcome.active === false || (outcome.status === 429 && bringsToken(entry)))
 }
+
+const bringsToken = ({ token, code, mail }: Entry): boolean => token !== undefined || code !== undefined || mail !== undefined
 
 /** Whether a process of that name answered, in whichever of its incarnations. */
 export function isOf (name: string, { instance }: Entry): boolean {

@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { check, type Report } from './checker.ts'
 import { type Fleet, startFleet, type Stopped } from './fleet.ts'
 import { type LoadSettings, startLoad } from './load.ts'
-import { createLog, type Entry, type Operation } from './log.ts'
+import { createLog, type Entry, type Operation, saidYes } from './log.ts'
 import { type InstanceSettings, ISSUER, type Planted } from './settings.ts'
 import { summarize } from './summary.ts'
 import type { Excuse, Fault, Interval, Terms } from './terms.ts'
@@ -63,6 +63,9 @@ const SHORT_SECONDS = 9
 /** From here on it is a long form, with faults that last as long as real ones. */
 const LONG_SECONDS = 60
 const CALM_MS = 2500
+/** The load asks at random and under limits. The last calm goes on until what must succeed has, for so much longer at most. */
+const LONGER_CALM_MS = 15_000
+const MUST_SUCCEED: readonly Operation[] = ['sign-in', 'rotate', 'redeem', 'userinfo']
 /** How long one late answer of a store may be felt. */
 const SLOW_MS = 1500
 const KEYS_WITHIN_MS = 60_000
@@ -146,6 +149,9 @@ export async function runScenario (scenario: Scenario): Promise<Result> {
     // A machine that was slow to bring things back still owes a calm in which to see whether they are well.
     const calmEnd = Math.max(start + seconds * 1000, ...faults.map(({ end, recoveryMs }) => end + recoveryMs + CALM_MS))
     await wait(Math.max(0, calmEnd - log.now()))
+    const calmFrom = Math.max(...faults.map(({ end, recoveryMs }) => end + recoveryMs))
+    const hasSucceeded = (operation: Operation): boolean => log.entries.some((entry) => entry.operation === operation && entry.start >= calmFrom && saidYes(entry))
+    while (faults.length > 0 && log.now() < calmEnd + LONGER_CALM_MS && !(scenario.terms.mustSucceed ?? MUST_SUCCEED).every(hasSucceeded)) await wait(50)
     await load.stop()
     await watching.end()
     await scenario.afterLoad?.(fleet)
@@ -165,7 +171,7 @@ export async function runScenario (scenario: Scenario): Promise<Result> {
       refresh: { ...RATE_LIMIT.refresh, count: 'failed' }
     },
     pingWithinMs: 1000,
-    mustSucceed: ['sign-in', 'rotate', 'redeem', 'userinfo'],
+    mustSucceed: MUST_SUCCEED,
     ...scenario.terms,
     faults,
     down,

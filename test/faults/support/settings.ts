@@ -28,7 +28,9 @@ export interface InstanceSettings {
   options?: PlainOptions
 }
 
-export type Planted = 'revokes-nothing' | 'never-ends'
+export type Planted = PlantedInStores | 'never-ends'
+/** What the stores do not do and say that they did. */
+export type PlantedInStores = 'revokes-nothing' | 'spares-replays' | 'reset-leaves-codes' | 'sign-out-leaves-families' | 'one-time-twice'
 
 export function settings (): InstanceSettings {
   return JSON.parse(process.argv[2] ?? '{"skewMs":0}') as InstanceSettings

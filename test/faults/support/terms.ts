@@ -2,7 +2,7 @@
 import { type Entry, type Operation, wasLost } from './log.ts'
 
 export type RuleName =
-  | 'code-twice' | 'fork' | 'replay-accepted' | 'revoked-accepted' | 'limit' | 'undone' | 'lost-refresh' | 'status' | 'retry-after'
+  | 'code-twice' | 'one-time-twice' | 'fork' | 'replay-accepted' | 'revoked-accepted' | 'limit' | 'undone' | 'lost-refresh' | 'status' | 'retry-after'
   | 'late' | 'ping' | 'unavailable' | 'not-recovered'
 
 export interface Interval {

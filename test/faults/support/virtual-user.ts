@@ -3,7 +3,7 @@
  * thing in parallel with itself but where that is the point.
  */
 import type { Answer, Call, HttpClient } from './http-client.ts'
-import { type Entry, named } from './log.ts'
+import { type Entry, named, type Outcome } from './log.ts'
 import type { Mailbox } from './mailbox.ts'
 import { CALLBACK, CLIENT_ID, ISSUER } from './settings.ts'
 import { authorizePath, VERIFIER } from '../../support/openid.ts'
@@ -26,7 +26,11 @@ export interface VirtualUser {
   register(): Promise<boolean>
   signIn(): Promise<Device | null>
   /** A code by the hosted form, or by the browser session that an earlier one left. */
-  authorize(): Promise<string | null>
+  authorize(scope?: string): Promise<string | null>
+  /** Whether a browser session is known. */
+  readonly hasBrowser: boolean
+  /** Out of the browser. */
+  signOut(): Promise<Answer | null>
   redeem(code: string): Promise<Device | null>
   rotate(device: Device, options?: { abandonAfterMs?: number }): Promise<Answer>
   refresh(device: Device): Promise<Answer>
@@ -36,7 +40,8 @@ export interface VirtualUser {
   revoke(device: Device): Promise<Answer>
   endSession(by: Device, device: Device): Promise<Answer>
   changePassword(device: Device): Promise<Answer>
-  resetPassword(): Promise<Answer | null>
+  /** `meanwhile` is asked at the same time as the new password is set. */
+  resetPassword(meanwhile?: () => Promise<void>): Promise<Answer | null>
   signInWithOldPassword(): Promise<void>
   guess(): Promise<Answer>
   /** Nothing is known of it any more. */
@@ -55,7 +60,7 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
   let version = 0
   let password = passwordOf(0)
   /** What it may be beside `password`, where the answer to a change was lost. */
-  let maybe: string | null = null
+  let maybe: readonly string[] = []
   let former: string | null = null
   let cookie: string | null = null
   let guesses = 0
@@ -73,7 +78,9 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
 
   function deviceOf ({ body }: Answer, clientId: string | null): Device | null {
     const { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresIn } = body
-    if (typeof accessToken !== 'string' || typeof refreshToken !== 'string' || typeof expiresIn !== 'number') return null
+    if (typeof accessToken !== 'string' || typeof expiresIn !== 'number') return null
+    // Without a refresh token it is a device that nothing can be done with but to look, and only whoever asked for it knows of it.
+    if (typeof refreshToken !== 'string') return { family: named(sidOf(accessToken)), clientId, refreshToken: '', accessToken, accessExpiresAt: now() + expiresIn * 1000 }
     const device = { family: familyOf(refreshToken), clientId, refreshToken, accessToken, accessExpiresAt: now() + expiresIn * 1000 }
     devices.push(device)
     return device
@@ -94,24 +101,24 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
   function isPassword (accepted: string): void {
     if (accepted !== password) former = password
     password = accepted
-    maybe = null
+    maybe = []
   }
 
   function changed (next: string, answer: Answer): void {
     if (isYes(answer)) {
       former = password
       password = next
-      maybe = null
+      maybe = []
       cookie = null
     } else if (isLost(answer)) {
-      maybe = next
+      maybe = [next]
     }
   }
 
   const user: VirtualUser = {
     name,
     devices,
-    get canBeSignedIn () { return maybe === null },
+    get canBeSignedIn () { return maybe.length === 0 },
 
     async register () {
       const answer = await http.call({
@@ -123,7 +130,7 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
     },
 
     async signIn () {
-      for (const candidate of maybe === null ? [password] : [maybe, password]) {
+      for (const candidate of [...maybe, password]) {
         const answer = await signInWith(candidate)
         if (isYes(answer)) {
           isPassword(candidate)
@@ -134,11 +141,13 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
       return null
     },
 
-    async authorize () {
+    get hasBrowser () { return cookie !== null },
+
+    async authorize (scope = 'openid offline_access') {
       const about = { operation: 'authorize' as const, user: name }
-      const path = authorizePath({ scope: 'openid offline_access' })
+      const path = authorizePath({ scope })
       if (cookie === null) {
-        if (maybe !== null) return null
+        if (maybe.length > 0) return null
         const form = await http.call({
           method: 'POST',
           path: path.replace('/auth/authorize', '/auth/login'),
@@ -151,7 +160,7 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
         if (cookie === null) return null
       }
       const answer = await http.call({
-        method: 'GET', path, headers: { cookie, 'sec-fetch-site': 'none' }, about: { ...about, family: named(cookie) },
+        method: 'GET', path, headers: { cookie, 'sec-fetch-site': 'none' }, about: { ...about, family: named(cookie) }, means: authorizationOutcome,
         gave: (answer) => { const code = codeOf(answer); return code === null ? undefined : { code: named(code) } }
       })
       if (isLost(answer)) return null
@@ -222,7 +231,16 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
       return answer
     },
 
-    async resetPassword () {
+    async signOut () {
+      if (cookie === null) return null
+      const answer = await http.call({
+        method: 'DELETE', path: '/auth/session', headers: { cookie, origin: ISSUER, 'sec-fetch-site': 'same-origin' }, about: { operation: 'sign-out', user: name, family: named(cookie) }
+      })
+      if (isYes(answer)) cookie = null
+      return answer
+    },
+
+    async resetPassword (meanwhile = async () => {}) {
       const mail = mailbox.next(name)
       const asked = await http.call({
         method: 'POST', path: '/auth/password-reset', json: { username: name }, about: { operation: 'reset-request', user: name, attempts: [{ rule: 'passwordReset', key: name }] }
@@ -231,17 +249,31 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
       mail.forget()
       // It may be lost with the process that was to send it. The person would ask again.
       if (token === null) return null
-      const next = passwordOf(++version)
-      const answer = await http.call({
+      const confirm = async (next: string): Promise<Answer> => await http.call({
         method: 'POST', path: '/auth/password-reset/confirm', json: { token, password: next },
-        about: { operation: 'reset-confirm', user: name, newPassword: named(next), attempts: refreshRule }
+        about: { operation: 'reset-confirm', user: name, newPassword: named(next), mail: named(token), attempts: refreshRule }
       })
-      changed(next, answer)
+      // At once, as by a thief and the owner, with a password each: one of them may win.
+      const nexts = [passwordOf(++version), passwordOf(++version)] as const
+      const [first, second] = await Promise.all([confirm(nexts[0]), confirm(nexts[1]), meanwhile()])
+      const answer = [first, second].find(isYes) ?? [first, second].find(isLost) ?? first
+      if (isYes(first) === isYes(second)) {
+        // The one case is a fault of the service, in the other both may have been lost.
+        const candidates = nexts.filter((_next, index) => !wasRefused(index === 0 ? first : second))
+        if (candidates.length > 0) maybe = candidates
+        if (isYes(answer)) cookie = null
+      } else {
+        changed(isYes(first) ? nexts[0] : nexts[1], answer)
+      }
+      if (isYes(answer)) {
+        const again = passwordOf(++version)
+        changed(again, await confirm(again))
+      }
       return answer
     },
 
     async signInWithOldPassword () {
-      if (former !== null && maybe === null) await signInWith(former)
+      if (former !== null && maybe.length === 0) await signInWith(former)
     },
 
     async guess () {
@@ -257,14 +289,26 @@ export function virtualUser (name: string, { http, mailbox, apiAuthorization, no
 }
 
 export const statusOf = ({ outcome }: Answer): number => outcome.kind === 'answer' ? outcome.status : 0
+/** Known to have been refused. */
+const wasRefused = (answer: Answer): boolean => !isYes(answer) && !isLost(answer)
 export const isYes = (answer: Answer): boolean => statusOf(answer) >= 200 && statusOf(answer) < 400
 export const isLost = (answer: Answer): boolean => statusOf(answer) === 0 || statusOf(answer) >= 500
 
 const familyOf = (refreshToken: string): string => named(refreshToken.split('.')[0] ?? '')
 
 function gaveTokens ({ body }: Answer): Entry['gave'] {
-  const { refresh_token: refreshToken } = body
-  return typeof refreshToken === 'string' ? { family: familyOf(refreshToken), token: named(refreshToken) } : undefined
+  const { refresh_token: refreshToken, access_token: accessToken } = body
+  if (typeof refreshToken === 'string') return { family: familyOf(refreshToken), token: named(refreshToken) }
+  return typeof accessToken === 'string' ? { family: named(sidOf(accessToken)) } : undefined
+}
+
+/** A redirect is a yes where it has a code; to the sign-in, the session was refused. */
+function authorizationOutcome ({ outcome, headers: { location } }: Answer): Outcome {
+  if (outcome.kind !== 'answer' || outcome.status !== 303) return outcome
+  if (location?.startsWith(CALLBACK) !== true) return { kind: 'answer', status: 401, error: 'login_required' }
+  const error = new URL(location).searchParams.get('error')
+  if (error === null) return outcome
+  return error === 'temporarily_unavailable' ? { kind: 'answer', status: 503, error, retryAfter: '1' } : { kind: 'answer', status: error === 'server_error' ? 500 : 400, error }
 }
 
 function sessionCookie ({ headers }: Answer): string | null {

@@ -15,8 +15,8 @@ export interface Server {
   child: ChildProcess
   origin: string
   output(): string
-  /** Resolves with the first match in what the server printed. */
-  printed(pattern: RegExp): Promise<RegExpExecArray>
+  /** Resolves with the first match in what the server printed, or in what it printed after the first `from` characters. */
+  printed(pattern: RegExp, from?: number): Promise<RegExpExecArray>
   kill(signal: NodeJS.Signals): Promise<number | null>
 }
 
@@ -40,15 +40,15 @@ export function example (t: Test): Example {
     const child = spawn(process.execPath, [main], { cwd, env: cleanEnv(env), stdio: ['ignore', 'pipe', 'pipe'] })
     running.add(child)
     let text = ''
-    const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => { running.delete(child); resolve(code) }))
+    const exited = new Promise<number | null>((resolve) => child.once('exit', (code) => { running.delete(child); resolve(code); child.emit('printed') }))
     for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (chunk: string) => { text += chunk; child.emit('printed') })
     return {
       child,
       output: () => text,
-      async printed (pattern) {
+      async printed (pattern, from = 0) {
         const signal = AbortSignal.timeout(START_WITHIN_MS)
         for (;;) {
-          const match = pattern.exec(text)
+          const match = pattern.exec(text.slice(from))
           if (match !== null) return match
           if (child.exitCode !== null) throw new Error(`the server ended with ${child.exitCode}: ${text}`)
           await once(child, 'printed', { signal })

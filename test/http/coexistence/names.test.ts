@@ -32,6 +32,8 @@ const SECOND = { authenticate: 'authenticateB', requireScope: 'requireScopeB', a
 const OF_REQUESTS = ['auth', 'authSession']
 const OPTIONS: Array<[keyof NonNullable<AuthorityOptions['decorators']>, (app: FastifyInstance) => unknown]> = [
   ['authenticate', (app) => app.decorate('authenticate', (() => {}) as Hook)],
+  ['authenticateOptional', (app) => app.decorate('authenticateOptional', (() => {}) as Hook)],
+  ['requireFirstParty', (app) => app.decorate('requireFirstParty', (() => {}) as Hook)],
   ['requireScope', (app) => app.decorate('requireScope', () => (() => {}) as Hook)],
   ['authority', (app) => app.decorate('authority', {} as never)],
   ['auth', (app) => app.decorateRequest('auth', null)],
@@ -71,6 +73,25 @@ for (const [name, decorate] of OPTIONS) {
     }), [])
   })
 }
+
+t.test('H6 all names that are taken are said at once, and the option that is offered will do', async (t) => {
+  const crowded = (): FastifyInstance => {
+    const app = newApp(t)
+    for (const [, decorate] of OPTIONS) decorate(app)
+    app.decorate('authorityAuthority', {} as never)
+    return app
+  }
+  const error = await Promise.resolve(crowded().register(authPlugin, ownOptions())).then(() => null, (error: unknown) => error as StartError)
+  t.match(error, { code: 'FST_AUTHORITY_NAME_TAKEN' })
+  for (const [name] of OPTIONS) t.match(error?.message, `"${name}"`)
+  const [, offered = ''] = /decorators: \{ (.*) \}/.exec(error?.message ?? '') ?? []
+  const decorators = Object.fromEntries(offered.split(', ').map((part) => part.replaceAll('\'', '').split(': '))) as NonNullable<AuthorityOptions['decorators']>
+  t.strictSame(Object.keys(decorators).sort(), OPTIONS.map(([name]) => name).sort())
+  const app = crowded()
+  await app.register(authPlugin, ownOptions({ decorators }))
+  await app.ready()
+  t.ok(app.hasDecorator(decorators.authority ?? ''))
+})
 
 t.test('registered twice without other names: the same StartError, and no half of a second plugin', async (t) => {
   t.same(await uncaught(async () => {

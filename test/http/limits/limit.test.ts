@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import t from 'tap'
 import { limitedApp } from './support/limited-app.ts'
 
@@ -18,6 +19,20 @@ t.test('RL a refused attempt is 429 with Retry-After, the one body, an event, an
   t.equal((await login()).headers['retry-after'], '1', 'never 0')
   clock.step(1)
   t.equal((await login()).statusCode, 400)
+})
+
+t.test('H15 the log says once a minute which rule refuses, and where to change it', async (t) => {
+  const { statuses, clock, told } = await limitedApp(t, { login: { ...LOGIN, windowMs: 10 * MINUTE }, account: { max: 1 } })
+  await statuses(20)
+  t.match(told, [{ code: 'FST_AUTHORITY_RATE_LIMITED', rule: 'login', max: 3, windowMs: 10 * MINUTE }])
+  clock.step(MINUTE - 1)
+  await statuses(5)
+  t.equal(told.length, 1)
+  clock.step(1)
+  await statuses(5)
+  t.equal(told.length, 2)
+  await statuses(3, { username: 'ann' }, { remoteAddress: '192.0.2.9' })
+  t.match(told[2], { rule: 'account' })
 })
 
 t.test('RL-18 RL-19 of 50 parallel attempts max pass, and they are the first', async (t) => {
@@ -47,13 +62,13 @@ t.test('RL-17 the window slides: no burst across a boundary', async (t) => {
   t.same(await statuses(3), [400, 400, 429], 'ttl')
 })
 
-t.test('RL what an outcome costs, by what the rule counts', async (t) => {
+t.test('RL A5 what an outcome costs, by what the rule counts: given back is only what is known to be an outage of ours', async (t) => {
   const cases: Array<{ count: 'all' | 'failed', as: 'success' | 'invalid_grant' | 'server_error' | 'temporarily_unavailable' | 'bug', costs: boolean }> = [
     { count: 'all', as: 'success', costs: true },
     { count: 'all', as: 'invalid_grant', costs: true },
-    { count: 'all', as: 'server_error', costs: false },
+    { count: 'all', as: 'server_error', costs: true },
     { count: 'all', as: 'temporarily_unavailable', costs: false },
-    { count: 'all', as: 'bug', costs: false },
+    { count: 'all', as: 'bug', costs: true },
     { count: 'failed', as: 'success', costs: false },
     { count: 'failed', as: 'invalid_grant', costs: true },
     { count: 'failed', as: 'temporarily_unavailable', costs: false }
@@ -124,6 +139,37 @@ t.test('RL-7 RL-8 addresses: /64 rotation and mapped IPv4', async (t) => {
   t.equal(await from('2001:db8:0:2::1'), 400)
   t.same([await from('192.0.2.1'), await from('::ffff:192.0.2.1'), await from('::ffff:c000:201')], [400, 400, 429])
   t.equal(await from('::ffff:192.0.2.2'), 400)
+})
+
+t.test('RL-30 A17 a /48 of IPv6 has twenty times the allowance of a /64 under login, and no more', async (t) => {
+  const { login, limited, clock } = await limitedApp(t, { login: { max: 2, windowMs: MINUTE }, register: { max: 1 } })
+  const from = async (remoteAddress: string, attempt = {}) => await login(attempt, { remoteAddress })
+  for (let network = 0; network < 40; network++) {
+    const reply = await from(`2001:db8:7:${network.toString(16)}::1`)
+    t.equal(reply.statusCode, 400)
+    t.equal(reply.headers['x-ratelimit-limit'], '2', 'what the answer shows is of the /64')
+    t.equal(reply.headers['x-ratelimit-remaining'], '1')
+  }
+  t.equal((await from('2001:db8:7:ffff::1')).statusCode, 429, 'the forty-first')
+  t.match(limited, [{ rule: 'login', max: 40, windowMs: MINUTE }])
+  t.equal((await from('2001:db8:8::1')).statusCode, 400, 'another /48')
+  t.equal((await from('192.0.2.1')).statusCode, 400)
+  for (let network = 0; network < 45; network++) t.equal((await from(`2001:db8:7:${network.toString(16)}::1`, { rule: 'register' })).statusCode, 400, 'no other rule has it')
+  clock.step(MINUTE)
+  t.equal((await from('2001:db8:7:ffff::1')).statusCode, 400)
+})
+
+t.test('RL-30 A17 what is counted under a key or bypassed has no network', async (t) => {
+  for (const limits of [{ key: (request: FastifyRequest) => String(request.headers['x-tenant']) }, { bypass: ['2001:db8::/32'] }]) {
+    const { login } = await limitedApp(t, { login: { max: 1 }, ...limits })
+    for (let network = 0; network < 25; network++) t.equal((await login({}, { remoteAddress: `2001:db8:7:${network.toString(16)}::1`, headers: { 'x-tenant': String(network) } })).statusCode, 400)
+  }
+})
+
+t.test('RL-4 a bypass of IPv4 holds for no IPv6 address that merely ends like one', async (t) => {
+  const { statuses } = await limitedApp(t, { login: { max: 1 }, bypass: ['10.0.0.0/8'] })
+  for (const remoteAddress of ['2001:db8::ffff:a00:1', '1:2:3:4:5:ffff:a00:1', '::1:ffff:a00:1', '64:ff9b::a00:1', '0:0:0:1::a00:1', '0:0:0:2::ffff:0:a00:1']) t.same(await statuses(2, {}, { remoteAddress }), [400, 429], remoteAddress)
+  t.same(await statuses(2, {}, { remoteAddress: '::ffff:a00:1' }), [400, 400])
 })
 
 t.test('RL-4 RL-6 bypass: no address rule for these, but the account rule', async (t) => {

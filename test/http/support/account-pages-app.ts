@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, type LightMyRequestResponse } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest, type LightMyRequestResponse } from 'fastify'
 import type { TObject } from '@sinclair/typebox'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
 import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
@@ -6,21 +6,24 @@ import { createAttemptLimiter } from '../../../lib/adapters/rate-limit/limiter.t
 import { requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
 import { OAuthError } from '../../../lib/errors.ts'
-import type { GrantDeps } from '../../../lib/grants/deps.ts'
-import { accountPages } from '../../../lib/http/account-pages.ts'
-import { accountRoutes } from '../../../lib/http/accounts.ts'
-import { useStrictValidation } from '../../../lib/http/body.ts'
-import type { HttpDeps } from '../../../lib/http/deps.ts'
-import { useErrorReply } from '../../../lib/http/error-reply.ts'
-import type { Journey } from '../../../lib/http/journey.ts'
-import { createRequestLimiter } from '../../../lib/http/limit.ts'
-import type { AccountPageDeps } from '../../../lib/http/page-deps.ts'
-import { usePageErrors } from '../../../lib/http/page-errors.ts'
-import type { PageReply } from '../../../lib/http/page-reply.ts'
-import { registerFormParser } from '../../../lib/http/page-forms.ts'
-import { messagesOf } from '../../../lib/pages/messages.ts'
-import { type RateLimitOptionsOf, resolveRateLimits } from '../../../lib/limits/rules.ts'
-import { registerFormats } from '../../../lib/options-schema.ts'
+import type { GrantDeps } from '../../../lib/oauth/deps.ts'
+import { accountPages } from '../../../lib/http/pages/account.ts'
+import { accountRoutes } from '../../../lib/http/api/accounts.ts'
+import { useStrictValidation } from '../../../lib/http/edge/body.ts'
+import { createGuards, type GuardDeps } from '../../../lib/http/edge/caller-guards.ts'
+import { useCallers } from '../../../lib/http/edge/callers.ts'
+import type { HttpDeps } from '../../../lib/http/edge/deps.ts'
+import { useErrorReply } from '../../../lib/http/edge/error-reply.ts'
+import type { Journey } from '../../../lib/http/pages/journey.ts'
+import { createRequestLimiter } from '../../../lib/http/edge/limit.ts'
+import type { AccountPageDeps } from '../../../lib/http/pages/deps.ts'
+import { usePageErrors } from '../../../lib/http/pages/errors.ts'
+import type { PageReply } from '../../../lib/http/pages/reply.ts'
+import { registerFormParser } from '../../../lib/http/pages/forms.ts'
+import { messagesOf } from '../../../lib/pages/texts.ts'
+import type { RateLimitOptions } from '../../../lib/settings/sections/rate-limit.ts'
+import { resolveRateLimits } from '../../../lib/settings/sections/rate-limit.ts'
+import { registrationWith } from '../../../lib/http/edge/registration.ts'
 import { origin, world, type World, type WorldOptions } from '../../unit/accounts/world.ts'
 
 export const ORIGIN = 'https://auth.example.com'
@@ -50,7 +53,7 @@ export interface PagesApp {
 export interface PagesAppOptions extends WorldOptions {
   fields?: TObject
   registration?: false
-  limits?: RateLimitOptionsOf<FastifyRequest, FastifyReply>
+  limits?: RateLimitOptions
   prefix?: string
   /** Before our routes. */
   host?: (app: FastifyInstance) => void
@@ -72,13 +75,13 @@ export async function readJourney (request: FastifyRequest): Promise<Journey> {
     uiLocales: client === null ? [] : ['fr'],
     formActions: client === null ? [] : ['https://app.example'],
     loginHint: query.get('login_hint') ?? undefined,
-    next: client === null ? query.get('return_to') ?? '/' : `/auth/authorize?${kept}`
+    next: client === null ? query.get('return_to') ?? '/' : `/auth/authorize?${kept}`,
+    nativeRequest: null
   }
 }
 
 /** The routes of the account pages and of their JSON siblings, over real use cases and limits; pages are only recorded. */
 export async function pagesApp (t: { teardown(task: () => Promise<void>): void }, options: PagesAppOptions = {}): Promise<PagesApp> {
-  registerFormats()
   const w = await world(options)
   const sent: Sent[] = []
   const signedIn: string[] = []
@@ -87,17 +90,19 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
   const store = memoryAttemptStore({ clock: w.clock })
   const attempts = await createAttemptLimiter(store)
   const limiter = createRequestLimiter(options.limits === undefined ? false : resolveRateLimits(options.limits), {
-    attempts: { ...attempts, refund: (id, given) => { store.refund(id, given) }, beside: () => null },
+    attempts: { ...attempts, refund: (id, given) => { store.refund(id, given) } },
     random: systemRandom(),
     events: w.deps.events,
-    log: { warn () {} },
+    log: { info () {}, warn () {}, error () {} },
+    clock: w.clock,
     deviceKey: Buffer.alloc(32, 7),
+    userOf: async (account) => await w.store.findByUsername(account),
     secureCookies: true
   })
   const deps: AccountPageDeps = {
     grants: { accounts: w.deps } as GrantDeps,
     limiter,
-    registration: options.registration === false ? null : { fields: options.fields ?? null },
+    registration: options.registration === false ? null : await registrationWith(options.fields ?? null),
     path: (name) => `/auth${PATHS[name]}`,
     journey: { read: readJourney },
     signIn: async (_request, reply, userId) => {
@@ -117,6 +122,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     link: (name) => `${options.prefix ?? ''}/auth${PATHS[name]}`,
     offers: { signup: options.registration !== false && w.deps.users.create !== undefined, reset: w.deps.users.setPasswordHash !== undefined && w.deps.outbox !== null }
   }
+  const guardOf = createGuards({ ...deps, authenticate: (_request: unknown, _reply: unknown, done: () => void) => { done() }, readAuth: () => null, browser: { find: async () => null, hasCookie: () => false } } as unknown as GuardDeps)
   options.host?.(app)
   await app.register(async (scope) => {
     await scope.register(async (child) => {
@@ -124,12 +130,14 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
       useStrictValidation(child)
       registerFormParser(child)
       usePageErrors(child, changed, app)
+      useCallers(child, guardOf)
       accountPages(child, changed)
     })
     await scope.register(async (child) => {
       useStrictValidation(child)
       useErrorReply(child, app)
-      accountRoutes(child, { ...deps, authenticate: (_request: unknown, _reply: unknown, done: () => void) => { done() }, readAuth: () => null } as unknown as HttpDeps)
+      useCallers(child, guardOf)
+      accountRoutes(child, deps as unknown as HttpDeps)
     })
   }, options.prefix === undefined ? {} : { prefix: options.prefix })
   await app.ready()

@@ -1,25 +1,27 @@
 import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import { memoryUserStore } from '../../../lib/adapters/memory/user-store.ts'
-import { createAuthority, type Authority } from '../../../lib/authority.ts'
+import { createAuthority, type Authority } from '../../../lib/composition/authority.ts'
 import type { AuthorizeDeps } from '../../../lib/authorize/deps.ts'
-import type { GrantDeps } from '../../../lib/grants/deps.ts'
-import { browserSignIn } from '../../../lib/http/browser-sign-in.ts'
-import { useStrictValidation } from '../../../lib/http/body.ts'
-import type { HttpDeps } from '../../../lib/http/deps.ts'
-import { useErrorReply } from '../../../lib/http/error-reply.ts'
-import { logoutRoutes } from '../../../lib/http/logout.ts'
-import type { PageDeps } from '../../../lib/http/page-deps.ts'
-import { usePageErrors } from '../../../lib/http/page-errors.ts'
-import { registerFormParser } from '../../../lib/http/page-forms.ts'
-import type { PageReply } from '../../../lib/http/page-reply.ts'
-import { sessionCookie } from '../../../lib/http/session-cookie.ts'
-import { readSessionHook } from '../../../lib/http/session-hook.ts'
-import { sessionRoutes } from '../../../lib/http/sessions.ts'
-import { messagesOf } from '../../../lib/pages/messages.ts'
+import type { GrantDeps } from '../../../lib/oauth/deps.ts'
+import { browserSignIn } from '../../../lib/http/edge/browser-session.ts'
+import { useStrictValidation } from '../../../lib/http/edge/body.ts'
+import { createGuards, type GuardDeps } from '../../../lib/http/edge/caller-guards.ts'
+import { useCallers } from '../../../lib/http/edge/callers.ts'
+import type { HttpDeps } from '../../../lib/http/edge/deps.ts'
+import { useErrorReply } from '../../../lib/http/edge/error-reply.ts'
+import { logoutRoutes } from '../../../lib/http/pages/logout.ts'
+import type { PageDeps } from '../../../lib/http/pages/deps.ts'
+import { usePageErrors } from '../../../lib/http/pages/errors.ts'
+import { registerFormParser } from '../../../lib/http/pages/forms.ts'
+import type { PageReply } from '../../../lib/http/pages/reply.ts'
+import { sessionCookie } from '../../../lib/http/edge/session-cookie.ts'
+import { readSessionHook } from '../../../lib/http/edge/session-hook.ts'
+import { sessionRoutes } from '../../../lib/http/api/sessions.ts'
+import { messagesOf } from '../../../lib/pages/texts.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
 import type { User } from '../../../lib/ports/user-store.ts'
 import type { IdTokenHint } from '../../../lib/tokens/id-tokens.ts'
-import { EXPIRES_IN, sessionWorld } from '../../unit/tokens/session-world.ts'
+import { EXPIRES_IN, sessionWorld } from '../../unit/sessions/session-world.ts'
 
 export const ISSUER = 'https://auth.example.com'
 export const OWN = { 'sec-fetch-site': 'same-origin', origin: ISSUER }
@@ -48,13 +50,13 @@ export async function logoutApp (t: { teardown(task: () => Promise<void>): void 
   const hints: Record<string, IdTokenHint> = {}
   const store = memoryUserStore()
   const findById = async (id: string): Promise<User | null> => users.find((user) => user.id === id) ?? null
-  const accounts = { users: { ...store, findById }, clock: world.clock, events: world.events }
+  const accounts = { issuer, users: { ...store, findById }, clock: world.clock, events: world.events }
   const grants = { accounts, clients: { findById: async (id: string) => CLIENTS.find(({ clientId }) => clientId === id) ?? null }, tokens: world.state.tokens, sessions: world.sessions, scopes: ['openid'] } as unknown as GrantDeps
   const authorize = { grants, issuer, browserSessions: world.browser, idTokens: { readHint: async (token: string) => hints[token] ?? null } } as unknown as AuthorizeDeps
   const cookie = sessionCookie({ issuer, prefix, maxAgeSeconds: EXPIRES_IN / 1000 })
   const browser = browserSignIn({ cookie, browserSessions: world.browser })
-  const readSession = readSessionHook({ cookie, browserSessions: world.browser, users: accounts.users, clock: world.clock }, 'authSession')
-  const authority: Authority = createAuthority({ grants, accessTokens: null as never, events: world.events, consents: world.state.consents, browser, readSession })
+  const readSession = readSessionHook({ cookie, browserSessions: world.browser, users: accounts.users, sessions: world.sessions, clock: world.clock }, 'authSession')
+  const authority: Authority = createAuthority({ grants, accessTokens: null as never, events: world.events, consents: world.state.consents, browser, readSession, limiter: null as never })
   const pages: PageReply = {
     async send (_request, reply, page, content, settings = {}) {
       sent.push({ page, content: { ...content }, settings: { ...settings } })
@@ -90,7 +92,8 @@ export async function logoutApp (t: { teardown(task: () => Promise<void>): void 
       const [sub, sid] = String(request.headers.authorization).replace('Bearer ', '').split(':')
       return { sub, sid }
     }
-    sessionRoutes(child as unknown as FastifyInstance, { grants, authenticate: (_request: unknown, _reply: unknown, done: () => void) => { done() }, readAuth, path } as unknown as HttpDeps)
+    useCallers(child as unknown as FastifyInstance, createGuards({ grants, authenticate: (_request: unknown, _reply: unknown, done: () => void) => { done() }, readAuth, browser } as unknown as GuardDeps))
+    sessionRoutes(child as unknown as FastifyInstance, { grants, path } as unknown as HttpDeps)
   })
   await app.ready()
   t.teardown(async () => { await app.close() })

@@ -1,7 +1,10 @@
 /** The bindings, in an app that a bundler puts together. */
 import type { ComputedRef } from 'vue'
-import { useAuth as useReact, type AuthState } from 'fastify-authority/client/react'
-import { useAuth as useVue } from 'fastify-authority/client/vue'
+import { createElement, type ReactNode } from 'react'
+import { RequireAuth, useAuth as useReact, type AuthState } from 'fastify-authority/client/react'
+import { requireAuth } from 'fastify-authority/client/svelte'
+import { RequireAuth as RequireVue, useAuth as useVue } from 'fastify-authority/client/vue'
+import { h, type VNode } from 'vue'
 import { auth } from '../client.ts'
 
 export function react (): string {
@@ -19,6 +22,17 @@ export function vue (): ComputedRef<boolean> {
   user.value = null
   void role
   return isLoading
+}
+
+export function views (): [ReactNode, VNode] {
+  const stop: () => void = requireAuth(auth, { appState: { from: '/cart' } }).subscribe(({ user }) => { void user?.role })
+  // @ts-expect-error -- another state than the app's
+  requireAuth(auth, { appState: 7 })
+  stop()
+  return [
+    createElement('main', null, RequireAuth({ client: auth, login: { appState: { from: '/cart' } }, fallback: 'wait', children: 'secret' })),
+    h(RequireVue, { client: auth }, { default: () => 'secret', fallback: () => 'wait' })
+  ]
 }
 
 export type State = AuthState<{ sub: string }>

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { authenticatePassword, confirmAuthentic } from '../../../lib/accounts/authenticate-password.ts'
 import { changePassword } from '../../../lib/accounts/change-password.ts'
-import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world, WRONG_LOGIN } from './world.ts'
+import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world } from './world.ts'
 
 const BCRYPT = `$2b$10$${'a'.repeat(53)}`
 const at = { clientId: null, origin }
@@ -34,7 +34,8 @@ t.test('ASVS-6.3.8 every failure has one error and costs one hash', async (t) =>
   ]
   for (const [name, username, password, reason] of table) {
     const { hashes, outcome } = await w.hashesOf(() => authenticatePassword({ username, password, ...at }, w.deps))
-    t.strictSame(outcome, WRONG_LOGIN, name)
+    const wrong = reason === 'email_not_verified' ? 'The e-mail address is not confirmed yet.' : 'The username or password is wrong.'
+    t.strictSame(outcome, { error: 'invalid_grant', message: wrong, statusCode: 400, headers: {} }, name)
     t.equal(hashes, 1, `${name}: one hash`)
     t.equal(w.reasons().at(-1), reason, `${name}: the event says why`)
   }
@@ -101,7 +102,7 @@ t.test('confirmAuthentic', async (t) => {
       await w.addUser()
       const user = await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps)
       await act(w, user.id)
-      t.equal(await confirmAuthentic(user, PASSWORD, w.deps, at), holds)
+      t.equal(await confirmAuthentic(user, PASSWORD, w.deps, at) !== null, holds)
       t.strictSame(w.reasons(), holds ? [] : ['changed_meanwhile'])
       t.equal(w.count('authenticated'), holds ? 1 : 0)
     })
@@ -112,7 +113,7 @@ t.test('confirmAuthentic', async (t) => {
       const w = await world()
       const user = await w.addUser()
       const deps = { ...w.deps, users: { ...w.store, findById: async () => now === null ? null : { ...user, ...now } } }
-      t.equal(await confirmAuthentic(user, PASSWORD, deps, at), false)
+      t.equal(await confirmAuthentic(user, PASSWORD, deps, at), null)
       t.strictSame(w.reasons(), ['changed_meanwhile'])
     })
   }
@@ -128,7 +129,7 @@ t.test('ASVS-7.4.3 in whatever order a login meets a password change, the old pa
       const signedIn = await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps)
       for (let turn = 0; turn < lag; turn++) await new Promise((resolve) => { setImmediate(resolve) })
       await w.addSession(user.id, 'thief')
-      if (!await confirmAuthentic(signedIn, PASSWORD, w.deps, at)) await w.deps.sessions.revoke(user.id, 'thief', 'password_changed')
+      if (await confirmAuthentic(signedIn, PASSWORD, w.deps, at) === null) await w.deps.sessions.revoke(user.id, 'thief', 'password_changed')
     }
     await Promise.all([
       outcomeOf(login()),

@@ -114,7 +114,7 @@ t.test('a user who has verified signs in, and not before', async (t) => {
   await register(ada, w.deps)
   await w.idle()
   const login = (): Promise<unknown> => authenticatePassword({ username: ada.username, password: PASSWORD, clientId: null, origin }, w.deps)
-  t.strictSame(await outcomeOf(login()), WRONG_LOGIN)
+  t.match(await outcomeOf(login()), { error: 'invalid_grant', message: /not confirmed yet/ })
   await verifyEmail({ token: w.messages[0]?.token ?? '', origin }, w.deps)
   t.equal(await outcomeOf(login()), 'done')
 })

@@ -1,20 +1,23 @@
 import { setImmediate } from 'node:timers/promises'
+import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
 import { memoryState } from '../../../lib/adapters/memory/state.ts'
 import { memoryUserStore } from '../../../lib/adapters/memory/user-store.ts'
-import { backgroundIdle } from '../../../lib/accounts/background.ts'
+import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
+import { createBackground } from '../../../lib/accounts/background.ts'
 import type { AccountsDeps } from '../../../lib/accounts/deps.ts'
-import { createOutbox } from '../../../lib/accounts/messages.ts'
-import type { Message, SendMessage } from '../../../lib/accounts/messages.ts'
+import { createOutbox } from '../../../lib/accounts/outbox.ts'
+import type { Message, SendMessage } from '../../../lib/accounts/outbox.ts'
 import { createPasswordHashing } from '../../../lib/accounts/password-hashing.ts'
 import { createPasswordPolicy } from '../../../lib/accounts/password-policy.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import { createEvents, EVENT_NAMES } from '../../../lib/events.ts'
+import { messageBound } from '../../../lib/limits/message-bound.ts'
 import type { User, UserStore } from '../../../lib/ports/user-store.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 import { delayed } from '../../../lib/testing/delayed.ts'
 import { fastHasher } from '../../../lib/testing/fast-hasher.ts'
-import { revocations } from '../../../lib/tokens/revocations.ts'
-import { sessions as createSessions } from '../../../lib/tokens/sessions.ts'
+import { revocations } from '../../../lib/sessions/revocations.ts'
+import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 
 export const PASSWORD = 'correct horse battery'
 export const NEXT_PASSWORD = 'staple and a new one'
@@ -24,6 +27,10 @@ const parameters = { memoryCost: 64, timeCost: 1, parallelism: 1 }
 
 export interface WorldOptions {
   verifyEmail?: boolean
+  /** Default here: `any`. */
+  usernames?: 'email' | 'any'
+  /** Whether messages are bounded per account. */
+  bounded?: boolean
   /** `null`: none. */
   sendMessage?: SendMessage | null
   isBreached?: (password: string) => boolean
@@ -40,6 +47,7 @@ export async function world (options: WorldOptions = {}) {
   const clock = steppedClock()
   const store = memoryUserStore(options.initial)
   const state = memoryState()
+  const attempts = memoryAttemptStore({ clock })
   const events = createEvents((error) => { throw error })
   const told: Array<{ name: string, payload: Record<string, unknown> }> = []
   for (const name of EVENT_NAMES) events.on(name, (payload) => { told.push({ name, payload: { ...payload } }) })
@@ -51,20 +59,30 @@ export async function world (options: WorldOptions = {}) {
   const secrets: string[] = []
   const hashing = createPasswordHashing(
     { ...parameters, concurrency: options.concurrency ?? 64, maxQueue: options.maxQueue ?? 64, peppers: [] },
-    { hasher, imported: { verify: async (encoded, password) => encoded.startsWith('$2b$') && password === PASSWORD }, events, clock, onUnusable () {} }
+    { hasher, imported: { verify: async (hash, password) => hash.kind === 'bcrypt' && password === PASSWORD }, events, clock, onUnusable () {} }
   )
   await hashing.ready()
+  const rewritten = new Map<string, Partial<User> | null>()
+  const asRewritten = (user: User | null): User | null => {
+    const change = user === null ? undefined : rewritten.get(user.username)
+    return user === null || change === null ? null : { ...user, ...change }
+  }
+  const users = options.users?.(store) ?? store
   const deps: AccountsDeps = {
     issuer: 'https://auth.example.com',
-    users: delayed(options.users?.(store) ?? store),
+    users: delayed({ ...users, findById: async (id: string) => asRewritten(await users.findById(id)), findByUsername: async (name: string) => asRewritten(await users.findByUsername(name)) }),
     hashing,
     policy: createPasswordPolicy(
-      { minLength: 8, maxBytes: 1024, contextWords: ['authexample'], ...(options.isBreached === undefined ? {} : { isBreached: options.isBreached }) },
+      { minLength: 8, maxBytes: 1024, contextWords: ['authexample'], isBreached: options.isBreached ?? null },
       { clock, onHookFailure (error) { onError(error, 'isBreached') } }
     ),
     oneTimeTokens: delayed(state.oneTimeTokens),
-    sessions: createSessions({ tokens: delayed(state.tokens), browserSessions: delayed(state.browserSessions), revocations: revocations(900_000, clock), events, clock, onSessionsEnded () {} }),
+    consents: delayed(state.consents),
+    messageBound: messageBound(options.bounded === true && { windowMs: 3_600_000, max: 3, count: 'all' }, { reserve: async (id, limits) => attempts.reserve(id, limits), refund: (id, limits) => attempts.refund(id, limits), random: systemRandom() }),
+    sessions: createSessions({ tokens: delayed(state.tokens), browserSessions: delayed(state.browserSessions), oneTimeTokens: delayed(state.oneTimeTokens), revocations: revocations(900_000, clock), events, clock, onSessionsEnded () {} }),
+    background: createBackground({ clock, onError }),
     outbox: options.sendMessage === null ? null : createOutbox(send, { clock, onError }),
+    usernames: options.usernames ?? 'any',
     verifyEmail: options.verifyEmail ?? false,
     messageUrl: (kind, token) => `https://auth.example.com/${kind}#token=${token}`,
     clock,
@@ -93,9 +111,11 @@ export async function world (options: WorldOptions = {}) {
     secrets,
     reasons: () => told.filter(({ name }) => name === 'login_failed').map(({ payload }) => payload.reason),
     count: (name: string) => told.filter((event) => event.name === name).length,
+    /** The host changes a user by its own means; `null`: deletes them. */
+    rewrite (username: string, change: Partial<User> | null): void { rewritten.set(username, change) },
     /** Until nothing goes on any more that no reply waits for. */
     async idle () {
-      await backgroundIdle(deps)
+      await deps.background.idle()
       await turns()
     },
     /** A user whose password is `PASSWORD`, unless `fields` say otherwise. */

@@ -7,8 +7,10 @@ import { turns } from '../accounts/world.ts'
 const session = (sid: string, clientIds: string[]): BrowserSession => ({ sid, userId: 'ann', authenticatedAt: 0, createdAt: 0, lastUsedAt: 0, expiresAt: 1, idleExpiresAt: 1, userAgent: null, clientIds })
 const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `rp${index}`)
 
+type Answer = number | { status: number, error?: string }
+
 /** `answer` says what each client's server does; `deaf` clients have no back-channel URI. */
-function setUp (answer: (clientId: string, attempt: number) => number | Promise<number>, options: Partial<BackChannelLogoutDeps> & { deaf?: string[] } = {}) {
+function setUp (answer: (clientId: string, attempt: number) => Answer | Promise<Answer>, options: Partial<BackChannelLogoutDeps> & { deaf?: string[] } = {}) {
   const clock = steppedClock()
   const posts: Array<{ url: string, params: Record<string, string>, timeoutMs: number }> = []
   const reports: Array<{ error: unknown, what: string }> = []
@@ -25,7 +27,8 @@ function setUp (answer: (clientId: string, attempt: number) => number | Promise<
       posts.push({ url, params, timeoutMs })
       state.most = Math.max(state.most, ++state.open)
       try {
-        return await answer(clientId, posts.filter((post) => post.url === url).length)
+        const answered = await answer(clientId, posts.filter((post) => post.url === url).length)
+        return typeof answered === 'number' ? { status: answered } : answered
       } finally {
         state.open--
       }
@@ -55,6 +58,8 @@ t.test('a failure is tried once more, with a new token, and then reported withou
   for (const [what, answer, reason] of [
     ['500', () => 500, 'It answered 500.'],
     ['400', () => 400, 'It answered 400.'],
+    ['L5 400 with an error', () => ({ status: 400, error: 'invalid_request' }), 'It answered 400: "invalid_request".'],
+    ['L5 400 with an error that looks like a line of a log', () => ({ status: 400, error: 'x". level="fatal' }), 'It answered 400: "x\\". level=\\"fatal".'],
     ['redirect', () => 302, 'It answered 302.'],
     ['refused', () => { throw failure() }, 'It could not be reached: ECONNREFUSED.'],
     ['timeout', () => { throw new DOMException('logout-token-1', 'TimeoutError') }, 'It could not be reached: TimeoutError.']
@@ -115,22 +120,31 @@ t.test('at most four at once; one that hangs holds up nobody but itself, and not
   t.equal(posts.length, 21)
 })
 
-t.test('what waits is bounded, and an overload is reported once', async (t) => {
+t.test('B17: what waits is bounded, and an overload is reported once, and its end with a count', async (t) => {
   const pending: Array<(status: number) => void> = []
   const { backChannel, posts, reports } = setUp(async () => await new Promise<number>((resolve) => { pending.push(resolve) }), { capacity: 10 })
   backChannel.sessionsEnded([session('s1', many(30))])
   backChannel.sessionsEnded([session('s2', many(30))])
   await turns()
-  t.match(reports, [{ error: { message: 'More than 10 wait to be told.' } }])
+  t.match(reports, [{ error: { message: /More than 10 sign-out notices wait/ } }])
   t.equal(reports.length, 1)
+  // At the brink: one is told, one comes in, and one more is dropped.
+  for (let round = 0; round < 5; round++) {
+    pending.shift()?.(200)
+    await turns()
+    backChannel.sessionsEnded([session(`s4-${round}`, ['one', 'more'])])
+    await turns()
+  }
+  t.equal(reports.length, 1, 'it is the same overload')
   for (let round = 0; round < 10; round++) {
     for (const resolve of pending.splice(0)) resolve(200)
     await turns()
   }
-  t.equal(posts.length, 10)
+  t.equal(posts.length, 15)
+  t.match(reports.slice(1), [{ what: 'the overload of sign-out notices is over', error: { message: '55 sign-out notices were dropped in all.' } }])
   backChannel.sessionsEnded([session('s3', ['later'])])
   await turns()
-  t.equal(posts.length, 11, 'there is room again')
+  t.equal(posts.length, 16, 'there is room again')
 })
 
 t.test('close: what waits is tried at once and once, within five seconds, and nothing comes after', async (t) => {

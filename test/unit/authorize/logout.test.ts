@@ -5,7 +5,7 @@ import type { Client } from '../../../lib/ports/client-store.ts'
 import type { BrowserSession } from '../../../lib/ports/session-store.ts'
 import type { LogoutParams } from '../../../lib/protocol/logout-request.ts'
 import type { IdTokenHint } from '../../../lib/tokens/id-tokens.ts'
-import { origin, sessionWorld } from '../tokens/session-world.ts'
+import { origin, sessionWorld } from '../sessions/session-world.ts'
 
 const BACK = 'https://app.example/signed-out?from=op'
 const CLIENTS: Client[] = [
@@ -49,7 +49,7 @@ async function journey () {
 t.test('OIDF-oidcc-rp-initiated-logout a hint of this session signs out at once and leads back with state and nothing else', async (t) => {
   for (const hint of ['mine', 'no sid']) {
     const { ask, alive, families, loggedOut, ended } = await journey()
-    t.strictSame(await ask({ id_token_hint: hint, post_logout_redirect_uri: BACK, state: 'a b&c=d' }), { outcome: 'redirect', location: `${BACK}&state=a%20b%26c%3Dd` }, hint)
+    t.strictSame(await ask({ id_token_hint: hint, post_logout_redirect_uri: BACK, state: 'a b&c=d' }), { outcome: 'redirect', ended: true, location: `${BACK}&state=a%20b%26c%3Dd` }, hint)
     t.equal(await alive(), false)
     t.strictSame(await families(), ['shop-offline'], 'the asking client loses all of it, the other keeps offline access')
     t.equal(loggedOut.length, 1)
@@ -59,7 +59,7 @@ t.test('OIDF-oidcc-rp-initiated-logout a hint of this session signs out at once 
 
 t.test('OIDF-oidcc-rp-initiated-logout-no-state the URI is byte for byte the registered one', async (t) => {
   const { ask } = await journey()
-  t.strictSame(await ask({ id_token_hint: 'mine', client_id: 'app', post_logout_redirect_uri: 'https://app.example/bye' }), { outcome: 'redirect', location: 'https://app.example/bye' })
+  t.strictSame(await ask({ id_token_hint: 'mine', client_id: 'app', post_logout_redirect_uri: 'https://app.example/bye' }), { outcome: 'redirect', ended: true, location: 'https://app.example/bye' })
 })
 
 t.test('OIDF-oidcc-rp-initiated-logout-no-post-logout-redirect-uri signed out, and shown a page', async (t) => {
@@ -125,10 +125,40 @@ t.test('OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri and its like
 t.test('nobody is signed in: a page, or back to a client that a hint names', async (t) => {
   const { ask, loggedOut } = await journey()
   const none = { session: null }
-  t.match(await ask({}, none), { outcome: 'signed_out', client: null })
+  t.match(await ask({}, none), { outcome: 'signed_out', ended: false, client: null })
   t.match(await ask({ id_token_hint: 'former session', post_logout_redirect_uri: BACK, state: 's' }, none), { outcome: 'redirect', location: `${BACK}&state=s` })
   t.match(await ask({ client_id: 'app', post_logout_redirect_uri: BACK }, none), { outcome: 'signed_out', client: { clientId: 'app' } }, 'a name alone leads nowhere')
   t.match(await ask({ client_id: 'app', post_logout_redirect_uri: BACK }, { ...none, confirmed: true }), { outcome: 'redirect' }, 'the form sent twice ends as the first did')
+  t.strictSame(loggedOut, [])
+})
+
+t.test('L4 without a cookie, a hint of ours ends the session that it names, with what hangs on it', async (t) => {
+  const none = { session: null }
+  const { ask, alive, families, loggedOut, ended } = await journey()
+  for (const hint of ['no sid', 'former session', 'other user', 'other user, this sid', 'gone']) {
+    const result = await ask({ id_token_hint: hint }, none)
+    t.match(result, { outcome: 'signed_out', ended: false }, `a ${hint} ends nothing`)
+  }
+  for (const params of [{}, { client_id: 'app' }, { logout_hint: 'ann' }]) t.match(await ask(params, none), { outcome: 'signed_out', ended: false }, JSON.stringify(params))
+  for (const bad of ['made up', 'foreign key']) await t.rejects(ask({ id_token_hint: bad }, none), INVALID, bad)
+  await t.rejects(ask({ id_token_hint: 'mine', client_id: 'shop' }, none), INVALID, 'another client')
+  t.equal(await alive(), true)
+  t.equal((await families()).length, 4)
+  t.strictSame(loggedOut, [])
+
+  t.strictSame(await ask({ id_token_hint: 'mine', post_logout_redirect_uri: BACK, state: 's' }, none), { outcome: 'redirect', ended: true, location: `${BACK}&state=s` })
+  t.equal(await alive(), false)
+  t.strictSame(await families(), ['shop-offline'], 'as with the cookie')
+  t.match(loggedOut, [{ userId: 'ann', by: 'user' }])
+  t.equal(ended.length, 1, 'its clients are told')
+  t.match(await ask({ id_token_hint: 'mine' }, none), { outcome: 'signed_out', ended: false }, 'once')
+})
+
+t.test('L4 who is signed in here is asked before a hint of another session ends anything', async (t) => {
+  const { ask, alive, loggedOut, browser } = await journey()
+  const { session: other } = await browser.start('bob', null, undefined, origin)
+  t.match(await ask({ id_token_hint: 'mine' }, { session: other }), { outcome: 'confirm', session: { userId: 'bob' } })
+  t.equal(await alive(), true)
   t.strictSame(loggedOut, [])
 })
 

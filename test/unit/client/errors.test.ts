@@ -6,6 +6,10 @@ import { AuthClientError, asError } from '../../../lib/client/errors.ts'
 const ISSUER = 'https://auth.example'
 const METADATA = { issuer: ISSUER, authorization_endpoint: `${ISSUER}/authorize`, token_endpoint: `${ISSUER}/token`, end_session_endpoint: `${ISSUER}/logout` }
 
+// Nothing else keeps the process while a test waits: deadlines are let go, and the locks of Node.js 24 and later don't.
+const awake = setInterval(() => {}, 1000)
+t.teardown(() => { clearInterval(awake) })
+
 /** The client in this process, with this `fetch`. */
 async function clientWith (t: Test, answer: (url: string) => unknown, options: Record<string, unknown> = {}): Promise<Record<string, (...args: unknown[]) => Promise<unknown>>> {
   t.intercept(globalThis, 'fetch', { value: async (input: string | Request) => await answer(typeof input === 'string' ? input : input.url) })

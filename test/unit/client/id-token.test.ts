@@ -1,7 +1,7 @@
 /** What the browser client checks in an ID token: each claim, by itself. */
 import t from 'tap'
 import { AuthClientError } from '../../../lib/client/errors.ts'
-import { profileOf, readIdToken } from '../../../lib/client/id-token.ts'
+import { readIdToken } from '../../../lib/client/id-token.ts'
 
 const ISSUER = 'https://auth.example'
 const EXPECTED = { issuer: ISSUER, clientId: 'app', nonce: 'n-1' }
@@ -22,7 +22,7 @@ function refused (run: () => unknown): AuthClientError | undefined {
 }
 
 t.test('a good one, whatever the clock of this device says', async (t) => {
-  t.strictSame(read({}), GOOD, 'of the year 1970')
+  t.strictSame(read({}), { sub: 'ann' }, 'of the year 1970')
   t.match(read({ iat: 9e9, exp: 9e9 + 1 }), { sub: 'ann' })
   t.match(read({ aud: ['app'] }), { sub: 'ann' })
   t.match(read({ aud: ['app', 'api'], azp: 'app' }), { sub: 'ann' })
@@ -56,6 +56,6 @@ t.test('what is no token: refused', async (t) => {
 })
 
 t.test('the profile has what is about the person', async (t) => {
-  t.strictSame(profileOf({ ...GOOD, sid: 's', at_hash: 'h', acr: 'password', amr: ['pwd'], auth_time: 1, azp: 'app', jti: 'j', name: 'Ann', updated_at: 5, 'https://example/role': 'admin' }),
+  t.strictSame(read({ sid: 's', at_hash: 'h', acr: 'password', amr: ['pwd'], auth_time: 1, azp: 'app', jti: 'j', name: 'Ann', updated_at: 5, 'https://example/role': 'admin' }),
     { sub: 'ann', name: 'Ann', updated_at: 5, 'https://example/role': 'admin' })
 })

@@ -99,3 +99,49 @@ t.test('Vue: a server renders once, and listens to nothing', async (t) => {
   t.equal(useAuth?.(client).isLoading.value, true)
   t.equal(client.listeners, 0)
 })
+
+/** Of a page at this address, and what it asked of the client. */
+function fakePage (t: Test, client: FakeClient, href: string): string[] {
+  const asked: string[] = []
+  t.intercept(globalThis, 'location' as keyof typeof globalThis, { value: { href } })
+  t.intercept(globalThis, 'addEventListener' as keyof typeof globalThis, { value: () => {} })
+  Object.assign(client, {
+    loginWithRedirect: async ({ appState }: { appState?: string } = {}) => { asked.push(`login ${appState ?? ''}`) },
+    handleRedirectCallback: async () => { asked.push('callback') }
+  })
+  return asked
+}
+
+t.test('D1 Svelte: a view for whoever is signed in asks for a sign-in once, and again after a sign-out', async (t) => {
+  const { requireAuth } = await load('svelte')
+  const client = fakeClient()
+  const asked = fakePage(t, client, 'https://app.example/cart')
+  for (let i = 0; i < 2; i++) requireAuth?.(client).subscribe(() => {})
+  t.strictSame(asked, [], 'nobody knows yet')
+  await settled()
+  t.strictSame(asked, ['login '])
+  client.emit('error', new Error('no network'))
+  await settled()
+  t.strictSame(asked, ['login '], 'what failed is not tried again by itself')
+  client.emit('authenticated', ANN)
+  client.emit('unauthenticated')
+  await settled()
+  t.strictSame(asked, ['login ', 'login '])
+})
+
+t.test('D1 Vue: RequireAuth shows its slot to whoever is signed in, and ends the sign-in that the address has the answer to', async (t) => {
+  const { RequireAuth } = await load('vue') as unknown as { RequireAuth: { setup(props: object, context: object): () => unknown } }
+  t.intercept(globalThis, 'document' as keyof typeof globalThis, { value: {} })
+  const client = fakeClient()
+  const asked = fakePage(t, client, 'https://app.example/callback?code=a&state=b')
+  const scope = effectScope()
+  const render = scope.run(() => RequireAuth.setup({ client, login: { appState: 'x' } }, { slots: { default: () => 'secret', fallback: () => 'wait' } })) as () => unknown
+  t.equal(render(), 'wait')
+  await settled()
+  t.strictSame(asked, ['callback', 'login x'])
+  client.emit('authenticated', ANN)
+  t.equal(render(), 'secret')
+  client.emit('unauthenticated')
+  t.equal(render(), 'wait')
+  scope.stop()
+})

@@ -1,10 +1,10 @@
-import { type TSchema, Type } from '@sinclair/typebox'
+import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import t from 'tap'
 import { OAuthError } from '../../../lib/errors.ts'
-import { profileForm } from '../../../lib/http/profile-fields.ts'
-import { registerFormats } from '../../../lib/options-schema.ts'
+import { profileForm } from '../../../lib/http/pages/profile-fields.ts'
+import { registrationWith } from '../../../lib/http/edge/registration.ts'
 
-registerFormats()
+const formWith = async (fields: TObject): Promise<ReturnType<typeof profileForm>> => profileForm(await registrationWith(fields))
 const account = { username: 'ada', password: 'a password' }
 
 function refusal (work: () => unknown): unknown {
@@ -17,8 +17,9 @@ function refusal (work: () => unknown): unknown {
 }
 
 /** What one field of the form becomes, or the error about it. */
-function read (schema: TSchema, text?: string): unknown {
-  return refusal(() => profileForm(Type.Object({ x: schema })).read({ ...account, ...(text === undefined ? {} : { x: text }) }).fields.x)
+async function read (schema: TSchema, text?: string): Promise<unknown> {
+  const form = await formWith(Type.Object({ x: schema }))
+  return refusal(() => form.read({ ...account, ...(text === undefined ? {} : { x: text }) }).fields.x)
 }
 
 t.test('the input that a schema becomes', async (t) => {
@@ -43,8 +44,8 @@ t.test('the input that a schema becomes', async (t) => {
     ['nullable', Type.Union([Type.Integer(), Type.Null()]), { type: 'number' }],
     ['either', Type.Union([Type.Integer(), Type.String()]), { type: 'text' }]
   ]
-  for (const [name, schema, expected] of table) t.match(profileForm(Type.Object({ x: schema })).show(null)[0], { name: 'x', ...expected }, name)
-  for (const schema of [Type.Array(Type.String()), Type.Object({}), Type.Union([Type.String(), Type.Array(Type.String())])]) t.strictSame(profileForm(Type.Object({ x: schema })).show(null), [], 'no form field can hold it')
+  for (const [name, schema, expected] of table) t.match((await formWith(Type.Object({ x: schema }))).show(null)[0], { name: 'x', ...expected }, name)
+  for (const schema of [Type.Array(Type.String()), Type.Object({}), Type.Union([Type.String(), Type.Array(Type.String())])]) t.strictSame((await formWith(Type.Object({ x: schema }))).show(null), [], 'no form field can hold it')
 })
 
 t.test('the value that a text becomes', async (t) => {
@@ -70,7 +71,7 @@ t.test('the value that a text becomes', async (t) => {
     [Type.Union([Type.Literal(1), Type.Literal(2)]), '2', 2],
     [Type.Literal(5), '5', 5]
   ]
-  for (const [schema, text, expected] of table) t.strictSame(read(schema, text), expected, `${schema.type ?? 'union'} ${text}`)
+  for (const [schema, text, expected] of table) t.strictSame(await read(schema, text), expected, `${schema.type ?? 'union'} ${text}`)
 })
 
 t.test('what does not fit is refused by the schema, with the field and in words for a person', async (t) => {
@@ -91,21 +92,21 @@ t.test('what does not fit is refused by the schema, with the field and in words 
     [Type.Boolean(), 'maybe', 'x: it is not accepted.'],
     [Type.Array(Type.String()), 'a', 'x: it is required.', 'required']
   ]
-  for (const [schema, text, message, reason] of table) t.strictSame(read(schema, text), { error: 'invalid_request', field: 'x', reason, message }, `${schema.type ?? 'union'} ${text}`)
+  for (const [schema, text, message, reason] of table) t.strictSame(await read(schema, text), { error: 'invalid_request', field: 'x', reason, message }, `${schema.type ?? 'union'} ${text}`)
 })
 
 t.test('username and password are asked for alike, and nothing undeclared is read', async (t) => {
-  const form = profileForm(Type.Object({ nickname: Type.Optional(Type.String()) }))
+  const form = await formWith(Type.Object({ nickname: Type.Optional(Type.String()) }))
   t.strictSame(form.names, ['username', 'password', 'nickname'])
   t.strictSame(form.read({ ...account, nickname: 'A', emailVerified: 'true', id: 'root', submit: '' }), { ...account, fields: { nickname: 'A' } })
   for (const name of ['username', 'password']) t.match(refusal(() => form.read({ ...account, [name]: '' })), { error: 'invalid_request', field: name, reason: 'required' })
   t.match(refusal(() => form.read({ ...account, username: 'x'.repeat(255) })), { field: 'username' })
-  t.strictSame(profileForm(Type.Object({})).show(null), [])
+  t.strictSame((await formWith(Type.Object({}))).show(null), [])
 })
 
 t.test('ASVS-15.3.6 a field may have any name', async (t) => {
   const names = ['constructor', 'toString', 'a/b', 'a~b']
-  const form = profileForm(Type.Object(Object.fromEntries(names.map((name) => [name, Type.Optional(Type.Integer())]))))
+  const form = await formWith(Type.Object(Object.fromEntries(names.map((name) => [name, Type.Optional(Type.Integer())]))))
   const typed = Object.assign(Object.create(null) as Record<string, string>, account)
   for (const name of names) {
     const bad = Object.assign(Object.create(null) as Record<string, string>, account)
@@ -117,7 +118,7 @@ t.test('ASVS-15.3.6 a field may have any name', async (t) => {
 })
 
 t.test('what was typed comes back as it was typed', async (t) => {
-  const form = profileForm(Type.Object({ age: Type.Integer(), news: Type.Boolean({ default: true }), name: Type.String({ default: 'you' }) }))
+  const form = await formWith(Type.Object({ age: Type.Integer(), news: Type.Boolean({ default: true }), name: Type.String({ default: 'you' }) }))
   t.strictSame(form.show({ age: '1,5' }).map(({ value }) => value), ['1,5', '', ''])
   t.strictSame(form.show({ news: 'on' }).map(({ value }) => value), ['', 'true', ''])
 })

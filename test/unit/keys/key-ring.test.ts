@@ -95,6 +95,32 @@ t.test('ASVS-13.3.4 ASVS-11.3.3 a restart keeps the key; a rotated secret opens 
   foreign.close()
 })
 
+t.test('B18: a key that can not be read is told once, set aside, and removed when its time is over', async (t) => {
+  const clock = steppedClock()
+  const store = memoryKeyStore()
+  const former = ring(clock, store)
+  await former.ready()
+  const lost = former.signingKey().kid
+  former.close()
+  const broken = { kid: 'broken', alg: 'ES256', sequence: 2, signsFrom: clock.now(), createdAt: clock.now(), publicJwk: {}, sealed: aesSealer(['x'.repeat(32)]).seal('{"kty":"none of ours"}') }
+  await store.addIfAbsent(broken)
+  const errors: unknown[] = []
+  const one = ring(clock, store, ['x'.repeat(32)], errors)
+  t.teardown(() => { one.close() })
+  await one.ready()
+  const first = one.signingKey().kid
+  for (let minute = 0; minute < 5; minute++) await step(clock, MINUTE)
+  t.equal(errors.length, 2, 'once each, however often the store is looked at')
+  t.match(errors.map(String), [new RegExp(`The signing key ${lost} can't be opened.*Put the former secret into the array`), /The signing key broken is no key/])
+  t.same(kids(one), [first])
+  const stored = async (): Promise<string[]> => (await store.list()).map(({ kid }) => kid)
+  await step(clock, 89 * DAY)
+  t.ok((await stored()).includes(lost), 'another instance may sign with it')
+  for (let day = 0; day < 3; day++) await step(clock, DAY)
+  await until(async () => !(await stored()).some((kid) => kid === lost || kid === 'broken'))
+  t.equal(errors.length, 2)
+})
+
 t.test('a store that is down: no key is 503, and it recovers by itself', async (t) => {
   const clock = steppedClock()
   const store = memoryKeyStore()

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
-import { accountKey, addressKey, apiKeyKey, canonicalAddress, customKey, knownDeviceKey } from '../../../lib/limits/attempt-keys.ts'
+import { accountKey, addressKey, apiKeyKey, canonicalAddress, customKey, knownDeviceKey, messageKey, networkKey } from '../../../lib/limits/attempt-keys.ts'
 
 t.test('RL-8 one address has one spelling', async (t) => {
   const cases: Array<[string | undefined, string | null]> = [
@@ -17,8 +18,18 @@ t.test('RL-8 one address has one spelling', async (t) => {
     // Not mapped: an IPv4-compatible and a NAT64 address belong to somebody else than the IPv4 address in them.
     ['::192.0.2.1', '0:0:0:0:0:0:c000:201'],
     ['64:ff9b::192.0.2.1', '64:ff9b:0:0:0:0:c000:201'],
+    // Nor one with those groups somewhere else, or with others before them.
+    ['2001:db8::ffff:a00:1', '2001:db8:0:0:0:ffff:a00:1'],
+    ['1::ffff:a00:1', '1:0:0:0:0:ffff:a00:1'],
+    ['::1:ffff:a00:1', '0:0:0:0:1:ffff:a00:1'],
+    ['::ffff:0:a00:1', '0:0:0:0:ffff:0:a00:1'],
     ['010.0.0.1', null],
     ['unknown', null],
+    ['x[2001:db8::1]', null],
+    ['[2001:db8::1]:4711x', null],
+    ['[2001:db8::1]:', null],
+    ['x192.0.2.1:4711', null],
+    ['192.0.2.1:4711x', null],
     ['', null],
     [undefined, null]
   ]
@@ -43,6 +54,13 @@ t.test('RL-7 IPv6 counts per /64, IPv4 per address, and all that is no address a
   for (const [a, b] of different) t.not(addressKey(a), addressKey(b), `${a} and ${b}`)
 })
 
+t.test('RL-30 A17 the network of an IPv6 address is its /48; IPv4 and what is no address has none', async (t) => {
+  t.equal(networkKey('2001:db8:1:2::1'), networkKey('2001:0DB8:1:ffff:ffff::'))
+  t.not(networkKey('2001:db8:1::'), networkKey('2001:db8:2::'))
+  t.not(networkKey('2001:db8:1::1'), addressKey('2001:db8:1::1'))
+  for (const none of ['192.0.2.1', '::ffff:192.0.2.1', '::ffff:c000:201', 'garbage', '', undefined]) t.equal(networkKey(none), null, String(none))
+})
+
 t.test('RL-13 RL-14 keys have one length, no user bytes, and one for each subject', async (t) => {
   const nasty = ['__proto__', 'constructor', 'x'.repeat(8192), 'a:{slot}:*', '\r\nFLUSHALL', '', '\ud800']
   for (const value of nasty) {
@@ -51,4 +69,17 @@ t.test('RL-13 RL-14 keys have one length, no user bytes, and one for each subjec
     t.equal(new Set(keys).size, keys.length, 'no subject is taken for another')
   }
   t.not(accountKey('ann'), accountKey('anne'))
+})
+
+t.test('keys are the same in every release: instances of two share their counters during an update', async (t) => {
+  const digest = (text: string): string => createHash('sha256').update(text).digest('base64url')
+  t.equal(addressKey('192.0.2.1'), digest('address\x00192.0.2.1'))
+  t.equal(addressKey('2001:db8:1:2::1'), digest('address\x002001:db8:1:2::/64'))
+  t.equal(addressKey('garbage'), digest('address\0none'))
+  t.equal(networkKey('2001:db8:1:2::1'), digest('address\x002001:db8:1::/48'))
+  t.equal(customKey('x'), digest('custom\0x'))
+  t.equal(apiKeyKey('x'), digest('api-key\0x'))
+  t.equal(accountKey('x'), digest('account\0x'))
+  t.equal(knownDeviceKey('x', 'd'), digest('device\0x.d'))
+  t.equal(messageKey(['reset', 'x']), digest('message\0["reset","x"]'))
 })

@@ -1,4 +1,4 @@
-import { messagesOf } from '../../../lib/pages/messages.ts'
+import { messagesOf } from '../../../lib/pages/texts.ts'
 import type { CommonModel, PageModels, PageName } from '../../../lib/pages/model.ts'
 
 export const COMMON: CommonModel = {
@@ -16,7 +16,7 @@ const loginUrl = '/auth/login?client_id=acme'
 
 /** A plain model of every page. */
 export const MODELS: PageModels = {
-  login: { ...COMMON, ...form, username: '', signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password' },
+  login: { ...COMMON, ...form, username: '', resendToken: null, signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password' },
   signup: {
     ...COMMON,
     ...form,
@@ -32,17 +32,20 @@ export const MODELS: PageModels = {
   },
   forgot_password: { ...COMMON, ...form, username: '', loginUrl, sent: false },
   reset_password: { ...COMMON, ...form, token: 'reset-token', minLength: 8, loginUrl, done: false },
-  verify_email: { ...COMMON, ...form, token: 'verify-token', loginUrl, done: false },
+  verify_email: { ...COMMON, ...form, token: 'verify-token', username: 'ann', sentAt: Date.UTC(2026, 0, 1, 12), canDisown: true, loginUrl, done: false, disowned: false },
   consent: {
     ...COMMON,
     ...form,
+    asks: 'consent',
     username: 'ann@mail.example',
     client: { name: 'Acme Photos', id: 'acme', redirectHost: 'photos.acme.example' },
     scopes: [{ name: 'openid', description: 'scopeOpenid' }, { name: 'photos:write', description: null }],
-    lifetimeSeconds: 2_592_000
+    lifetimeSeconds: 2_592_000,
+    clientLogoUri: null,
+    clientUri: null
   },
   logout: { ...COMMON, ...form, username: 'ann@mail.example' },
-  signed_out: { ...COMMON, homeUrl: '/', loginUrl },
+  signed_out: { ...COMMON, ended: true, homeUrl: '/', loginUrl },
   error: { ...COMMON, error: { error: 'invalid_request', text: 'No.', field: null }, homeUrl: '/' },
   form_post: { ...COMMON, action: 'https://photos.acme.example/cb', params: { code: 'the-code', state: 'the-state', iss: 'https://auth.example' } }
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { renderPage } from '../../../lib/pages/render.ts'
-import { LOCALES, messagesOf } from '../../../lib/pages/messages.ts'
+import { LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
 import type { PageError, PageModels, PageName } from '../../../lib/pages/model.ts'
 import { MODELS, PAGES } from './models.ts'
 import { type Element, all, one, parse, textOf } from './strict-html.ts'
@@ -103,7 +103,8 @@ t.test('ASVS-6.2.7 fields that browsers and password managers know, one submit b
   ]
   for (const [name, fields] of table) {
     const root = page(name)
-    t.same(all(root, 'button').map(({ attributes }) => attributes), [{ type: 'submit' }], name)
+    // What ends an account's password is a second one, and never the one that Enter presses.
+    t.same(all(root, 'button').map(({ attributes }) => attributes), [{ type: 'submit' }, ...(name === 'verify_email' ? [{ type: 'submit', class: 'quiet', name: 'decision', value: 'not_me' }] : [])], name)
     for (const [field, autocomplete] of Object.entries(fields)) t.match(input(root, field), { autocomplete, autocapitalize: 'none', spellcheck: 'false', required: '' }, `${name} ${field}`)
   }
   t.equal(input(page('signup'), 'password').passwordrules, 'minlength: 8;')
@@ -170,6 +171,7 @@ t.test('what is over has no form', async (t) => {
   }
   t.same(all(page('login', { signupUrl: null, forgotUrl: null }), 'a'), [])
   t.equal(all(page('signed_out', { loginUrl: null }), 'a').length, 1)
+  t.match(renderPage('signed_out', { ...MODELS.signed_out, ended: false }), 'Nobody was signed in here', 'L4')
 })
 
 t.test('every page in every language: no placeholder is left', async (t) => {

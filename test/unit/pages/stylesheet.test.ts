@@ -80,7 +80,7 @@ function fakeDocument ({ form = false }: { form?: boolean } = {}) {
   const answer = { submit: { name: 'submit' }, querySelector: () => submit }
   const document = {
     querySelectorAll: () => form ? [] : [input],
-    querySelector: () => form ? answer : null,
+    querySelector: (selector: string) => form && selector.startsWith('[data-submit]') ? answer : null,
     createElement (): FakeButton & Record<string, unknown> {
       const attributes: Record<string, string> = {}
       const clicks: Array<() => void> = []
@@ -88,7 +88,7 @@ function fakeDocument ({ form = false }: { form?: boolean } = {}) {
     }
   }
   const HTMLFormElement = { prototype: { submit (this: unknown) { sent.push(this) } } }
-  runInNewContext(PAGE_SCRIPT, { document, HTMLFormElement })
+  runInNewContext(PAGE_SCRIPT, { document, HTMLFormElement, addEventListener () {}, setTimeout () {}, clearTimeout () {} })
   return { input, made, listeners, sent, answer, submit }
 }
 

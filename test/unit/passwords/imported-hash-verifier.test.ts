@@ -4,6 +4,12 @@ import { importedHashVerifier } from '../../../lib/adapters/imported-hashes/impo
 
 const verifier = importedHashVerifier()
 
+async function verify (encoded: string, password: string): Promise<boolean> {
+  const hash = parseStoredHash(encoded)
+  if (hash.kind === 'argon2' || hash.kind === 'unusable') throw new Error(`${encoded} is ${hash.kind}`)
+  return await verifier.verify(hash, password)
+}
+
 // Made by other programs: crypt_blowfish, passlib, CPython's hashlib.
 const hashes: Array<[what: string, password: string, encoded: string]> = [
   ['bcrypt 2a, of crypt_blowfish', 'U*U', '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'],
@@ -23,21 +29,20 @@ const hashes: Array<[what: string, password: string, encoded: string]> = [
 
 for (const [what, password, encoded] of hashes) {
   t.test(`ASVS-11.4.2 imported: ${what}`, async (t) => {
-    t.not(parseStoredHash(encoded).kind, 'unusable')
-    t.equal(await verifier.verify(encoded, password), true)
+    t.equal(await verify(encoded, password), true)
     for (const wrong of [`${password} `, password.toUpperCase() === password ? password.toLowerCase() : password.toUpperCase(), `${password}\0`, '']) {
-      t.equal(await verifier.verify(encoded, wrong), false, JSON.stringify(wrong))
+      t.equal(await verify(encoded, wrong), false, JSON.stringify(wrong))
     }
   })
 }
 
 t.test('ASVS-6.2.8 a password with NUL matches nothing, though bcrypt repeats its key after one', async (t) => {
   const encoded = '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'
-  for (const password of ['U*U\0', 'U*U\0U*U', 'U*U\0x', '\0']) t.equal(await verifier.verify(encoded, password), false, JSON.stringify(password))
+  for (const password of ['U*U\0', 'U*U\0U*U', 'U*U\0x', '\0']) t.equal(await verify(encoded, password), false, JSON.stringify(password))
 })
 
-t.test('what is none of these formats matches nothing', async (t) => {
+t.test('what is none of these formats is not run', async (t) => {
   for (const encoded of ['', 'x', '$2b$', '$2x$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW', '$scrypt$', '$pbkdf2-md5$1000$AAAA$AAAA', '$1$abc$def', 'pbkdf2_sha256$1000$$AAAA']) {
-    t.equal(await verifier.verify(encoded, 'x'), false, encoded)
+    t.equal(parseStoredHash(encoded).kind, 'unusable', encoded)
   }
 })

@@ -1,6 +1,7 @@
 import t from 'tap'
+import { MisfitError } from '../../../lib/errors.ts'
 import { commonPasswords } from '../../../lib/accounts/common-passwords.ts'
-import { createPasswordPolicy } from '../../../lib/accounts/password-policy.ts'
+import { createPasswordPolicy, requireGoodPassword } from '../../../lib/accounts/password-policy.ts'
 import type { PasswordPolicyOptions, PasswordRefusal } from '../../../lib/accounts/password-policy.ts'
 
 const ada = { username: 'ada.lovelace@example.com', email: 'countess@example.com' }
@@ -24,7 +25,7 @@ const refused = (reason: PasswordRefusal['reason'], message: RegExp = /^The pass
 function policyOf (options: Partial<PasswordPolicyOptions> = {}) {
   const clock = steppedClock()
   const failures: unknown[] = []
-  const policy = createPasswordPolicy({ minLength: 8, maxBytes: 1024, contextWords: ['Analytica', 'auth.engine.example'], ...options }, {
+  const policy = createPasswordPolicy({ minLength: 8, maxBytes: 1024, contextWords: ['Analytica', 'auth.engine.example'], isBreached: null, ...options }, {
     clock,
     onHookFailure (error) { failures.push(error) }
   })
@@ -139,4 +140,29 @@ t.test('DOS-huge-password what may be hashed at sign-in: no policy, but well-for
 t.test('a lone surrogate is refused: it and U+FFFD would be one password', async (t) => {
   const { policy } = policyOf()
   for (const password of ['kvxqzwjp\ud800', '\udc00kvxqzwjp', 'kvxq\udc00\ud800zwjp']) t.match(await policy.check(password, ada), refused('not_unicode'))
+})
+
+t.test('what counts as a word, and how much beside it makes a password', async (t) => {
+  const reasonOf = async (password: string, of: { username: string, email?: string }, contextWords: string[] = []): Promise<string | undefined> => (await policyOf({ contextWords }).policy.check(password, of))?.reason
+  t.equal(await reasonOf('anna1999', { username: 'anna' }), 'context_word', 'four letters are a word')
+  t.equal(await reasonOf('lovelace-wxy', { username: 'lovelace' }), 'context_word', 'three more are no addition')
+  t.equal(await reasonOf('lovelace-wxyz', { username: 'lovelace' }), undefined, 'four are')
+  t.equal(await reasonOf('lovelace99xy', { username: 'love-lovelace' }), 'context_word', 'the longest word is taken out first')
+  t.equal(await reasonOf('wxabcdefyz', { username: 'u' }, ['abcdef', 'wxyz']), undefined, 'what stands around a word does not become one')
+  t.equal(await reasonOf('ab.cd2026', { username: 'u', email: 'ab.cd@example.org' }), 'context_word', 'the local part of the e-mail address is one word too')
+  t.equal(await reasonOf('ab.cd2026', { username: 'ab.cd@example.org' }), 'context_word', 'and of the username')
+})
+
+t.test('a password of nobody is asked of no hook, and a hook that answers nonsense is an error', async (t) => {
+  const asked: string[] = []
+  const { policy } = policyOf({ isBreached: async (password) => asked.push(password) > 0 })
+  t.equal(await policy.check('kvxqzwjp', null), null)
+  t.match(await policy.check('analytica1', null), refused('context_word'))
+  t.strictSame(asked, [])
+  await t.rejects(requireGoodPassword(policy, 'short', null), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_password', reason: 'too_short' })
+  await t.resolves(requireGoodPassword(policy, 'kvxqzwjp', null))
+  const misfit = new MisfitError('hook', { source: 'password.isBreached', problem: 'a number' })
+  const odd = policyOf({ isBreached: () => { throw misfit } })
+  await t.rejects(odd.policy.check('kvxqzwjp', ada), misfit)
+  t.strictSame(odd.failures, [])
 })

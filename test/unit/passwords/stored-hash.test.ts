@@ -25,7 +25,7 @@ t.test('DOS-stored-hash-bomb at the limit it may run, one beyond it may not', as
     ['argon2', argon2('m=262144,t=8,p=16')], ['argon2', argon2('m=131072,t=16,p=1')], ['argon2', argon2('m=8,t=1,p=1')], ['argon2', argon2('m=128,t=1,p=16')],
     ['bcrypt', bcrypt('14')], ['bcrypt', bcrypt('04')],
     ['scrypt', scrypt('ln=18,r=8,p=2')], ['scrypt', scrypt('ln=14,r=8,p=16')], ['scrypt', scrypt('ln=1,r=1,p=1')],
-    ['pbkdf2', `$pbkdf2-sha256$i=2000000$${SALT}$${TAG}`], ['pbkdf2', `pbkdf2_sha256$2000000$seasalt$${TAG}=`]
+    ['pbkdf2', `$pbkdf2-sha256$i=2000000$${SALT}$${TAG}`], ['pbkdf2', `$pbkdf2-sha256$i=1$${SALT}$${TAG}`], ['pbkdf2', `pbkdf2_sha256$2000000$seasalt$${TAG}=`]
   ]
   for (const [kind, encoded] of usable) t.match(parseStoredHash(encoded), { kind }, encoded)
 
@@ -42,13 +42,26 @@ t.test('DOS-stored-hash-bomb at the limit it may run, one beyond it may not', as
   for (const [encoded, reason] of unusable) t.match(parseStoredHash(encoded), { kind: 'unusable', reason }, encoded)
 })
 
+t.test('DOS-stored-hash-bomb salt, tag and the whole have bounds', async (t) => {
+  const bounds: Array<[salt: number, tag: number, usable: boolean]> = [[8, 12, true], [64, 128, true], [7, 12, false], [65, 32, false], [8, 11, false], [16, 129, false]]
+  for (const [salt, tag, usable] of bounds) t.equal(parseStoredHash(argon2('m=64,t=3,p=4', { salt: ofBytes(salt), tag: ofBytes(tag) })).kind, usable ? 'argon2' : 'unusable', `salt of ${salt} bytes, tag of ${tag}`)
+  for (const bytes of [12, 64]) t.equal(parseStoredHash(`$scrypt$ln=4,r=8,p=1$${SALT}$${ofBytes(bytes)}`).kind, 'scrypt', `tag of ${bytes}`)
+  // Forms whose salt has no bound of its own: good hashes but for their length.
+  const scryptOf = (bytes: number): string => `$scrypt$ln=4,r=8,p=1$${ofBytes(bytes)}$${TAG}`
+  t.equal(parseStoredHash(scryptOf(700)).kind, 'scrypt')
+  t.match(parseStoredHash(scryptOf(800)), { kind: 'unusable', reason: 'hash too long' })
+  const pbkdf2Of = (bytes: number): string => `$pbkdf2-sha256$1000$${ofBytes(bytes)}$${TAG}`
+  t.equal(parseStoredHash(pbkdf2Of(700)).kind, 'pbkdf2')
+  t.match(parseStoredHash(pbkdf2Of(800)), { kind: 'unusable', reason: 'hash too long' })
+})
+
 t.test('what is malformed may not run, and the reason holds nothing of it', async (t) => {
   const table = [
     '', 'plain', 'password', '$', '$argon2id$', argon2('m=64,t=3'), argon2('t=3,m=64,p=4'), argon2('m=064,t=3,p=4'), argon2('m=-64,t=3,p=4'), argon2('m=6e1,t=3,p=4'),
     argon2('m=64,t=3,p=4,x=1'), argon2('m=64,t=3,p=4,keyid='), argon2('m=64,t=3,p=4', { version: '$v=20' }), argon2('m=64,t=3,p=4', { variant: 'argon2x' }),
     argon2('m=64,t=3,p=4', { salt: '' }), argon2('m=64,t=3,p=4', { tag: '' }), argon2('m=64,t=3,p=4', { salt: ofBytes(7) }), argon2('m=64,t=3,p=4', { tag: ofBytes(11) }),
     argon2('m=64,t=3,p=4', { salt: 'AAECAwQFBgcICQoLDA0ODx' }), argon2('m=64,t=3,p=4', { salt: 'A'.repeat(13) }), `${argon2('m=64,t=3,p=4')}=`, `${argon2('m=64,t=3,p=4')}\n`, ` ${argon2('m=64,t=3,p=4')}`,
-    argon2('m=64,t=3,p=4', { tag: 'A'.repeat(1000) }), '$2b$10$short', '$2x$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW', '$1$abcdefgh$0123456789012345678901',
+    argon2('m=64,t=3,p=4', { tag: 'A'.repeat(1000) }), '$2b$10$short', ` ${bcrypt('10')}`, `${bcrypt('10')}A`, `${bcrypt('10')}\n`, '$2x$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW', '$1$abcdefgh$0123456789012345678901',
     '$scrypt$ln=4,r=8,p=1$', `$scrypt$ln=4,r=8,p=1$${SALT}$${ofBytes(11)}`, `$pbkdf2-md5$1000$${SALT}$${TAG}`, `$pbkdf2-sha256$1000$${SALT}$AAAA`, 'x'.repeat(1_000_000)
   ]
   for (const encoded of table) {
@@ -85,4 +98,26 @@ t.test('ASVS-11.4.2 what is made anew at the next sign-in', async (t) => {
     ['unusable', 'plain', undefined, true]
   ]
   for (const [what, encoded, keyId, expected] of table) t.equal(needsRehash(parseStoredHash(encoded), current, keyId), expected, what)
+})
+
+t.test('of PBKDF2, which digest', async (t) => {
+  for (const digest of ['sha1', 'sha256', 'sha512']) {
+    t.match(parseStoredHash(`$pbkdf2-${digest}$i=1000$${SALT}$${TAG}`), { kind: 'pbkdf2', digest, iterations: 1000 })
+    t.match(parseStoredHash(`pbkdf2_${digest}$1000$salt$${TAG}=`), { kind: 'pbkdf2', digest, iterations: 1000 })
+  }
+  t.match(parseStoredHash(`$pbkdf2$1000$${SALT}$${TAG}`), { kind: 'pbkdf2', digest: 'sha1', iterations: 1000 }, 'of passlib, no name is SHA-1')
+  t.match(parseStoredHash(`$pbkdf2-sha256$1000$${SALT}$${ofBytes(30).slice(0, -2)}..`), { kind: 'pbkdf2' }, 'passlib writes a dot for a plus')
+  t.match(parseStoredHash(`$pbkdf2-sha256$1000$${SALT}$${ofBytes(11)}`), { kind: 'unusable', reason: 'malformed PBKDF2 hash' })
+})
+
+t.test('what is wrong with a hash is said', async (t) => {
+  for (const [encoded, reason] of [
+    ['$argon2id$', 'malformed argon2 hash'], ['$argon2x$v=19$m=64,t=1,p=1$a$b', 'malformed argon2 hash'], ['$scrypt$', 'malformed scrypt hash'], ['$scrypt$ln=x', 'malformed scrypt hash'],
+    [`$scrypt$ln=4,r=0,p=1$${SALT}$${TAG}`, 'scrypt parameters below what RFC 7914 allows'], [`$scrypt$ln=4,r=1,p=0$${SALT}$${TAG}`, 'scrypt parameters below what RFC 7914 allows'], ['', 'unknown hash format'], ['x', 'unknown hash format']
+  ] as const) t.strictSame(parseStoredHash(encoded), { kind: 'unusable', reason }, encoded)
+  t.match(parseStoredHash(`$scrypt$ln=4,r=8,p=1$AA$${TAG}`), { kind: 'scrypt' }, 'a salt of one byte')
+  t.match(parseStoredHash(`$scrypt$ln=4,r=8,p=1$AB$${TAG}`), { reason: 'malformed scrypt salt or tag' }, 'in one spelling only')
+  t.notOk('keyId' in parseStoredHash(argon2('m=64,t=1,p=1')))
+  t.strictSame(needsRehash(parseStoredHash(bcrypt('10')), { memoryCost: 64, timeCost: 1, parallelism: 1 }, undefined), true)
+  t.strictSame(needsRehash({ ...parseStoredHash(argon2('m=64,t=1,p=1')), kind: 'scrypt' } as never, { memoryCost: 64, timeCost: 1, parallelism: 1 }, undefined), true)
 })

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import { type AccessTokenPolicy, checkAccessTokenClaims, deepFreeze, parseTokenHeader, thumbprint, tokenHeaderReader } from '../../../lib/protocol/access-token.ts'
 
@@ -17,6 +18,8 @@ t.test('RFC 7638 §3.1 thumbprint of the example key', async (t) => {
   const point = { kty: 'EC', crv: 'P-256', x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4', y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM' }
   t.equal(thumbprint(point), thumbprint({ ...point, d: 'private', use: 'sig' }), 'the private half has the public half\'s')
   t.not(thumbprint(point), thumbprint({ ...point, x: point.y }))
+  for (const member of ['crv', 'x', 'y']) t.not(thumbprint(point), thumbprint({ ...point, [member]: 'other' }), member)
+  t.equal(thumbprint(point), createHash('sha256').update(`{"crv":"P-256","kty":"EC","x":"${point.x}","y":"${point.y}"}`).digest('base64url'), 'the members that §3.2 requires, in their order')
 })
 
 t.test('R9068-4 headers that are read', async (t) => {
@@ -27,6 +30,13 @@ t.test('R9068-4 headers that are read', async (t) => {
     [{ alg: 'ES256', typ: 'at+jwt', kid: '__proto__', cty: 'x' }, { alg: 'ES256', kid: '__proto__' }]
   ]
   for (const [header, read] of cases) t.same(parseTokenHeader(`${encode(header)}.e30.AA`), read, JSON.stringify(header))
+})
+
+t.test('a header of 1,024 characters is read, and none that is longer', async (t) => {
+  const ofLength = (length: number): string => `${encode({ alg: 'ES256', typ: 'at+jwt', pad: 'x'.repeat(length * 3 / 4 - 39) })}.e30.AA`
+  t.equal(ofLength(1024).indexOf('.'), 1024)
+  t.match(parseTokenHeader(ofLength(1024)), { alg: 'ES256' })
+  t.throws(() => parseTokenHeader(ofLength(1028)), refused)
 })
 
 t.test('R8725-3.11 headers that are refused before any signature is looked at', async (t) => {
@@ -79,6 +89,7 @@ t.test('R8725-3.8 R8725-3.9 claims that are refused', async (t) => {
   const without = (name: string): Record<string, unknown> => Object.fromEntries(Object.entries(good).filter(([key]) => key !== name))
   const cases: unknown[] = [
     null, 'x', 1, [], [good],
+    { ...good, at_hash: 'of an ID token' },
     ...Object.keys(good).map(without),
     ...['iss', 'sub', 'jti'].flatMap((name) => ['', 1, null, [], ['x']].map((value) => ({ ...good, [name]: value }))),
     ...['client_id', 'scope', 'sid'].flatMap((name) => [1, null, ['x']].map((value) => ({ ...good, [name]: value }))),
@@ -111,4 +122,29 @@ t.test('deepFreeze leaves plain values and ends on circles', async (t) => {
   const circle: Record<string, unknown> = { inner: {} }
   circle.self = circle
   t.ok(Object.isFrozen(deepFreeze(circle).inner))
+})
+
+t.test('the log learns what was wrong with a token', async (t) => {
+  const header = { alg: 'ES256', typ: 'at+jwt' }
+  const detailOf = (work: () => unknown): string | undefined => {
+    try {
+      work()
+    } catch (error) {
+      return (error as { detail?: string }).detail
+    }
+    return 'taken'
+  }
+  t.equal(detailOf(() => parseTokenHeader(`${encode({ ...header, typ: 'JWT' })}.e30.AA`)), 'typ')
+  t.equal(detailOf(() => parseTokenHeader(`${encode({ ...header, jku: 'x' })}.e30.AA`)), 'header jku')
+  const cases: Array<[object, string]> = [
+    [{ at_hash: 'x' }, 'at_hash'], [{ iss: 'x' }, 'iss'], [{ aud: 'x' }, 'aud'], [{ aud: [] }, 'aud'], [{ aud: [policy.audience, 1] }, 'aud'], [{ exp: 'x' }, 'exp, iat or nbf'], [{ iat: -1 }, 'exp, iat or nbf'], [{ nbf: Infinity }, 'exp, iat or nbf'],
+    [{ exp: NOW }, 'exp'], [{ iat: NOW + 61 }, 'iat or nbf'], [{ nbf: NOW + 61 }, 'iat or nbf']
+  ]
+  for (const [change, detail] of cases) t.equal(detailOf(() => checkAccessTokenClaims({ ...good, ...change }, policy, NOW * 1000)), detail, JSON.stringify(change))
+  t.equal(detailOf(() => checkAccessTokenClaims({ ...good, nbf: NOW + 60, iat: 0 }, policy, NOW * 1000)), 'taken')
+})
+
+t.test('a token has three parts, of which the first is not empty', async (t) => {
+  for (const token of ['', 'a', '.e30.AA', 'a.b', `${encode({ alg: 'ES256', typ: 'at+jwt' })}.e30`, `${encode({ alg: 'ES256', typ: 'at+jwt' })}.e30.AA.`]) t.throws(() => parseTokenHeader(token), { ...refused, message: 'The token is malformed.' }, token)
+  t.match(parseTokenHeader(`${encode({ alg: 'ES256', typ: 'at+jwt' })}..`), { alg: 'ES256' }, 'what is in the others is not looked at')
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type AuthorizationParams, parseAuthorizationRequest, readAuthorizationParams, responseModeOf, satisfied, serializeParams } from '../../../lib/protocol/authorization-request.ts'
+import { type AuthorizationParams, carried, fitsAddress, parseAuthorizationRequest, readAuthorizationParams, responseModeOf, satisfied, serializeParams } from '../../../lib/protocol/authorization-request.ts'
 
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 const LIMITS: Record<string, number> = {
@@ -25,24 +25,84 @@ t.test('ASVS-2.2.1 R6749-3.1 each is a string, sent once', async (t) => {
   }
 })
 
-t.test('DOS-authorize-parameters ADV-CVE-2026-4634 one that is too long is refused by name, never ignored', async (t) => {
-  for (const [name, limit] of Object.entries(LIMITS)) {
-    t.equal(readAuthorizationParams({ [name]: 'x'.repeat(limit) })[name as 'state'], 'x'.repeat(limit), `${name} of ${limit}`)
-    t.throws(() => readAuthorizationParams({ [name]: 'x'.repeat(limit + 1) }), invalid(`${name} is too long.`), `${name} of ${limit + 1}`)
-  }
-  for (const name of ['id_token_hint', 'request']) {
-    t.ok(readAuthorizationParams({ [name]: 'x'.repeat(8000) })[name as 'request'])
-    t.throws(() => readAuthorizationParams({ [name]: 'x'.repeat(8193) }), invalid(`${name} is too long.`))
+/** As they are after a way through addresses, as between our pages. */
+const carriedOn = (params: AuthorizationParams): AuthorizationParams => readAuthorizationParams(Object.fromEntries(new URLSearchParams(serializeParams(params))))
+
+t.test('DOS-authorize-parameters ADV-CVE-2026-4634 C3 one that is too long is refused by name, never ignored', async (t) => {
+  for (const [name, limit] of Object.entries({ ...LIMITS, id_token_hint: 8192, request: 8192 })) {
+    const key = name as 'state'
+    t.equal(readAuthorizationParams({ [name]: 'x'.repeat(limit) })[key], 'x'.repeat(limit), `${name} of ${limit}`)
+    for (const value of ['x'.repeat(limit + 1), 'x'.repeat(16_000), 'é'.repeat(limit / 2 + 1), '😀'.repeat(limit)]) {
+      if (name === 'client_id' || name === 'redirect_uri' || (name === 'state' && value.length > 8192)) {
+        t.throws(() => readAuthorizationParams({ ...BASE, [name]: value }), invalid(`${name} is too long.`), `${name} of ${value.length}`)
+        continue
+      }
+      const read = readAuthorizationParams({ ...BASE, [name]: value })
+      t.ok(read[key] === value || (name !== 'state' && (read[key]?.length ?? 0) <= limit + 1), `${name} is not kept whole, but the state is`)
+      for (const params of [read, carriedOn(read), carriedOn(carriedOn(read))]) t.throws(() => parseAuthorizationRequest(params), invalid(`${name} is too long.`), `${name} of ${value.length}, wherever it is carried`)
+    }
   }
   t.equal(readAuthorizationParams({ state: 'é'.repeat(1024) }).state, 'é'.repeat(1024))
-  t.throws(() => readAuthorizationParams({ state: 'é'.repeat(1025) }), invalid('state is too long.'), 'bytes count, not characters')
 })
 
 t.test('DOS-authorize-parameters ASVS-4.2.5 the whole fits into a URL', async (t) => {
   const whole = (length: number): AuthorizationParams => ({ client_id: 'a', id_token_hint: 'x'.repeat(length - 'client_id=a&id_token_hint='.length) })
-  t.equal(serializeParams(readAuthorizationParams(whole(8192))).length, 8192)
-  t.throws(() => readAuthorizationParams(whole(8193)), invalid('The authorization request is too long.'))
-  t.throws(() => readAuthorizationParams({ claims: '"'.repeat(4096) }), invalid('The authorization request is too long.'), 'as it is encoded')
+  t.equal(carried(readAuthorizationParams(whole(8192))).length, 8192)
+  for (const params of [whole(8193), { claims: '"'.repeat(4096) }]) {
+    const read = readAuthorizationParams(params)
+    t.notOk(fitsAddress(read))
+    t.throws(() => carried(read), invalid('The authorization request is too long.'))
+    t.throws(() => parseAuthorizationRequest({ ...read, response_type: 'code' }), invalid('The authorization request is too long.'), 'as it is encoded')
+  }
+})
+
+const part = (value: unknown): string => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
+const unsigned = (payload: unknown, header: unknown = { alg: 'none' }): string => `${part(header)}.${part(payload)}.`
+
+t.test('C8b of an unsigned request object state and response_mode are read, where the query has none, and nothing else', async (t) => {
+  const read = (request: string, params: AuthorizationParams = {}): AuthorizationParams => {
+    const { request: kept, ...rest } = readAuthorizationParams({ ...params, request })
+    t.equal(kept, request)
+    return rest
+  }
+  const both = { state: 's', response_mode: 'form_post' }
+  t.same(read(unsigned(both)), both)
+  t.same(read(unsigned(both), { state: 'q' }), { state: 'q', response_mode: 'form_post' })
+  t.same(read(unsigned(both), { response_mode: 'query' }), { state: 's', response_mode: 'query' })
+  t.same(read(unsigned(both), { state: 'q', response_mode: 'fragment' }), { state: 'q', response_mode: 'fragment' })
+  t.same(read(unsigned(both), { state: '', response_mode: '' }), both, 'an empty one of the query was not sent')
+  t.same(read(unsigned({ ...both, client_id: 'evil', redirect_uri: 'https://evil.example', response_type: 'token', scope: 'x', nonce: 'n', prompt: 'none', claims: {}, iss: 'x' })), both)
+  t.same(read(unsigned({ state: 'x'.repeat(2048) })), { state: 'x'.repeat(2048) })
+  t.same(read(unsigned({ state: 'é\r\n😀' })), { state: 'é\r\n😀' })
+  for (const [what, request] of [
+    ['no state and no mode', unsigned({})],
+    ['an empty state', unsigned({ state: '' })],
+    ['null', unsigned({ state: null, response_mode: null })],
+    ['no strings', unsigned({ state: 1, response_mode: ['form_post'] })],
+    ['a mode that is none', unsigned({ response_mode: 'web_message' })],
+    ['a state that is too long', unsigned({ state: 'x'.repeat(2049) })],
+    ['inherited', unsigned('{"__proto__":{"state":"s"}}')],
+    ['signed', `${unsigned(both, { alg: 'RS256' })}c2ln`],
+    ['a signature where there should be none', `${unsigned(both)}c2ln`],
+    ['signed, without its signature', unsigned(both, { alg: 'RS256' })],
+    ['no alg', unsigned(both, {})],
+    ['alg in another case', unsigned(both, { alg: 'None' })],
+    ['two parts', unsigned(both).slice(0, -1)],
+    ['four parts', `${unsigned(both)}.`],
+    ['no header', `.${part(both)}.`],
+    ['no payload', `${part({ alg: 'none' })}..`],
+    ['padding', `${part({ alg: 'none' })}.${part(both)}=.`],
+    ['base64', `${part({ alg: 'none' })}.${part(both)}+/.`],
+    ['no JSON', unsigned('state=s')],
+    ['no UTF-8', `${part({ alg: 'none' })}.${Buffer.from('{"state":"\xff"}', 'latin1').toString('base64url')}.`],
+    ['an array', unsigned([both])],
+    ['null for all', unsigned('null')],
+    ['a string', unsigned('"s"')],
+    ['deep', unsigned('['.repeat(5000))],
+    ['too long for a parameter', unsigned({ ...both, nonce: 'x'.repeat(7000) })],
+    ['junk', 'x']
+  ] as const) t.same(readAuthorizationParams({ request }).state ?? readAuthorizationParams({ request }).response_mode, undefined, what)
+  t.throws(() => parseAuthorizationRequest(readAuthorizationParams({ ...BASE, request: unsigned(both) })), { ...invalid(/./), error: 'request_not_supported' })
 })
 
 t.test('a request comes out of a URL as it went in', async (t) => {

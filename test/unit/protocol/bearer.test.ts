@@ -1,5 +1,5 @@
 import t from 'tap'
-import { bearerToken, headerOrFormToken, insufficientScope, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../../../lib/protocol/bearer.ts'
+import { bearerCredential, bearerToken, firstPartyOnly, headerOrFormToken, insufficientScope, invalidToken, isBearer, MAX_TOKEN_LENGTH, missingToken } from '../../../lib/protocol/bearer.ts'
 
 t.test('R6750-2.1 the token of an Authorization header', async (t) => {
   const cases: Array<[string | undefined, string | undefined]> = [
@@ -10,16 +10,25 @@ t.test('R6750-2.1 the token of an Authorization header', async (t) => {
     ['Bearerabc', undefined],
     ['Digest Bearer abc', undefined],
     ['Bearer abc', 'abc'],
+    // C6: RFC 6750 §2.1 has 1*SP.
+    ['Bearer  abc', 'abc'],
+    [`Bearer${' '.repeat(5000)}abc`, 'abc'],
+    ['bEARER   abc', 'abc'],
     ['bearer abc', 'abc'],
     ['BEARER abc', 'abc'],
     ['Bearer a-b.c_d~e+f/g==', 'a-b.c_d~e+f/g=='],
     [`Bearer ${'x'.repeat(MAX_TOKEN_LENGTH)}`, 'x'.repeat(MAX_TOKEN_LENGTH)]
   ]
-  for (const [header, token] of cases) t.equal(bearerToken(header), token, String(header).slice(0, 40))
+  for (const [header, token] of cases) {
+    t.equal(bearerToken(header), token, String(header).slice(0, 40))
+    t.equal(isBearer(header), token !== undefined)
+  }
+  t.equal(bearerCredential('abc'), 'Bearer abc')
+  t.ok(isBearer('Bearer '), 'a bad one is one too')
 })
 
 t.test('R6750-2.1 what can be no token is refused before anything parses it', async (t) => {
-  const cases = ['Bearer ', 'Bearer  abc', 'Bearer abc ', 'Bearer abc def', 'Bearer a,b', 'Bearer a=b', 'Bearer =', 'Bearer "abc"', 'Bearer a\tb', 'Bearer ä', 'Bearer abc, Bearer def', `Bearer ${'x'.repeat(MAX_TOKEN_LENGTH + 1)}`]
+  const cases = ['Bearer ', 'Bearer  ', 'Bearer \tabc', 'Bearer  abc def', 'Bearer abc ', 'Bearer abc def', 'Bearer a,b', 'Bearer a=b', 'Bearer =', 'Bearer "abc"', 'Bearer a\tb', 'Bearer ä', 'Bearer abc, Bearer def', `Bearer ${'x'.repeat(MAX_TOKEN_LENGTH + 1)}`]
   for (const header of cases) {
     t.throws(() => bearerToken(header), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_token', statusCode: 401, headers: { 'www-authenticate': /^Bearer error="invalid_token"/ } }, header.slice(0, 40))
   }
@@ -40,6 +49,12 @@ t.test('R6750-3.1 challenges', async (t) => {
     statusCode: 403,
     headers: { 'www-authenticate': 'Bearer error="insufficient_scope", scope="admin root"' }
   })
+  t.match(firstPartyOnly(), {
+    error: 'insufficient_scope',
+    statusCode: 403,
+    headers: { 'www-authenticate': 'Bearer error="insufficient_scope", error_description="Tokens of this client are not taken here."' }
+  })
+  for (const error of [missingToken(), invalidToken('It has expired.'), insufficientScope(['admin']), firstPartyOnly()]) t.notMatch(error.stack, /\n +at /, 'nobody pays for the stack of what strangers send')
 })
 
 t.test('R6750-2.2 a token in the header or in a form, never in both', async (t) => {

@@ -6,32 +6,49 @@ const clientSecret = 's'.repeat(32)
 
 t.test('R6749-2.3 how a client names itself', async (t) => {
   t.equal(clientCredentials(undefined, {}), undefined)
-  t.equal(clientCredentials('Bearer abc', {}), undefined, 'another scheme is no client authentication')
+  for (const header of ['Bearer abc', '', 'Basically abc', 'Basic-2 abc', 'XBasic YTpi', 'Bas', 'Digest Basic']) t.equal(clientCredentials(header, {}), undefined, `another scheme is no client authentication: ${header}`)
   t.same(clientCredentials(undefined, { client_id: 'app' }), { method: 'none', clientId: 'app' })
   t.same(clientCredentials('Bearer abc', { client_id: 'app' }), { method: 'none', clientId: 'app' })
   t.same(clientCredentials(undefined, { client_id: 'app', client_secret: clientSecret }), { method: 'client_secret_post', clientId: 'app', clientSecret })
 })
 
 t.test('R6749-2.3.1 the Basic scheme', async (t) => {
-  const cases: Array<[string, string, string]> = [
+  const cases: Array<[header: string, clientId: string, secret: string, asSent?: [string, string]]> = [
     [basic(`app:${clientSecret}`), 'app', clientSecret],
     [basic(`app:${clientSecret}`).replace('Basic', 'bAsIc'), 'app', clientSecret],
+    [basic(`app:${clientSecret}`).replace(' ', '   '), 'app', clientSecret],
     [basic('app:'), 'app', ''],
     [basic('app:a:b'), 'app', 'a:b'],
-    [basic('a%3Ab:c%2Bd+e'), 'a:b', 'c+d e'],
-    [basic('%C3%A4:%E2%82%AC'), 'ä', '€'],
-    [basic('ä:€'), 'ä', '€']
+    [basic('a%3Ab:c%2Bd+e'), 'a:b', 'c+d e', ['a%3Ab', 'c%2Bd+e']],
+    [basic('%C3%A4:%E2%82%AC'), 'ä', '€', ['%C3%A4', '%E2%82%AC']],
+    [basic('ä:€'), 'ä', '€'],
+    // L3: without form-encoding.
+    [basic('app:a+b/c=='), 'app', 'a b/c==', ['app', 'a+b/c==']],
+    [basic('app:100%25'), 'app', '100%', ['app', '100%25']],
+    [basic('app:100%'), 'app', '100%'],
+    [basic('app:%zz+'), 'app', '%zz+'],
+    [basic('a%zz:b'), 'a%zz', 'b'],
+    [basic('a:%e4'), 'a', '%e4']
   ]
-  for (const [header, clientId, secret] of cases) {
-    t.same(clientCredentials(header, {}), { method: 'client_secret_basic', clientId, clientSecret: secret }, header)
-    t.same(clientCredentials(header, { client_id: clientId }), { method: 'client_secret_basic', clientId, clientSecret: secret }, 'the same client_id beside it')
+  for (const [header, id, secret, [sentId, sentSecret] = [id, secret]] of cases) {
+    const wanted = { method: 'client_secret_basic', clientId: id, clientSecret: secret, asSent: { clientId: sentId, clientSecret: sentSecret } }
+    t.same(clientCredentials(header, {}), wanted, `L3 ${header}`)
+    for (const beside of [id, sentId]) t.same(clientCredentials(header, { client_id: beside }), wanted, 'the same client_id beside it')
   }
 })
 
-t.test('R6749-5.2 a malformed header is 401 with the challenge of its scheme', async (t) => {
-  for (const header of ['Basic ', 'Basic !!', 'Basic a b', basic(''), basic('app'), basic(':secret'), basic('a%zz:b'), basic('a:%e4'), `Basic ${'A'.repeat(4097)}`, 'Basic YTpi, Basic YTpi']) {
+t.test('R6749-5.2 C5 a malformed or bare header is 401 with the challenge of its scheme', async (t) => {
+  for (const header of ['Basic', 'basic', 'BASIC', 'Basic ', 'Basic  ', 'Basic,', 'Basic=', 'Basic:YTpi', 'Basic, Bearer abc', 'Basic !!', 'Basic a b', basic(''), basic('app'), basic(':secret'), `Basic ${'A'.repeat(4097)}`, 'Basic YTpi, Basic YTpi']) {
     t.throws(() => clientCredentials(header, {}), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_client', statusCode: 401, headers: { 'www-authenticate': /^Basic realm=/ } }, header.slice(0, 40))
   }
+})
+
+t.test('R6749-2.3.1 no more of a header is decoded than any good one needs', async (t) => {
+  const ofLength = (length: number): string => `Basic ${Buffer.from(`app:${'s'.repeat(length - 4)}`).toString('base64')}`
+  t.match(clientCredentials(ofLength(3072), {}), { clientId: 'app' }, '4096 characters')
+  t.throws(() => clientCredentials(ofLength(3073), {}), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_client', statusCode: 401, message: /./ }, 'and more')
+  for (const padded of ['Basic YXBwOnM=', 'Basic YXBwOnM']) t.match(clientCredentials(padded, {}), { clientId: 'app', clientSecret: 's' }, padded)
+  for (const odd of ['Basic YXBwOnM===', 'Basic YXBw=OnM', 'Basic YXBwO-nM', 'Basic YXBwO_nM', 'Basic YXBw OnM', 'Basic YXBw\u00e9OnM']) t.throws(() => clientCredentials(odd, {}), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_client', statusCode: 401, message: /./ }, odd)
 })
 
 t.test('R6749-2.3 one method at a time', async (t) => {

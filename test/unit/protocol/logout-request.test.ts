@@ -19,3 +19,11 @@ t.test('DOS-authorize-parameters what does not fit names its parameter', async (
     for (const value of [['a', 'b'], 1, null, {}]) t.throws(() => readLogoutParams({ [name]: value }), invalid(`${name} must be a string, sent once.`))
   }
 })
+
+t.test('C8 returnTo is post_logout_redirect_uri by the name that Auth0 gave it', async (t) => {
+  t.same(readLogoutParams({ returnTo: 'https://app.example/' }), { post_logout_redirect_uri: 'https://app.example/' })
+  t.same(readLogoutParams({ returnTo: 'https://evil.example/', post_logout_redirect_uri: 'https://app.example/' }), { post_logout_redirect_uri: 'https://app.example/' })
+  t.same(readLogoutParams({ returnTo: '' }), {})
+  t.throws(() => readLogoutParams({ returnTo: 'x'.repeat(2049) }), invalid('returnTo is too long.'))
+  t.throws(() => readLogoutParams({ returnTo: ['a', 'b'] }), invalid('returnTo must be a string, sent once.'))
+})

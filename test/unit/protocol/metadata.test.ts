@@ -71,3 +71,7 @@ t.test('R8414-3.1 OIDC-Discovery-4 where the documents stand', async (t) => {
     t.equal(openidConfigurationPath(issuer, mountedAt), configuration, `${issuer} at ${mountedAt}`)
   }
 })
+
+t.test('what is offered without being set', async (t) => {
+  t.match(serverMetadata(openid), { prompt_values_supported: ['none', 'login', 'consent', 'select_account'] })
+})

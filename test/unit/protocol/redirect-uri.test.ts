@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkRegistrableRedirectUri, checkWebUri, formActionOf, isPublicNativeRedirect, matchesRedirectUri, originsOf } from '../../../lib/protocol/redirect-uri.ts'
+import { checkClientRedirectUri, checkRegistrableRedirectUri, checkWebUri, formActionOf, isPublicNativeRedirect, matchesRedirectUri } from '../../../lib/protocol/redirect-uri.ts'
 
 const REGISTERED = 'https://app.example/cb'
 /** What stands for `https://app.example/cb` in some parser, and is another URI all the same. */
@@ -27,19 +27,22 @@ t.test('ASVS-10.4.1 R6749-3.1.2.3 R9700-2.1 OIDF-oidcc-ensure-registered-redirec
 t.test('R8252-7.3 of a loopback URI the port may vary, and nothing else', async (t) => {
   for (const host of ['127.0.0.1', '[::1]', 'localhost']) {
     for (const registered of [`http://${host}/cb?a=b`, `http://${host}:3000/cb?a=b`]) {
-      for (const port of ['', ':1', ':80', ':3000', ':65535']) t.ok(matchesRedirectUri([registered], `http://${host}${port}/cb?a=b`), `${registered} ${port}`)
-      for (const port of [':', ':0', ':65536', ':99999', ':080', ':8 0', ':-1', ':a', ':1:2', ':1@evil.example', '@evil.example', '.evil.example', ':1.evil.example', '%2eevil.example']) t.notOk(matchesRedirectUri([registered], `http://${host}${port}/cb?a=b`), `${registered} ${port}`)
-      for (const rest of ['', '/', '/cb', '/cb/', '/CB?a=b', '/cb?a=c', '/cb?a=b&c', '/cb/../cb?a=b', '/cb?a=b#', '/cb?a=b#f', '//cb?a=b']) t.notOk(matchesRedirectUri([registered], `http://${host}:7${rest}`), `${registered} ${rest}`)
+      for (const port of ['', ':1', ':80', ':3000', ':65535']) t.ok(matchesRedirectUri([registered], `http://${host}${port}/cb?a=b`, 'native'), `${registered} ${port}`)
+      for (const port of [':', ':0', ':65536', ':99999', ':080', ':8 0', ':-1', ':a', ':1:2', ':1@evil.example', '@evil.example', '.evil.example', ':1.evil.example', '%2eevil.example']) t.notOk(matchesRedirectUri([registered], `http://${host}${port}/cb?a=b`, 'native'), `${registered} ${port}`)
+      for (const rest of ['', '/', '/cb', '/cb/', '/CB?a=b', '/cb?a=c', '/cb?a=b&c', '/cb/../cb?a=b', '/cb?a=b#', '/cb?a=b#f', '//cb?a=b']) t.notOk(matchesRedirectUri([registered], `http://${host}:7${rest}`, 'native'), `${registered} ${rest}`)
     }
-    t.notOk(matchesRedirectUri([`http://${host}/cb`], `https://${host}:1/cb`), 'another scheme')
-    t.notOk(matchesRedirectUri([`https://${host}/cb`], `https://${host}:1/cb`), 'not of https')
-    t.ok(matchesRedirectUri([`http://${host}`], `http://${host}:1`), 'no path')
+    t.notOk(matchesRedirectUri([`http://${host}/cb`], `https://${host}:1/cb`, 'native'), 'another scheme')
+    t.notOk(matchesRedirectUri([`https://${host}/cb`], `https://${host}:1/cb`, 'native'), 'not of https')
+    t.ok(matchesRedirectUri([`http://${host}`], `http://${host}:1`, 'native'), 'no path')
+    t.ok(matchesRedirectUri([REGISTERED, `http://${host}/cb`, 'com.example.app:/cb'], `http://${host}:1/cb`, 'native'), 'one of several')
+    t.notOk(matchesRedirectUri([`http://${host}/cb`], `http://${host}:1/cb`), 'A7 a web client has no other port')
+    t.ok(matchesRedirectUri([`http://${host}:1/cb`], `http://${host}:1/cb`), 'than its own')
   }
   for (const [registered, requested] of [
     ['http://127.0.0.1/cb', 'http://localhost:1/cb'], ['http://localhost/cb', 'http://127.0.0.1:1/cb'], ['http://localhost/cb', 'http://[::1]:1/cb'], ['http://127.0.0.1/cb', 'http://127.0.0.2:1/cb'], ['http://127.0.0.2/cb', 'http://127.0.0.2:1/cb'],
     ['http://127.0.0.1/cb', 'http://127.1:1/cb'], ['http://127.0.0.1/cb', 'http://127.0.0.1.nip.io/cb'], ['http://[::1]/cb', 'http://[::ffff:7f00:1]/cb'], ['http://[::1]/cb', 'http://[0:0:0:0:0:0:0:1]:1/cb'],
     ['http://localhost/cb', 'http://LOCALHOST:1/cb'], ['http://localhost/cb', 'http://localhost.:1/cb'], ['https://app.example/cb', 'http://localhost:1/cb'], ['https://app.example:1/cb', 'https://app.example:2/cb'], ['com.example.app://localhost:1/cb', 'com.example.app://localhost:2/cb']
-  ] as const) t.notOk(matchesRedirectUri([registered], requested), `${registered} ${requested}`)
+  ] as const) t.notOk(matchesRedirectUri([registered], requested, 'native'), `${registered} ${requested}`)
 })
 
 const GOOD_WEB = ['https://app.example/cb', 'https://app.example', 'https://app.example/', 'https://app.example:8443/cb', 'https://app.example/cb?dummy1=lorem&dummy2=ipsum', 'https://xn--tst-qla.example/cb', 'https://192.0.2.1/cb', 'https://[2001:db8::1]/cb', 'https://app.example/a;b/c,d/(e)\'*!$&+=:@', 'https://app.example/%C3%A9', 'http://localhost/cb', 'http://localhost:3000/cb', 'http://127.0.0.1:3000/cb', 'http://127.8.9.10/cb', 'http://[::1]:3000/cb']
@@ -48,7 +51,7 @@ const BAD: Array<[uri: string, takes: RegExp]> = [
   ...['', '/cb', '//app.example/cb', 'app.example/cb', '?a', '.example:/cb', '1a.example:/cb'].map((uri): [string, RegExp] => [uri, uri === '' ? /at most 2048/ : /an absolute URI/]),
   ...[`${REGISTERED}#`, `${REGISTERED}#f`, 'com.example:/cb#f', 'http://localhost/#'].map((uri): [string, RegExp] => [uri, /without a fragment/]),
   ...['https://me@app.example/cb', 'https://me:pw@app.example/cb', 'https://@app.example/cb', 'https://app.example@evil.example', 'http://localhost@evil.example/cb', 'http://localhost:1@evil.example/cb', 'com.example.app://me@host/cb'].map((uri): [string, RegExp] => [uri, /without user name/]),
-  ...['http://app.example/cb', 'http://10.0.0.1/cb', 'http://0.0.0.0/cb', 'http://[::]/cb', 'http://[::2]/cb', 'http://localhost.evil.example/cb', 'http://localhost./cb', 'http://127.0.0.1.nip.io/cb', 'http://[::ffff:7f00:1]/cb'].map((uri): [string, RegExp] => [uri, /http: on localhost/]),
+  ...['http://app.example/cb', 'http://10.0.0.1/cb', 'http://0.0.0.0/cb', 'http://[::]/cb', 'http://[::2]/cb', 'http://localhost.evil.example/cb', 'http://evillocalhost/cb', 'http://evil.localhost/cb', 'http://xlocalhost:1/cb', 'http://evil127.0.0.1.example/cb', 'http://localhost./cb', 'http://127.0.0.1.nip.io/cb', 'http://[::ffff:7f00:1]/cb'].map((uri): [string, RegExp] => [uri, /http: on localhost/]),
   ...['javascript:alert(1)', 'JavaScript:alert(1)', 'javascript://app.example/%0aalert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', 'blob:https://app.example/x', 'intent://x', 'about:blank', 'ftp://app.example/', 'ws://app.example/', 'myapp:/cb', 'myapp://cb', 'urn:ietf:wg:oauth:2.0:oob', 'app.example:8080/cb', 'com.example:cb', 'a.:/cb', 'a..b:/cb'].map((uri): [string, RegExp] => [uri, /private-use scheme with a dot/]),
   ...['https:', 'https:/', 'https://', 'https:///cb', 'https:app.example/cb', 'https:/app.example/cb', 'https://app.example:/cb', 'https://app.example:0/cb', 'https://app.example:65536/cb', 'https://app.example:x/cb', 'https://%61pp.example/cb', 'https://app.example;x/cb', 'https://*.example/cb', 'https://*/cb', 'https://a,b/cb', 'https://a\'b/cb', 'http://127.1/cb', 'http://0x7f.0.0.1/cb', 'http://2130706433/cb', 'http://127.0.0.01/cb', 'https://[::1/cb', 'https://[2001:db8:0:0:0:0:0:1]/cb', 'https://999.1.1.1/cb'].map((uri): [string, RegExp] => [uri, /host is spelled as browsers do/]),
   ...['https://app.example\\cb', 'https://app.example/ cb', ' https://app.example/cb', 'https://app.example/cb\n', 'https://app.example/\0', 'https://täst.example/cb', 'https://app.example/é', 'https://app.example/<x>', 'https://app.example/"', 'https://app.example/`', 'https://app.example/{x}', 'https://app.example/|', 'https://app.example/^', `https://app.example/${'x'.repeat(2029)}`].map((uri): [string, RegExp] => [uri, /at most 2048 characters/])
@@ -59,6 +62,26 @@ t.test('ASVS-1.2.2 R9700-2.6 R8252-7.1 ADV-GHSA-86j7-9j95-vpqj what can be regis
   for (const [uri, takes] of BAD) {
     t.match(checkRegistrableRedirectUri(uri), takes, JSON.stringify(uri).slice(0, 60))
     t.notOk(matchesRedirectUri([uri], uri), 'and it matches nothing, should a client store have it all the same')
+  }
+})
+
+t.test('C1 whatever can be registered can be parsed, so that no page of that client fails', async (t) => {
+  const hosts = ['a', 'a:1', 'a:99999', 'a:x', 'a:', ':1', '[::1]', '[::1', '::1]', '[x]', 'a%', 'a%zz', 'a b', '', '%2f', 'a[b', '*', '0x7f.1', '.', 'a..b']
+  const tails = ['', '/', '/cb', '/cb?a=[', '/%', '/%zz', '/[', '//', '?', '?%']
+  for (const scheme of ['com.example.app', 'https', 'http', 'a.b', 'x.1']) {
+    for (const slashes of [':/', '://', ':///']) {
+      for (const host of hosts) {
+        for (const tail of tails) {
+          const uri = `${scheme}${slashes}${host}${tail}`
+          if (checkRegistrableRedirectUri(uri) === null && !URL.canParse(uri)) t.fail(uri)
+        }
+      }
+    }
+  }
+  for (const uri of ['com.example.app://a:99999/cb', 'com.example.app://a:x/cb', 'com.example.app://[::1/cb', 'com.example.app://[x]/cb', 'com.example.app://a[b/cb']) {
+    t.match(checkRegistrableRedirectUri(uri), /can be parsed/, uri)
+    t.notOk(matchesRedirectUri([uri], uri), 'and a client store can not have it either')
+    t.equal(formActionOf(uri), '\'self\'', uri)
   }
 })
 
@@ -91,7 +114,17 @@ t.test('R8252-8.6 what any app on the device could take for itself', async (t) =
   for (const uri of [...GOOD_WEB, ...GOOD_PRIVATE]) t.equal(isPublicNativeRedirect(uri), !uri.startsWith('https:'), uri)
 })
 
-t.test('origins of redirect URIs', async (t) => {
-  t.same(originsOf(['https://app.example/a', 'https://app.example/b', 'https://app.example:8443/', 'http://localhost:3000/cb', 'com.example:/cb', 'javascript:alert(1)', 'http://app.example/']), ['https://app.example', 'https://app.example:8443', 'http://localhost:3000'])
-  t.same(originsOf([]), [])
+t.test('R8252-8.4 a private-use scheme is for native apps alone', async (t) => {
+  for (const uri of ['https://app.example/cb', 'http://localhost:3000/cb']) for (const type of ['web', 'native'] as const) t.equal(checkClientRedirectUri(uri, type), null, `${uri} ${type}`)
+  t.equal(checkClientRedirectUri('com.example.app:/cb', 'native'), null)
+  t.match(checkClientRedirectUri('com.example.app:/cb', 'web'), /private-use scheme only where applicationType is "native"$/)
+  for (const uri of ['javascript:alert(1)', 'http://app.example/cb']) for (const type of ['web', 'native'] as const) t.equal(checkClientRedirectUri(uri, type), checkRegistrableRedirectUri(uri), `${uri} ${type}`)
+})
+
+t.test('what holds for the beginning and the end of a URI does not hold for its middle', async (t) => {
+  t.equal(checkRegistrableRedirectUri('https://app.example/cb?next=https://user@app.example/'), null, 'a user name in the query is none')
+  t.equal(checkRegistrableRedirectUri('https://app.example/cb/https://user@app.example'), null, 'nor is one in the path')
+  t.notOk(matchesRedirectUri(['http://localhost:1/cb?x=http://localhost:2/cb'], 'http://localhost:1/cb?x=http://localhost:3/cb', 'native'))
+  t.notOk(matchesRedirectUri(['https://app.example/http://localhost:2/cb'], 'https://app.example/http://localhost:3/cb', 'native'))
+  for (const uri of ['https://a%62.example/cb', 'https:app.example', 'https:///app.example', 'http://127.1/cb', 'https://app.example:99999/cb', 'https://[::zz]/cb', 'https:////https://app.example/cb']) t.match(checkWebUri(uri), /spelled as browsers do/, uri)
 })

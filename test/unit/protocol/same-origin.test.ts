@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isSameOrigin } from '../../../lib/protocol/same-origin.ts'
+import { isFromOtherOrigin, isSameOrigin } from '../../../lib/protocol/same-origin.ts'
 
 const OWN = 'https://auth.example.com'
 
@@ -18,4 +18,24 @@ t.test('ASVS-3.5.1 R6749-10.12 only a form of our own pages', async (t) => {
   t.notOk(isSameOrigin({}, OWN), 'a request that says nothing')
   t.ok(isSameOrigin({ origin: 'http://localhost:3000' }, 'http://localhost:3000/auth'))
   t.notOk(isSameOrigin({ origin: 'http://localhost' }, 'http://localhost:3000'))
+})
+
+t.test('what a page of another origin made the browser send', async (t) => {
+  const cases: Array<[site: string | undefined, origin: string | undefined, isFromOther: boolean]> = [
+    [undefined, undefined, false],
+    [undefined, OWN, false],
+    [undefined, 'https://evil.example', true],
+    [undefined, 'null', true],
+    ['same-origin', undefined, false],
+    ['same-origin', 'null', false],
+    ['none', undefined, false],
+    ['none', 'https://evil.example', false],
+    ['same-site', undefined, true],
+    ['same-site', 'https://evil.auth.example.com', true],
+    ['cross-site', undefined, true],
+    ['cross-site', 'https://evil.example', true],
+    ['cross-site', OWN, false],
+    ['', undefined, true]
+  ]
+  for (const [site, origin, isFromOther] of cases) t.equal(isFromOtherOrigin({ 'sec-fetch-site': site, origin }, OWN), isFromOther, `${site} ${origin}`)
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { OAuthError } from '../../../lib/errors.ts'
-import { grantScope, parseScope } from '../../../lib/protocol/scope.ts'
+import { grantScope, parseScope, scopeMember } from '../../../lib/protocol/scope.ts'
 
 const many = (count: number): string => Array.from({ length: count }, (_, index) => `s${index}`).join(' ')
 
@@ -45,4 +45,10 @@ t.test('R6749-3.3 granted scope', async (t) => {
       t.match(error, { error: 'invalid_scope', message: `These scopes can't be granted: ${named}.` })
     }
   }
+})
+
+t.test('R6749-3.3 an empty list is no scope', async (t) => {
+  t.strictSame(scopeMember([]), {})
+  t.strictSame(scopeMember(['openid']), { scope: 'openid' })
+  t.strictSame(scopeMember(['openid', 'profile']), { scope: 'openid profile' })
 })

@@ -19,6 +19,29 @@ t.test('OIDF-oidcc-scope-profile OIDF-oidcc-scope-all each scope asks for its cl
   t.same(Object.keys(standardClaims(ANN, CLAIM_SCOPES)).sort(), ['sub', ...Object.values(CLAIMS_OF_SCOPE).flat()].sort(), 'every claim there is')
 })
 
+t.test('C7 L2 preferred_username: the row’s own before the username, and no e-mail address for who has not the scope email', (t) => {
+  const rows: Array<[row: object, profile: string | undefined, withEmail: string | undefined]> = [
+    [{ username: 'ann' }, 'ann', 'ann'],
+    [{ username: 'ann', preferred_username: 'annie' }, 'annie', 'annie'],
+    [{ username: 'ann@example.com', email: 'ann@example.com', preferred_username: 'annie' }, 'annie', 'annie'],
+    [{ username: 'ann@example.com', email: 'ann@example.com' }, undefined, 'ann@example.com'],
+    [{ username: 'ann@example.com', email: 'Ann@Example.com' }, undefined, 'ann@example.com'],
+    [{ username: 'ann@example.com', email: 'other@example.com' }, undefined, 'ann@example.com'],
+    [{ username: 'ann@example.com' }, undefined, 'ann@example.com'],
+    [{ username: 'ann', preferred_username: 'ann@example.com' }, undefined, 'ann@example.com'],
+    [{ username: '@ann' }, '@ann', '@ann'],
+    [{ username: 'ann', preferred_username: '' }, 'ann', 'ann'],
+    [{ username: 'ann', preferred_username: 7 }, 'ann', 'ann'],
+    [{ username: 'postmaster', email: 'postmaster' }, undefined, 'postmaster']
+  ]
+  for (const [row, profile, withEmail] of rows) {
+    const claims = (scopes: string[]): Record<string, unknown> => standardClaims({ id: 'u', username: 'u', ...row }, scopes)
+    t.equal(claims(['profile'])['preferred_username'], profile, JSON.stringify(row))
+    t.equal(claims(['profile', 'email'])['preferred_username'], withEmail, JSON.stringify(row))
+  }
+  t.end()
+})
+
 t.test('what is empty, unknown or of the wrong type is left out', async (t) => {
   t.same(standardClaims({ id: 'u2', username: 'bob', passwordHash: null }, CLAIM_SCOPES), { sub: 'u2', preferred_username: 'bob' })
   for (const value of [undefined, null, '', 1, true, {}, ['Ann'], () => 'Ann', Symbol('x')]) {
@@ -52,4 +75,13 @@ t.test('OIDF-oidcc-claims-essential the claims parameter picks', async (t) => {
   t.same(requestedClaims(all, { email_verified: { value: true }, updated_at: { value: '1700000000' }, sub: { value: 'u1' } }), { email_verified: true, sub: 'u1' }, 'a value of another type is another value')
   const kept = JSON.parse('{"__proto__":null,"name":null}') as Record<string, null>
   t.strictSame(requestedClaims(all, kept), { name: 'Ann Lee' }, 'read back from the store')
+})
+
+t.test('OIDC-5.1 the times at which a number is no longer seconds', async (t) => {
+  const at = (value: unknown): unknown => standardClaims({ id: '1', username: 'ada', updated_at: value }, ['profile'])['updated_at']
+  t.equal(at(1e11), 1e8)
+  t.equal(at(1e11 - 1), 1e11 - 1)
+  t.equal(at(0), 0)
+  for (const value of [-1, NaN, Infinity, 'never', {}, null, true]) t.equal(at(value), undefined, JSON.stringify(value))
+  t.equal(at('5138-11-16T09:46:40.000Z'), 1e11, 'text is never milliseconds')
 })

@@ -6,7 +6,7 @@ import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
 import { fixedKeyRing, type KeyRing } from '../../../lib/keys/key-ring.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
 import { type AccessTokens, accessTokens } from '../../../lib/tokens/access-tokens.ts'
-import { revocations } from '../../../lib/tokens/revocations.ts'
+import { revocations } from '../../../lib/sessions/revocations.ts'
 import { verifiedTokenCache } from '../../../lib/tokens/verified-token-cache.ts'
 import { ISSUER, keyOf } from './world.ts'
 
@@ -30,7 +30,7 @@ async function instance (alg = 'ES256') {
     close: () => { current.close() }
   }
   const revoked = revocations(900_000, clock)
-  const tokens = accessTokens({ issuer: ISSUER, audience: ISSUER, clockSkewSeconds: 60, expiresInSeconds: 900 }, { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random: systemRandom() })
+  const tokens = accessTokens({ issuer: ISSUER, audience: ISSUER, clockSkewSeconds: 60, expiresInSeconds: 900, typ: 'at+jwt' }, { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random: systemRandom() })
   return { clock, revoked, tokens, key: counting, changeRing: (keys: LoadedKey[]) => { current = fixedKeyRing(keys) }, verifications: () => verifications }
 }
 
@@ -76,6 +76,14 @@ t.test('a token verified once is not verified again', async (t) => {
   for (const way of Object.values(WAYS)) t.strictSame(await way(tokens, token), first)
   t.notOk(tokens.authenticate(`Bearer ${token}`) instanceof Promise, 'at once')
   t.equal(verifications(), 1)
+})
+
+t.test('A14 R9068-2.2 nothing of a host takes the place of a registered claim, or says whose key it is bound to or who acts for whom', async (t) => {
+  const { tokens, key } = await instance()
+  const names = ['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'jti', 'client_id', 'scope', 'sid', 'auth_time', 'cnf', 'act', 'may_act', 's_hash', 'sub_jwk']
+  const forged = key.verify(tokens.mint({ ...SUBJECT, extra: { ...Object.fromEntries(names.map((name) => [name, 'forged'])), role: 'reader' } })) as Record<string, unknown>
+  const plain = key.verify(tokens.mint({ ...SUBJECT, extra: { role: 'reader' } })) as Record<string, unknown>
+  t.strictSame({ ...forged, jti: '' }, { ...plain, jti: '' })
 })
 
 t.test('the claims of a token made here are those that every reader sees', async (t) => {
@@ -141,14 +149,15 @@ for (const [what, warm] of Object.entries(WARM)) {
       const lookAlikes = [
         `${header}.${admin}.${signature}`, `${swap(header, 9)}.${payload}.${signature}`, `${header}.${swap(payload, 5)}.${signature}`,
         `${header}.${payload}.${swap(signature, 0)}`, `${header}.${payload}.${swap(signature, 84)}`, `${header}.${payload}.${signature}=`,
-        `${header}.${payload}.${signature.slice(0, -1)}`, signature, signature.slice(-12), `.${signature}`, `${token} `, ` ${token}`
+        `${header}.${payload}.${signature.slice(0, -1)}`, signature, signature.slice(-12), `.${signature}`, `${token} `, `\t${token}`
       ]
       for (const lookAlike of lookAlikes) {
         await t.rejects(way(tokens, lookAlike), refused, lookAlike)
       }
-      for (const header of [undefined, token, `Basic ${token}`, `Bearer  ${token}`, `Bearer\t${token}`, `Bearer ${token}, Bearer ${token}`, '', 'Bearer ']) {
+      for (const header of [undefined, token, `Basic ${token}`, `Bearer \t${token}`, `Bearer\t${token}`, `Bearer ${token}, Bearer ${token}`, '', 'Bearer ']) {
         await t.rejects(authenticate(tokens, header), refused, header === undefined ? 'none' : `"${header}"`)
       }
+      t.ok(await authenticate(tokens, `Bearer   ${token}`), 'C6 after any number of spaces')
       t.ok(await way(tokens, token), 'the real one goes on')
     })
   }

@@ -110,7 +110,7 @@ t.test('a hint whose key was made elsewhere: the store is asked, and an outage i
       known = true
     }
   }) })
-  const token = await idTokens({ issuer: ISSUER, expiresInSeconds: 900 }, { ring, clock, random: systemRandom(), claims: null }).mint({ ...subject, client: { ...spa, idTokenSignedResponseAlg: es256.alg } })
+  const token = await idTokens({ issuer: ISSUER, expiresInSeconds: 900, claims: 'requested' }, { ring, clock, random: systemRandom(), claims: null, scopes: ['openid'] }).mint({ ...subject, client: { ...spa, idTokenSignedResponseAlg: es256.alg } })
   down = true
   await t.rejects(reader.readHint(token), { message: 'keys are down' })
   down = false

@@ -1,9 +1,9 @@
 import t from 'tap'
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import { introspectRoute } from '../../../lib/http/introspect.ts'
-import { jwksRoute } from '../../../lib/http/jwks.ts'
-import { metadataRoute } from '../../../lib/http/metadata.ts'
-import { userinfoRoute } from '../../../lib/http/userinfo.ts'
+import { introspectRoute } from '../../../lib/http/api/introspect.ts'
+import { jwksRoute } from '../../../lib/http/api/jwks.ts'
+import { metadataRoute } from '../../../lib/http/api/metadata.ts'
+import { userinfoRoute } from '../../../lib/http/api/userinfo.ts'
 import { routes } from './routes.ts'
 import { ISSUER, SECRET, world } from './world.ts'
 

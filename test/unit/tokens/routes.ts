@@ -1,20 +1,22 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { HttpDeps } from '../../../lib/http/deps.ts'
-import { useErrorReply, usePlainJson } from '../../../lib/http/error-reply.ts'
+import { createGuards, type GuardDeps } from '../../../lib/http/edge/caller-guards.ts'
+import { useCallers } from '../../../lib/http/edge/callers.ts'
+import type { HttpDeps } from '../../../lib/http/edge/deps.ts'
+import { useErrorReply, usePlainJson } from '../../../lib/http/edge/error-reply.ts'
 import { ISSUER, type World } from './world.ts'
 
 /** Some of our routes alone over a world, with a limiter that only notes which attempts failed. */
 export async function routes (one: World, groups: ReadonlyArray<(child: FastifyInstance, deps: HttpDeps) => void>): Promise<{ app: FastifyInstance, failures: string[] }> {
   const failures: string[] = []
   const deps = {
-    grants: { ...one, accounts: { issuer: ISSUER, users: one.users, clock: one.clock }, scopes: ['openid'], passwordGrant: 'first-party', refreshToken: { graceMs: 10_000 } },
+    grants: { ...one, accounts: { issuer: ISSUER, users: one.users, clock: one.clock }, passwordGrant: 'first-party', refreshToken: { graceMs: 10_000 } },
     ring: one.ring,
     limiter: {
-      async run (_request: unknown, _reply: unknown, { rule }: { rule: string }, work: () => Promise<unknown>) {
+      async countFailure (_request: unknown, _reply: unknown, work: () => Promise<unknown>) {
         try {
           return await work()
         } catch (error) {
-          failures.push(rule)
+          failures.push('refresh')
           throw error
         }
       }
@@ -26,6 +28,7 @@ export async function routes (one: World, groups: ReadonlyArray<(child: FastifyI
   for (const group of groups) {
     await app.register(async (child) => {
       useErrorReply(child, app)
+      useCallers(child, createGuards({ ...deps, browser: { find: async () => null, hasCookie: () => false } } as unknown as GuardDeps))
       usePlainJson(child)
       group(child, deps)
     })

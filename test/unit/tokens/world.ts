@@ -9,17 +9,18 @@ import type { LoadedKey } from '../../../lib/ports/jwt.ts'
 import type { RefreshTokenFamily } from '../../../lib/ports/token-store.ts'
 import type { User } from '../../../lib/ports/user-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
-import { formatRefreshToken, newTokenId, sidOf } from '../../../lib/protocol/refresh-token.ts'
+import { formatCredential, newCredentialId, sidOf } from '../../../lib/protocol/credential.ts'
 import { delayed, steppedClock } from '../../../lib/testing/index.ts'
 import { accessTokens } from '../../../lib/tokens/access-tokens.ts'
 import { idTokens } from '../../../lib/tokens/id-tokens.ts'
 import type { ClaimsFunction } from '../../../lib/tokens/released-claims.ts'
-import { revocations } from '../../../lib/tokens/revocations.ts'
-import { sessions as createSessions } from '../../../lib/tokens/sessions.ts'
+import { revocations } from '../../../lib/sessions/revocations.ts'
+import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 import { verifiedTokenCache } from '../../../lib/tokens/verified-token-cache.ts'
 
 export const ISSUER = 'https://auth.example.com'
 export const SECRET = 'a'.repeat(32)
+export const SCOPES = ['openid', 'profile', 'email', 'phone', 'address', 'offline_access', 'read']
 
 export const ann: User = { id: 'u1', username: 'ann', passwordHash: null, email: 'ann@example.com', emailVerified: true, name: 'Ann', phone_number: '+41' }
 export const clients: Client[] = [
@@ -53,8 +54,8 @@ export async function world ({ algs = ['ES256', 'RS256'], audience = ISSUER, cla
   const tokens = delayed(state.tokens)
   const ring = change(fixedKeyRing(await Promise.all(algs.map(keyOf))))
   const revoked = revocations(900_000, clock)
-  const sessions = createSessions({ tokens, browserSessions: delayed(state.browserSessions), revocations: revoked, events: createEvents((error) => { throw error }), clock, onSessionsEnded () {} })
-  const access = accessTokens({ issuer: ISSUER, audience, clockSkewSeconds: 60, expiresInSeconds: 900 }, { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random })
+  const sessions = createSessions({ tokens, browserSessions: delayed(state.browserSessions), oneTimeTokens: delayed(state.oneTimeTokens), revocations: revoked, events: createEvents((error) => { throw error }), clock, onSessionsEnded () {} })
+  const access = accessTokens({ issuer: ISSUER, audience, clockSkewSeconds: 60, expiresInSeconds: 900, typ: 'at+jwt' }, { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random })
   const clientStore: ClientStore = { findById: async (clientId) => clients.find((client) => client.clientId === clientId) ?? null }
   return {
     clock,
@@ -66,10 +67,11 @@ export async function world ({ algs = ['ES256', 'RS256'], audience = ISSUER, cla
     accessTokens: access,
     clients: clientStore,
     claims: claims ?? null,
-    idTokens: idTokens({ issuer: ISSUER, expiresInSeconds: 900 }, { ring, clock, random, claims: claims ?? null }),
+    scopes: SCOPES,
+    idTokens: idTokens({ issuer: ISSUER, expiresInSeconds: 900, claims: 'requested' }, { ring, clock, random, claims: claims ?? null, scopes: SCOPES }),
     /** A sign-in: its family, refresh token and access token. */
     async signIn ({ userId = 'u1', clientId = null, scope = 'openid', ...rest }: Partial<RefreshTokenFamily> = {}): Promise<{ sid: string, refreshToken: string, accessToken: string }> {
-      const familyId = newTokenId(userId, random.id())
+      const familyId = newCredentialId(userId, random.id())
       const secret = random.secret()
       const sid = sidOf(familyId)
       const now = clock.now()
@@ -77,7 +79,7 @@ export async function world ({ algs = ['ES256', 'RS256'], audience = ISSUER, cla
         sid, userId, clientId, scope, authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + 86_400_000, idleExpiresAt: now + 3_600_000, userAgent: null, sessionSid: null, offline: true, authorization: null, ...rest, tokenDigest: digest(secret)
       })
       const accessToken = access.mint({ sub: userId, scope, sid, ...(clientId === null ? {} : { client_id: clientId }), auth_time: Math.floor(now / 1000), extra: { email: 'ann@example.com' } })
-      return { sid, refreshToken: formatRefreshToken(familyId, secret), accessToken }
+      return { sid, refreshToken: formatCredential(familyId, secret), accessToken }
     }
   }
 }

@@ -18,7 +18,7 @@ export interface HostApp {
 }
 
 export const ownOptions = (options: Partial<AuthorityOptions> = {}): AuthorityOptions =>
-  ({ issuer: ISSUER, users: memoryUserStore(), clock: steppedClock(), sendMessage () {}, ...options, password: { hasher: fastHasher(), ...options.password } })
+  ({ issuer: ISSUER, users: memoryUserStore(), clock: steppedClock(), sendMessage () {}, ...(options.users === undefined ? { registration: { username: 'any' as const } } : {}), ...options, password: { hasher: fastHasher(), ...options.password } })
 
 /** A host that has everything for itself: plugins, handlers, hooks, compilers, its own routes. With us or without. */
 export async function hostApp (order: Order, options: Partial<AuthorityOptions> = {}, server: FastifyServerOptions = {}): Promise<HostApp> {

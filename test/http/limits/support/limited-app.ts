@@ -1,23 +1,26 @@
 import Fastify from 'fastify'
-import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyServerOptions, InjectOptions } from 'fastify'
+import type { FastifyInstance, FastifyServerOptions, InjectOptions } from 'fastify'
 import { memoryAttemptStore } from '../../../../lib/adapters/memory/attempt-store.ts'
 import { systemRandom } from '../../../../lib/adapters/node/system-random.ts'
 import { createAttemptLimiter } from '../../../../lib/adapters/rate-limit/limiter.ts'
 import { OAuthError } from '../../../../lib/errors.ts'
 import { type AuthorityEvents, createEvents } from '../../../../lib/events.ts'
-import { sendOAuthError } from '../../../../lib/http/error-reply.ts'
-import { createRequestLimiter } from '../../../../lib/http/limit.ts'
-import type { RateLimitOptionsOf } from '../../../../lib/limits/rules.ts'
-import { resolveRateLimits } from '../../../../lib/limits/rules.ts'
+import { sendOAuthError } from '../../../../lib/http/edge/error-reply.ts'
+import { createRequestLimiter } from '../../../../lib/http/edge/limit.ts'
+import type { RateLimitOptions } from '../../../../lib/settings/sections/rate-limit.ts'
+import { resolveRateLimits } from '../../../../lib/settings/sections/rate-limit.ts'
+import { withCheckedLimitHooks } from '../../../../lib/composition/hooks.ts'
 import { steppedClock, type SteppedClock } from '../../../../lib/testing/clock.ts'
 
-export type Limits = RateLimitOptionsOf<FastifyRequest, FastifyReply>
+export type Limits = RateLimitOptions
 
 export interface LimitedApp {
   app: FastifyInstance
   clock: SteppedClock
   limited: Array<AuthorityEvents['rate_limited']>
   warnings: string[]
+  /** What was told of refusals. */
+  told: unknown[]
   /** How often work was done. */
   work: { done: number }
   /** `POST /login` with what the work shall do; resolves to the answer. */
@@ -39,18 +42,22 @@ export async function limitedApp (t: { teardown(task: () => Promise<void>): void
   const clock = steppedClock()
   const limited: LimitedApp['limited'] = []
   const warnings: string[] = []
+  const told: unknown[] = []
   const work = { done: 0 }
   const events = createEvents(() => {})
   events.on('rate_limited', (payload) => { limited.push(payload) })
   const store = memoryAttemptStore({ clock })
   const attempts = await createAttemptLimiter(store)
   const app = Fastify(serverOptions)
-  const limiter = createRequestLimiter(resolveRateLimits(limits), {
-    attempts: { ...attempts, refund: (id, given) => { store.refund(id, given) }, beside: () => null },
+  const resolved = resolveRateLimits(limits)
+  const limiter = createRequestLimiter(resolved === false ? false : withCheckedLimitHooks(resolved, clock), {
+    attempts: { ...attempts, refund: (id, given) => { store.refund(id, given) } },
     random: systemRandom(),
     events,
-    log: { warn: (...args: unknown[]) => { warnings.push(String(args.at(-1))) } },
+    clock,
+    log: { info: (...args: unknown[]) => { told.push(args[0]) }, warn: (...args: unknown[]) => { warnings.push(String(args.at(-1))) }, error: (...args: unknown[]) => { warnings.push(String(args.at(-1))) } },
     deviceKey: Buffer.alloc(32, 7),
+    userOf: async (username) => ({ id: 'u', username, passwordHash: 'the same all the time' }),
     secureCookies
   })
   app.setErrorHandler((error, request, reply) => {
@@ -62,7 +69,10 @@ export async function limitedApp (t: { teardown(task: () => Promise<void>): void
     url: '/login',
     async handler (request, reply) {
       const { username, as = 'invalid_grant', rule = 'login' } = request.body ?? request.query
-      return await limiter.run(request, reply, username === undefined ? { rule } : { rule, account: username }, async () => {
+      const limited = async <T>(todo: () => Promise<T>): Promise<T> => rule === 'refresh'
+        ? await limiter.countFailure(request, reply, todo)
+        : await limiter.reserve(request, reply, username === undefined ? { rule } : { rule, account: username }, todo)
+      return await limited(async () => {
         work.done++
         // Work takes a while: whatever is parallel is under way together.
         await new Promise((resolve) => { setImmediate(resolve) })
@@ -81,7 +91,7 @@ export async function limitedApp (t: { teardown(task: () => Promise<void>): void
   })
   const login: LimitedApp['login'] = async (attempt = {}, request = {}) => await app.inject({ method: 'POST', url: '/login', payload: attempt, ...request })
   return {
-    app, clock, limited, warnings, work, login,
+    app, clock, limited, warnings, told, work, login,
     async statuses (count, attempt, request) {
       const seen: number[] = []
       for (let i = 0; i < count; i++) seen.push((await login(attempt, request)).statusCode)

@@ -1,0 +1,23 @@
+import { OAuthError } from '../errors.ts'
+import type { OneTimeToken, OneTimeTokenPurpose } from '../ports/one-time-token-store.ts'
+import type { User } from '../ports/user-store.ts'
+import { digestOfOneTimeToken, isBoundTo } from '../protocol/one-time-token.ts'
+import { isActive } from '../sessions/active-user.ts'
+import type { AccountsDeps } from './deps.ts'
+import { addressOf } from './outbox.ts'
+
+/** Unknown, used, expired, made for something else, sent to a former address, of a user who is gone or disabled: one answer. */
+export function invalidLink (): OAuthError {
+  return new OAuthError('invalid_token', 'The link is invalid or has expired.', { statusCode: 400 })
+}
+
+/**
+ * The token of a message with its user, as they are now; `null` where the link is not good. Uses nothing up. A link proves the mailbox
+ * that it went to, and is worth nothing once the account has another address.
+ */
+export async function findMessageToken (purpose: Exclude<OneTimeTokenPurpose, 'password_change' | 'kept_session' | 'contested_sign_up'>, token: string, { oneTimeTokens, users, clock }: AccountsDeps): Promise<{ record: OneTimeToken, user: User } | null> {
+  const tokenDigest = digestOfOneTimeToken(token)
+  const record = tokenDigest === null ? null : await oneTimeTokens.find(purpose, tokenDigest, clock.now())
+  const user = record === null ? null : await users.findById(record.userId)
+  return record === null || !isActive(user) || !isBoundTo(token, 0, addressOf(user)) ? null : { record, user }
+}

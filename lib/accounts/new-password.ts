@@ -1,0 +1,78 @@
+import { OAuthError } from '../errors.ts'
+import type { User } from '../ports/user-store.ts'
+import { digest } from '../protocol/digest.ts'
+import { partitionOf } from '../protocol/partition.ts'
+import type { Origin } from '../sessions/sessions.ts'
+import type { AccountsDeps } from './deps.ts'
+import { addressed } from './outbox.ts'
+
+/** Who a new password comes from, and what of the user's stays. */
+export interface NewPassword {
+  /** `change`: a signed-in user; `reset`: the holder of a link; `disowned`: somebody signed up with another person's address, and no password opens the account any more. */
+  by: 'change' | 'reset' | 'disowned'
+  /** The sign-in that stays. */
+  exceptSid?: string | undefined
+  origin: Origin
+}
+
+/** How long a change that failed half-way can be finished by repeating it. */
+const UNFINISHED_FOR_MS = 60 * 60 * 1000
+
+/**
+ * Gives the user a new password hash and ends all that the former one opened: sessions and tokens, what they allowed other clients, reset
+ * links. `false`, and the hash is as it was, where it is no longer the one of `user`.
+ *
+ * All of it ends twice. Before the hash is stored, so that whatever fails or crashes after that leaves nobody signed in by the former
+ * password; and after, for a sign-in that began in between. Until the second has succeeded the change is unfinished: this rejects, and
+ * `finishNewPassword` does the rest when the caller tries again.
+ */
+export async function setNewPassword (user: User, next: string, given: NewPassword, deps: AccountsDeps): Promise<boolean> {
+  const { users, clock, events, oneTimeTokens } = deps
+  if (users.setPasswordHash === undefined) throw new OAuthError('server_error', 'Passwords can not be changed here.', { detail: 'the user store has no setPasswordHash' })
+  await endAll(user, given, deps)
+  await oneTimeTokens.put({ purpose: 'password_change', digest: nameOf(user.id, next), userId: user.id, expiresAt: clock.now() + UNFINISHED_FOR_MS })
+  if (!await users.setPasswordHash(user.id, next, user.passwordHash, clock.now())) return false
+  events.emit('password_changed', { userId: user.id, by: given.by, ...given.origin })
+  if (given.by !== 'disowned') deps.outbox?.post({ kind: 'password_changed', user: addressed(user) })
+  await finishNewPassword(user, given, deps)
+  return true
+}
+
+/** What is left to do once the hash is stored. Can be done any number of times. */
+export async function finishNewPassword (user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
+  await endAll(user, given, deps)
+  for (const purpose of ['password_reset', 'password_change'] as const) {
+    try {
+      await deps.oneTimeTokens.discard(purpose, user.id)
+    } catch (error) {
+      // A link names the hash that it may replace, so none of before works any more: what stays is only kept for nothing.
+      deps.onError(error, 'what a password change leaves behind could not be removed')
+    }
+  }
+}
+
+/** Whether the user's present hash was set by a change that has not ended everything yet. */
+export async function isUnfinished ({ id, passwordHash }: User, { oneTimeTokens, clock }: AccountsDeps): Promise<boolean> {
+  if (passwordHash === null) return false
+  const found = await oneTimeTokens.find('password_change', nameOf(id, passwordHash), clock.now())
+  return found?.userId === id
+}
+
+/**
+ * Sessions first, for without one nobody allows anything. Each step is tried whatever became of the others: that one store could not
+ * be reached is no reason to leave a thief signed in by another. Rejects with the first failure.
+ */
+async function endAll ({ id }: User, { exceptSid, origin }: NewPassword, deps: AccountsDeps): Promise<void> {
+  const [sessions] = await Promise.allSettled([deps.sessions.revokeAll(id, 'password_changed', { exceptSid, origin })])
+  const [consents] = await Promise.allSettled([endConsents(id, deps)])
+  for (const step of [sessions, consents]) if (step.status === 'rejected') throw step.reason
+}
+
+async function endConsents (userId: string, { consents, clock }: AccountsDeps): Promise<void> {
+  const given = await consents.listConsents(userId, clock.now())
+  await Promise.all(given.map(async ({ clientId }) => await consents.revokeConsent(userId, clientId)))
+}
+
+function nameOf (userId: string, passwordHash: string): string {
+  return partitionOf(userId) + digest(`set ${passwordHash}`)
+}

@@ -1,0 +1,70 @@
+import { StartError } from '../../errors.ts'
+import { RedisRefusal } from './refusal.ts'
+import type { RedisConnection } from './connection.ts'
+import { texts } from './replies.ts'
+import { defineScript } from './script.ts'
+
+/** What the scripts of the state and of the counters use. A test holds them, and the guide, to that. */
+export const STATE_COMMANDS: readonly string[] = [
+  'SET', 'GET', 'EXISTS', 'PEXPIRE', 'PTTL', 'ZADD', 'ZSCORE', 'ZCARD', 'ZRANGE', 'ZREVRANGE', 'ZREM', 'HSET', 'HEXISTS', 'HVALS', 'HDEL', 'DEL', 'TIME'
+]
+export const COUNTER_COMMANDS: readonly string[] = ['SET', 'GET', 'DEL', 'TIME']
+
+/** ARGV: commands, which are tried on keys that nothing else has. Replies those that the user of the connection may not run. */
+const TRY = defineScript(`
+local text, set, hash = KEYS[1] .. ':text', KEYS[1] .. ':set', KEYS[1] .. ':hash'
+local ARGUMENTS = {
+  SET = { text, '1', 'PX', 60000 }, GET = { text }, EXISTS = { text }, PEXPIRE = { text, 60000 }, PTTL = { text },
+  ZADD = { set, 1, 'a' }, ZSCORE = { set, 'a' }, ZCARD = { set }, ZRANGE = { set, 0, -1 }, ZREVRANGE = { set, 0, -1 }, ZREM = { set, 'a' },
+  HSET = { hash, 'a', '1' }, HEXISTS = { hash, 'a' }, HVALS = { hash }, HDEL = { hash, 'a' },
+  DEL = { text, set, hash }, TIME = {}
+}
+local refused = {}
+for _, command in ipairs(ARGV) do
+  local reply = redis.pcall(command, unpack(ARGUMENTS[command]))
+  if type(reply) == 'table' and reply.err then
+    if string.find(reply.err, 'READONLY', 1, true) then return redis.error_reply('READONLY This server takes no writes.') end
+    -- As 7 and 6.2 say that somebody may not.
+    if not (string.find(reply.err, 'ermission', 1, true) or string.find(reply.err, "can't", 1, true)) then return reply end
+    table.insert(refused, command)
+  end
+end
+-- What may not be deleted is not kept for long.
+for _, key in ipairs({ set, hash }) do redis.pcall('PEXPIRE', key, 60000) end
+return refused
+`)
+
+/** No right, no such command, no script: nothing that passes, as loading, a failover or a full memory do. */
+const REFUSED: readonly string[] = ['NOPERM', 'NOAUTH', 'WRONGPASS', 'ERR']
+
+const unfit = (message: string, cause?: unknown): StartError =>
+  new StartError('FST_AUTHORITY_INVALID_OPTIONS', message, cause === undefined ? {} : { cause })
+
+interface Trial {
+  /** `redisState` or `the rate limits`. */
+  what: string
+  /** Where the keys begin that are tried. */
+  root: string
+  prefix: string
+  commands: readonly string[]
+}
+
+/**
+ * Does `work` and tries each command, together in one trip.
+ *
+ * @throws StartError that names what the user of the connection lacks; an outage rejects with anything else
+ */
+export async function requireRights ({ run }: RedisConnection, { what, root, prefix, commands }: Trial, work: () => Promise<void>): Promise<void> {
+  const [done, tried] = await Promise.allSettled([work(), run(TRY, root, commands)])
+  if (done.status === 'rejected' && done.reason instanceof StartError) throw done.reason
+  if (tried.status === 'fulfilled') {
+    const missing = texts(tried.value)
+    if (missing.length > 0) throw unfit(`The user of the Redis connection may not run ${missing.join(', ')} on keys that begin with "${prefix}", and ${what} does. The guide on where the state is kept lists all rights.`)
+  }
+  for (const outcome of [done, tried]) {
+    if (outcome.status === 'fulfilled') continue
+    const error: unknown = outcome.reason
+    if (!(error instanceof RedisRefusal && REFUSED.includes(error.code))) throw error
+    throw unfit(`The Redis server refuses what ${what} does: the user of this connection needs scripts (EVAL, EVALSHA) and the commands that the guide on where the state is kept lists, on keys that begin with "${prefix}".`, error)
+  }
+}

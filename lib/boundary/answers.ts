@@ -1,0 +1,46 @@
+import { misfit } from '../errors.ts'
+import type { User } from '../ports/user-store.ts'
+
+const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
+/** Databases without booleans have 0 and 1, and some rows have the time at which the flag was set. Other truthy values don't fit: the string `false` is one. */
+const isFlag = (value: unknown): boolean => typeof value === 'boolean' || value instanceof Date || [0, 1, 0n, 1n].includes(value as number)
+const isNone = (value: unknown): boolean => value === undefined || value === null
+const FLAGS = ['emailVerified', 'disabled'] as const
+
+interface Field { name: keyof User & string, fits(value: unknown): boolean, takes: string }
+
+/** What the service itself reads of a row. An optional field may be `null`, which SQL has for a value that was not given. */
+const FIELDS: readonly Field[] = [
+  { name: 'id', fits: isText, takes: 'a string that is not empty: String(id) makes one of a number' },
+  { name: 'username', fits: isText, takes: 'a string that is not empty' },
+  { name: 'passwordHash', fits: (value) => typeof value === 'string' || isNone(value), takes: 'a string or null: String(hash) makes one of a Buffer' },
+  { name: 'email', fits: (value) => typeof value === 'string' || isNone(value), takes: 'a string, null or left out' },
+  ...FLAGS.map((name) => ({ name, fits: (value: unknown) => isFlag(value) || isNone(value), takes: 'true, false, 1, 0, a Date, null or left out' }))
+]
+
+/**
+ * The user that a store answered with.
+ * @throws MisfitError
+ */
+export function userFrom (source: string, answer: unknown): User {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'a user' })
+  const row = answer as User
+  for (const { name, fits, takes } of FIELDS) if (!fits(row[name])) throw misfit('store', { source, field: name, got: row[name], takes })
+  const mended: Partial<User> = {
+    // `setPasswordHash` takes `undefined` for "whatever is stored", and must not get it from here.
+    ...(row.passwordHash === undefined ? { passwordHash: null } : {}),
+    ...(FLAGS.every((name) => isNone(row[name]) || typeof row[name] === 'boolean') ? {} : Object.fromEntries(FLAGS.map((name) => [name, Boolean(row[name])])))
+  }
+  return Object.keys(mended).length === 0 ? row : { ...row, ...ownFields(row), ...mended }
+}
+
+/** What the service reads, by name: an object of a class may have it as getters, which a copy of the object loses. */
+function ownFields (row: User): User {
+  const names = [...FIELDS.map(({ name }) => name), 'passwordChangedAt']
+  return Object.fromEntries(names.filter((name) => row[name] !== undefined).map((name) => [name, row[name]])) as unknown as User
+}
+
+/** A user, or `null` for none. Many stores say `undefined` for that. */
+export function userOrNone (source: string, answer: unknown): User | null {
+  return answer === undefined || answer === null ? null : userFrom(source, answer)
+}

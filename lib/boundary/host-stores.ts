@@ -1,0 +1,84 @@
+import { misfit, MisfitError } from '../errors.ts'
+import type { Client, ClientStore } from '../ports/client-store.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { User, UserStore } from '../ports/user-store.ts'
+import { userFrom, userOrNone } from './answers.ts'
+import { within } from './within.ts'
+
+/** How long a store of the host's may take for one answer. */
+const BUDGET_MS = 5000
+
+/**
+ * The host's user store with an answer or a rejection within five seconds, and every answer checked. `undefined` is "none"; whatever else
+ * is not what the port says rejects with `MisfitError`. What the store lacks stays lacking.
+ */
+export function hostUserStore (users: UserStore, clock: Clock): UserStore {
+  const { create, setPasswordHash, setEmailVerified } = users
+  return {
+    async findById (id) {
+      const user = userOrNone('users.findById', await within(BUDGET_MS, clock, () => users.findById(id)))
+      // A query without its condition answers with the first user there is.
+      if (user !== null && user.id !== id) throw new MisfitError('store', { source: 'users.findById', field: 'id', problem: 'not the one that was asked for' })
+      return user
+    },
+    findByUsername: async (username) => userOrNone('users.findByUsername', await within(BUDGET_MS, clock, () => users.findByUsername(username))),
+    ...(create === undefined ? {} : { create: async (user): Promise<User> => userFrom('users.create', await within(BUDGET_MS, clock, () => create.call(users, user))) }),
+    ...(setPasswordHash === undefined
+      ? {}
+      : {
+          // The arguments as they came: where `expected` is left out it is no compare-and-set, and a store may count its arguments.
+          async setPasswordHash (...args): Promise<boolean> {
+            const replaced: unknown = await within(BUDGET_MS, clock, () => setPasswordHash.apply(users, args))
+            if (typeof replaced !== 'boolean') throw misfit('store', { source: 'users.setPasswordHash', got: replaced, takes: 'true or false' })
+            return replaced
+          }
+        }),
+    ...(setEmailVerified === undefined ? {} : { setEmailVerified: (id) => within(BUDGET_MS, clock, () => setEmailVerified.call(users, id)) })
+  }
+}
+
+interface ClientStoreDeps {
+  clock: Clock
+  /** Reads a row of the store. @throws MisfitError */
+  read(row: unknown): Client
+  /** Hears of a row that does not fit: once a minute for each client. */
+  onMisfit(error: MisfitError, clientId: string): void
+}
+
+/** The misfit of one client is logged once in this time: strangers can ask for it as often as they like. */
+const TOLD_AGAIN_MS = 60_000
+const MOST_TOLD = 1000
+
+/**
+ * The host's client store, likewise. A row that does not fit is an unknown client: whatever is made of it, a field that says less than it
+ * seems to (`firstParty: 0`, JSON text for an array) would open more than its owner wanted.
+ */
+export function hostClientStore (clients: ClientStore, { clock, read, onMisfit }: ClientStoreDeps): ClientStore {
+  /** By client, when its misfit was told. */
+  const told = new Map<string, number>()
+
+  function tell (error: MisfitError, clientId: string): void {
+    const now = clock.monotonic()
+    const last = told.get(clientId)
+    if (last !== undefined && now - last < TOLD_AGAIN_MS) return
+    if (told.size >= MOST_TOLD) told.clear()
+    told.set(clientId, now)
+    onMisfit(error, clientId)
+  }
+
+  return {
+    async findById (clientId) {
+      const row: unknown = await within(BUDGET_MS, clock, () => clients.findById(clientId))
+      if (row === undefined || row === null) return null
+      try {
+        const client = read(row)
+        if (client.clientId !== clientId) throw new MisfitError('store', { source: 'clients.findById', field: 'clientId', problem: 'not the one that was asked for' })
+        return client
+      } catch (error) {
+        if (!(error instanceof MisfitError)) throw error
+        tell(error, clientId)
+        return null
+      }
+    }
+  }
+}

@@ -1,0 +1,93 @@
+import { OutageError } from '../errors.ts'
+import type { Clock } from '../ports/clock.ts'
+import { within } from './within.ts'
+
+/** Less is what a network and two well-kept clocks differ by anyhow. */
+const NOTICED_MS = 1000
+/** How long a call waits for the server's clock. */
+const LOOK_MS = 500
+/** When a server that did not tell its time is asked again before a call; twice as long after each time, up to a minute. */
+const ASK_AGAIN_MS = 1000
+const LONGEST_PAUSE_MS = 60_000
+
+interface SharedClock extends Clock {
+  /** Looks at the server's clock. Rejects where it does not answer: the clock goes on as it was. */
+  compare(): Promise<void>
+  /** The clock is to be looked at before the next call: the server was out of reach, and nobody knows what became of the clocks. */
+  doubt(): void
+  /**
+   * What a call of the state waits for: a look at the server's clock, where there was none since the start or the last doubt; else nothing.
+   * Rejects where the clock was wrong, for the call has its times from that: nothing is done or signed by them. Where the server does
+   * not tell its time, the call goes on.
+   */
+  settled(): Promise<void> | undefined
+}
+
+interface SharedClockDeps {
+  clock: Clock
+  /** The server's clock. */
+  time: () => Promise<number>
+  /** Told when the machine's clock turns out to be wrong, once until it is right again. */
+  onSkew: (skewMs: number) => void
+}
+
+/**
+ * The clock of the server that all instances share. An instance whose own clock is off by a second or more takes the server's time:
+ * otherwise a code that lives for a minute would be dead on arrival at an instance whose clock is five minutes ahead.
+ */
+export function sharedClock ({ clock, time, onSkew }: SharedClockDeps): SharedClock {
+  /** What the machine's clock lacks. */
+  let offsetMs = 0
+  let isDoubted = true
+  let looking: Promise<void> | null = null
+  let askAgainAt = -Infinity
+  let pauseMs = ASK_AGAIN_MS
+
+  async function compare (): Promise<void> {
+    const [sentAt, before] = [clock.monotonic(), clock.now()]
+    const theirs = await time()
+    const after = clock.now()
+    isDoubted = false
+    // The answer is from some moment between: the middle is wrong by half the way at the most.
+    const measured = Math.round(theirs - (before + after) / 2)
+    // A server that was slow, or a machine that slept on the way, is no clock that is wrong.
+    const tripMs = Math.max(clock.monotonic() - sentAt, Math.abs(after - before))
+    if (tripMs >= NOTICED_MS && Math.abs(measured - offsetMs) <= tripMs / 2 + 1) return
+    const isOff = Math.abs(measured) >= NOTICED_MS
+    if (isOff && offsetMs === 0) onSkew(-measured)
+    offsetMs = isOff ? measured : 0
+  }
+
+  async function look (): Promise<void> {
+    const former = offsetMs
+    try {
+      await within(LOOK_MS, clock, compare)
+      pauseMs = ASK_AGAIN_MS
+    } catch {
+      askAgainAt = clock.monotonic() + pauseMs
+      pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)
+      return
+    } finally {
+      looking = null
+    }
+    if (Math.abs(offsetMs - former) >= NOTICED_MS) throw new OutageError('The clock of this machine was wrong until now. Another try goes by that of the server.')
+  }
+
+  return {
+    compare,
+    doubt () {
+      isDoubted = true
+      askAgainAt = -Infinity
+      pauseMs = ASK_AGAIN_MS
+    },
+    settled () {
+      if (!isDoubted && looking === null) return undefined
+      if (looking === null && clock.monotonic() < askAgainAt) return undefined
+      looking ??= look()
+      return looking
+    },
+    now: () => clock.now() + offsetMs,
+    monotonic: () => clock.monotonic(),
+    after: (delayMs, task) => clock.after(delayMs, task)
+  }
+}

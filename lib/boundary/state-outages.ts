@@ -1,0 +1,141 @@
+import { isOutage } from '../errors.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { State } from '../ports/state.ts'
+import { within } from './within.ts'
+
+/** How long any one operation may take. A store may have a shorter limit of its own. */
+const BUDGET_MS = 2000
+/** A longer outage than this is not made up for: a client that was away for longer signs in again. */
+const LONGEST_OUTAGE_MS = 3_600_000
+/** This many outages are kept apart. Where a store comes and goes all the time, the oldest two become one. */
+const MAX_OUTAGES = 50
+
+interface StateOutageDeps {
+  /** How long a replaced token counts. */
+  graceMs: number
+  clock: Clock
+  /** Once an outage. */
+  onDegraded: (error: unknown) => void
+  onRecovered: () => void
+  /** What a call waits for before it begins, where there is anything. Where this rejects, the call does. */
+  settled?: () => Promise<void> | undefined
+}
+
+type Method = (...args: unknown[]) => Promise<unknown>
+type Methods = Record<PropertyKey, Method>
+
+/** When the server was out of reach; `downMs`: for how long of that. */
+interface Outage { beganAt: number, failedAt: number, endedAt: number | null, downMs: number }
+
+/**
+ * The state with an answer or a rejection within two seconds, whatever becomes of its server.
+ *
+ * The grace time of a replaced refresh token does not run while the server is out of reach. A rotation may have happened whose
+ * answer was lost on the way; its client tries again when the outage is over, later than any grace time, and must not be taken for a thief.
+ * Only errors that say so are outages: a record that can't be read, a lock, a fault of ours say nothing of the server.
+ */
+export function surviveStateOutages (state: State, { graceMs, clock, onDegraded, onRecovered, settled = () => undefined }: StateOutageDeps): State {
+  /** Oldest first. Only the last one may still go on. */
+  let outages: Outage[] = []
+  let isTold = false
+
+  function failed (error: unknown, beganAt: number): void {
+    if (!isOutage(error)) return
+    const last = outages.at(-1)
+    const isNew = last === undefined || last.endedAt !== null
+    if (isNew) {
+      outages = outages.filter((outage) => !isMadeUpFor(outage))
+      // A call that began before the last outage was over tells nothing new of that time.
+      outages.push({ beganAt: Math.max(beganAt, last?.endedAt ?? -Infinity), failedAt: clock.monotonic(), endedAt: null, downMs: 0 })
+      while (outages.length > MAX_OUTAGES) outages.splice(0, 2, together(outages[0] as Outage, outages[1] as Outage))
+    } else {
+      last.failedAt = clock.monotonic()
+    }
+    const { beganAt: since } = outages.at(-1) as Outage
+    // One that comes and goes is told of once, and again where it stays.
+    if (isTold || (outages.length > 1 && clock.monotonic() - since <= graceMs)) return
+    isTold = true
+    onDegraded(error)
+  }
+
+  function answered (beganAt: number): void {
+    const last = outages.at(-1)
+    if (last === undefined || last.endedAt !== null || beganAt <= last.failedAt) return
+    last.endedAt = clock.monotonic()
+    last.downMs = last.endedAt - last.beganAt
+    if (!isTold) return
+    isTold = false
+    onRecovered()
+  }
+
+  const guard = (methods: Methods, name: PropertyKey): Method => async (...args) => {
+    const beganAt = clock.monotonic()
+    try {
+      const settling = settled()
+      if (settling !== undefined) await settling
+      const given = outages.length === 0 ? args : args.map(withOutagesAdded)
+      const answer = await within(BUDGET_MS, clock, () => (methods[name] as Method).apply(methods, given))
+      answered(beganAt)
+      return answer
+    } catch (error) {
+      failed(error, beganAt)
+      throw error
+    }
+  }
+
+  /** The same store, each of its methods guarded: called on the store, for a host's may be a class. */
+  function guarded<Store extends object> (store: Store): Store {
+    const methods = store as Methods
+    const guards = new Map<PropertyKey, Method>()
+    // Its target is empty: of a store that is frozen, a proxy may not answer with another function.
+    return new Proxy({} as Store, {
+      get (_target, name) {
+        if (typeof methods[name] !== 'function') return methods[name]
+        const known = guards.get(name) ?? guard(methods, name)
+        guards.set(name, known)
+        return known
+      }
+    })
+  }
+
+  const isMadeUpFor = ({ endedAt }: Outage): boolean => endedAt !== null && clock.monotonic() - endedAt > madeUp(graceMs)
+
+  /** So long ago that, without the outages since, it is `usual`. */
+  function madeUp (usual: number): number {
+    let left = usual
+    let at = clock.monotonic()
+    let downMs = 0
+    for (let index = outages.length - 1; index >= 0; index--) {
+      const outage = outages[index] as Outage
+      const endedAt = outage.endedAt ?? at
+      left -= at - endedAt
+      if (left < 0) break
+      const lastedMs = endedAt - outage.beganAt
+      const ofIt = outage.endedAt === null ? lastedMs : outage.downMs
+      downMs += ofIt
+      left -= lastedMs - ofIt
+      at = outage.beganAt
+    }
+    return usual === 0 || downMs === 0 ? usual : usual + Math.ceil(Math.min(downMs, LONGEST_OUTAGE_MS))
+  }
+
+  /** Whatever is asked with a grace time gets the one that makes up for the outages. */
+  function withOutagesAdded (given: unknown): unknown {
+    return typeof given === 'object' && given !== null && 'graceMs' in given ? { ...given, graceMs: madeUp(Number(given.graceMs)) } : given
+  }
+
+  return {
+    kind: state.kind,
+    shared: state.shared,
+    tokens: guarded(state.tokens),
+    oneTimeTokens: guarded(state.oneTimeTokens),
+    browserSessions: guarded(state.browserSessions),
+    consents: guarded(state.consents),
+    keys: guarded(state.keys),
+    ...(state.prepare === undefined ? {} : { prepare: state.prepare.bind(state) }),
+    ...(state.time === undefined ? {} : { time: async () => await within(BUDGET_MS, clock, async () => await (state.time as () => Promise<number>)()) }),
+    sweep: async (now) => { await state.sweep(now) }
+  }
+}
+
+const together = (first: Outage, second: Outage): Outage => ({ ...second, beganAt: first.beganAt, downMs: first.downMs + second.downMs })

@@ -1,0 +1,70 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { AccountsDeps } from '../accounts/deps.ts'
+import { createBackground } from '../accounts/background.ts'
+import { createOutbox } from '../accounts/outbox.ts'
+import { createPasswordHashing } from '../accounts/password-hashing.ts'
+import { createPasswordPolicy } from '../accounts/password-policy.ts'
+import { argon2Hasher } from '../adapters/argon2/argon2-hasher.ts'
+import { importedHashVerifier } from '../adapters/imported-hashes/imported-hash-verifier.ts'
+import type { Events } from '../events.ts'
+import type { MessageBound } from '../limits/message-bound.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { ImportedHashVerifier } from '../ports/password-hasher.ts'
+import type { Random } from '../ports/random.ts'
+import type { State } from '../ports/state.ts'
+import type { UserStore } from '../ports/user-store.ts'
+import { deriveKey } from './secrets.ts'
+import type { Settings } from '../settings/settings.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { type LogCode, logLine } from '../ports/log.ts'
+
+interface AccountParts { users: UserStore, clock: Clock, random: Random, state: State, sessions: Sessions, messages: MessageBound, events: Events, log: FastifyBaseLogger, messageUrl: AccountsDeps['messageUrl'] }
+
+/** A hash of another format that matched is about to be replaced, and an application that this one replaces may still need it. */
+function toldOfOnce (imported: ImportedHashVerifier, users: UserStore, log: FastifyBaseLogger): ImportedHashVerifier {
+  let told = users.setPasswordHash === undefined
+  return {
+    async verify (hash, password) {
+      const matches = await imported.verify(hash, password)
+      if (matches && !told) {
+        told = true
+        log.warn(...logLine('FST_AUTHORITY_HASHES_REPLACED', 'imported password hashes are replaced with argon2id as their users sign in. Where another application still reads the same users, it must know argon2id, or they can\'t sign in there any more: the guide on importing users has the order in which to move.'))
+      }
+      return matches
+    }
+  }
+}
+
+/** What the account use cases need, from the settings. */
+export function accountsDeps (settings: Settings, { users, clock, random, state, sessions, messages, events, log, messageUrl }: AccountParts): AccountsDeps {
+  const { hasher, isBreached, pepper, minLength, maxBytes, contextWords, ...costs } = settings.password
+  const reports = (code: LogCode) => (error: unknown, what: string): void => { log.error(...logLine(code, what, { err: error })) }
+  const onError = reports('FST_AUTHORITY_WORK_FAILED')
+  events.on('hash_queue_full', (queue) => { log.warn(...logLine('FST_AUTHORITY_HASH_QUEUE_FULL', 'too many passwords wait to be hashed; sign-ins get 503 meanwhile. password.concurrency and password.maxQueue bound the queue.', { ...queue })) })
+  const issuerWords = new URL(settings.issuer).hostname.split('.').slice(0, -1)
+  return {
+    issuer: settings.issuer,
+    users,
+    hashing: createPasswordHashing(
+      { ...costs, peppers: pepper ? settings.secrets.map((secret) => deriveKey(secret, 'pepper')) : [] },
+      { hasher: hasher ?? argon2Hasher(), imported: toldOfOnce(importedHashVerifier(), users, log), events, clock, onUnusable: (reason) => { log.warn(...logLine('FST_AUTHORITY_HASH_UNUSABLE', 'a stored password hash is unusable; its user can sign in after a password reset', { reason })) } }
+    ),
+    policy: createPasswordPolicy(
+      { minLength, maxBytes, contextWords: [...issuerWords, ...contextWords], isBreached },
+      { clock, onHookFailure: (error) => { reports('FST_AUTHORITY_HOOK_FAILED')(error, 'isBreached failed; the password was accepted') } }
+    ),
+    oneTimeTokens: state.oneTimeTokens,
+    consents: state.consents,
+    sessions,
+    messageBound: messages,
+    background: createBackground({ clock, onError }),
+    outbox: settings.sendMessage === null ? null : createOutbox(settings.sendMessage, { clock, onError: reports('FST_AUTHORITY_MESSAGE_FAILED') }),
+    usernames: settings.registration === false || users.create === undefined ? 'any' : settings.registration.username,
+    verifyEmail: settings.registration !== false && settings.registration.verifyEmail,
+    messageUrl,
+    clock,
+    random,
+    events,
+    onError
+  }
+}

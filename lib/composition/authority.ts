@@ -1,0 +1,144 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isActive } from '../sessions/active-user.ts'
+import { authenticatePassword } from '../accounts/authenticate-password.ts'
+import { replacePassword } from '../accounts/change-password.ts'
+import { normalizeUsername } from '../accounts/username.ts'
+import { startPasswordReset } from '../accounts/reset-password.ts'
+import { OAuthError } from '../errors.ts'
+import type { Events } from '../events.ts'
+import type { GrantDeps, TokenResponse } from '../oauth/deps.ts'
+import { issueTokens, reportIssued } from '../oauth/issue-tokens.ts'
+import type { BrowserSignIn } from '../http/edge/browser-session.ts'
+import type { Hook } from '../http/edge/guard.ts'
+import type { RequestLimiter } from '../http/edge/limit.ts'
+import type { ConsentStore } from '../ports/consent-store.ts'
+import type { User } from '../ports/user-store.ts'
+import type { AccessTokenClaims } from '../protocol/access-token.ts'
+import { grantScope, parseScope } from '../protocol/scope.ts'
+import { listSessions, type Session } from '../sessions/list.ts'
+import type { AccessTokens } from '../tokens/access-tokens.ts'
+import { allowedScopes } from '../tokens/disclosure.ts'
+
+/** What a user allowed a client that is not the host's own. */
+export interface UserConsent {
+  clientId: string
+  scopes: string[]
+  grantedAt: Date
+  expiresAt: Date
+}
+
+/** What the host can do from its own code: `app.authority`. */
+export interface Authority {
+  /** The claims of a good access token, frozen. @throws OAuthError `invalid_token`, `temporarily_unavailable` (its key can't be looked up) */
+  verify(token: string): Promise<AccessTokenClaims>
+  /**
+   * Tokens for a user that the host has authenticated by its own means, as the password grant would give them.
+   * @throws OAuthError `invalid_grant` where there is no such user or the account is disabled; `invalid_scope`; `invalid_client`
+   */
+  issueTokens(userId: string, options?: { scope?: string | undefined, clientId?: string | undefined }): Promise<TokenResponse>
+  /**
+   * Signs in, in the browser that sent this request, a user whom the host has authenticated by its own means: sets the session
+   * cookie on the reply, which must not be sent yet. A user who was signed in there before no longer is. Guard the route against
+   * forged requests: what signs in must not be a link.
+   * @throws OAuthError `invalid_grant` where there is no such user or the account is disabled
+   */
+  signIn(request: FastifyRequest, reply: FastifyReply, userId: string): Promise<void>
+  /** Ends the browser session of this request, if there is one, as `/auth/logout` does, and takes the cookie back. */
+  signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /**
+   * An `onRequest` hook: sets `request.authSession` to who is signed in in this browser, `null` where nobody is. Refuses nobody.
+   * Counts as a use of the session. A cookie comes with requests of other sites too: `SameSite=Lax` keeps it from their posts.
+   */
+  readSession: Hook
+  /** Ends all sessions of the user, everywhere. Call it after disabling one. */
+  revokeUser(userId: string): Promise<void>
+  /** Alive now, newest first: browser sessions and token families. */
+  sessions(userId: string): Promise<Session[]>
+  /** `false` where the user has no such session. */
+  revokeSession(userId: string, id: string): Promise<boolean>
+  /** Valid now, newest first. */
+  consents(userId: string): Promise<UserConsent[]>
+  /** Takes the consent back and ends all that this client was given for the user. `false` where there was no consent. */
+  revokeConsent(userId: string, clientId: string): Promise<boolean>
+  /** A PHC string with the current parameters, through the hashing queue. @throws OAuthError `temporarily_unavailable` */
+  hashPassword(password: string): Promise<string>
+  /**
+   * The id of the user whom this name and password prove; `null`, whatever is wrong (unknown name, wrong password, disabled account,
+   * e-mail not confirmed where it must be), after the same time. Counts under the rule `account`; limits by address are for requests,
+   * so a page of the host's own needs its own. Signs nobody in.
+   * @throws OAuthError `too_many_requests`; `temporarily_unavailable` where the hashing queue is full
+   */
+  verifyPassword(username: string, password: string): Promise<string | null>
+  /**
+   * Gives a user a new password, under the rules for new passwords. Ends all their sessions, and tells them by a message where there is
+   * `sendMessage`. Asks for no current password: that the user may do this is for the host to know.
+   * @throws OAuthError `invalid_password` with the reason; `invalid_grant` where there is no such user; `temporarily_unavailable`
+   */
+  changePassword(userId: string, newPassword: string): Promise<void>
+  /** Sends the user a reset message. Rejects where there is no such user or no `sendMessage`. */
+  startPasswordReset(userId: string): Promise<void>
+  on: Events['on']
+  off: Events['off']
+}
+
+interface AuthorityDeps {
+  grants: GrantDeps
+  accessTokens: AccessTokens
+  events: Events
+  consents: ConsentStore
+  browser: BrowserSignIn
+  readSession: Hook
+  limiter: Pick<RequestLimiter, 'reserveAccount'>
+}
+
+export function createAuthority ({ grants, accessTokens, events, consents, browser, readSession, limiter }: AuthorityDeps): Authority {
+  const { accounts, sessions } = grants
+  async function activeUser (userId: string): Promise<User> {
+    const user = await accounts.users.findById(userId)
+    if (!isActive(user)) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
+    return user
+  }
+  return {
+    verify: async (token) => await accessTokens.verify(token),
+    async issueTokens (userId, { scope, clientId } = {}) {
+      const client = clientId === undefined ? null : await grants.clients.findById(clientId)
+      if (clientId !== undefined && client === null) throw new OAuthError('invalid_client', 'There is no such client.')
+      const scopes = grantScope(parseScope(scope), allowedScopes(client, grants.scopes))
+      const user = await activeUser(userId)
+      const issue = { user, client, scopes, origin: {}, grantType: 'host' }
+      const { sid, response } = await issueTokens(issue, grants)
+      reportIssued(issue, sid, grants)
+      return response
+    },
+    async signIn (request, reply, userId) {
+      const user = await activeUser(userId)
+      await browser.signIn(request, reply, user.id)
+    },
+    signOut: browser.signOut,
+    readSession,
+    revokeUser: async (userId) => { await sessions.revokeAll(userId, 'host') },
+    sessions: async (userId) => await listSessions(userId, sessions),
+    revokeSession: async (userId, id) => await sessions.revoke(userId, id, 'host'),
+    consents: async (userId) => (await consents.listConsents(userId, accounts.clock.now())).map(({ clientId, scopes, grantedAt, expiresAt }) => ({ clientId, scopes, grantedAt: new Date(grantedAt), expiresAt: new Date(expiresAt) })),
+    async revokeConsent (userId, clientId) {
+      // First: from here on no code is given without asking again.
+      const revoked = await consents.revokeConsent(userId, clientId)
+      await sessions.revokeFamiliesOfClient(userId, clientId, 'host')
+      return revoked
+    },
+    hashPassword: async (password) => await accounts.hashing.hash(password),
+    async verifyPassword (username, password) {
+      try {
+        const verified = await limiter.reserveAccount(normalizeUsername(username) ?? username, async () => await authenticatePassword({ username, password, clientId: null, origin: {} }, accounts))
+        return verified.id
+      } catch (error) {
+        if (error instanceof OAuthError && error.error === 'invalid_grant') return null
+        throw error
+      }
+    },
+    changePassword: async (userId, newPassword) => { await replacePassword(userId, newPassword, accounts) },
+    startPasswordReset: async (userId) => { await startPasswordReset(userId, accounts) },
+    on: (name, handler) => { events.on(name, handler) },
+    off: (name, handler) => { events.off(name, handler) }
+  }
+}

@@ -1,0 +1,40 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { memoryAttemptStore } from '../adapters/memory/attempt-store.ts'
+import { createAttemptLimiter } from '../adapters/rate-limit/limiter.ts'
+import type { Events } from '../events.ts'
+import { createRequestLimiter, type RequestLimiter } from '../http/edge/limit.ts'
+import { type MessageBound, messageBound } from '../limits/message-bound.ts'
+import { surviveOutages } from '../boundary/attempt-outages.ts'
+import type { AttemptStore } from '../ports/attempt-store.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { Random } from '../ports/random.ts'
+import type { UserStore } from '../ports/user-store.ts'
+import { outageReports } from './outages.ts'
+import { deriveKey } from './secrets.ts'
+import type { Settings } from '../settings/settings.ts'
+
+interface LimiterParts { attempts: AttemptStore, clock: Clock, random: Random, events: Events, log: FastifyBaseLogger, deviceSecret: string, users: UserStore }
+
+/** The limits of the option `rateLimit` for routes, and the bound on messages. */
+export async function createLimits ({ rateLimit: limits, issuer }: Settings, { attempts, clock, random, events, log, deviceSecret, users }: LimiterParts): Promise<{ limiter: RequestLimiter, messages: MessageBound }> {
+  const store = surviveOutages({
+    store: attempts,
+    localStore: memoryAttemptStore({ clock }),
+    onStoreError: limits === false ? 'local' : limits.onStoreError,
+    clock,
+    ...outageReports('rate limits', 'the rate limit store', { events, log })
+  })
+  const limiter = await createAttemptLimiter(store)
+  const messages = messageBound(limits === false ? false : limits.rules.passwordReset, { reserve: limiter.reserve, refund: store.refund, random })
+  const requests = createRequestLimiter(limits, {
+    attempts: { ...limiter, refund: store.refund },
+    random,
+    events,
+    log,
+    clock,
+    deviceKey: deriveKey(deviceSecret, 'known devices'),
+    userOf: (account) => users.findByUsername(account),
+    secureCookies: issuer.startsWith('https:')
+  })
+  return { limiter: requests, messages }
+}

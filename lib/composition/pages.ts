@@ -1,0 +1,52 @@
+import type { FastifyInstance } from 'fastify'
+import type { AccountsDeps } from '../accounts/deps.ts'
+import type { AuthorizeDeps } from '../authorize/deps.ts'
+import type { BrowserSignIn } from '../http/edge/browser-session.ts'
+import type { HttpDeps } from '../http/edge/deps.ts'
+import { createJourneys } from '../http/pages/journeys.ts'
+import type { PageDeps } from '../http/pages/deps.ts'
+import { createPageReply } from '../http/pages/reply.ts'
+import type { SessionCookie } from '../http/edge/session-cookie.ts'
+import type { PathName } from '../settings/paths.ts'
+import type { PagesSettings } from '../settings/sections/pages.ts'
+import type { Settings } from '../settings/settings.ts'
+
+/**
+ * The links that messages bear. A hosted page works without scripts, so its token is in the query, which is neither logged nor
+ * sent as a referrer; a page of the host's own gets it in the fragment, which no server sees.
+ */
+export function messageUrls (host: FastifyInstance, { issuer, pages }: Settings, path: (name: PathName) => string): AccountsDeps['messageUrl'] {
+  const { origin } = new URL(issuer)
+  return (kind, token) => {
+    const page = `${origin}${host.prefix}${path(kind === 'password_reset' ? 'resetPassword' : 'verifyEmail')}`
+    return `${page}${pages === false ? '#' : '?'}token=${token}`
+  }
+}
+
+interface PageParts extends Pick<HttpDeps, 'grants' | 'limiter' | 'registration' | 'path'> {
+  authorize: AuthorizeDeps
+  browser: BrowserSignIn
+  cookie: SessionCookie
+}
+
+/** What the hosted pages are built from. */
+export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength } }: Settings, pages: PagesSettings, parts: PageParts): PageDeps {
+  const { users, outbox } = parts.grants.accounts
+  const { homeUrl, loginUrl } = pages
+  const link = (name: PathName): string => `${host.prefix}${parts.path(name)}`
+  return {
+    ...parts,
+    pages: createPageReply({ issuer, prefix: `${host.prefix}${prefix}`, usernames: parts.grants.accounts.usernames, pages }),
+    journey: createJourneys(parts.authorize, { authorizeUrl: link('authorize'), homeUrl }),
+    signIn: parts.browser.signIn,
+    prefix,
+    link,
+    homeUrl,
+    loginUrl,
+    minLength,
+    offers: {
+      signup: loginUrl === null && parts.registration !== null && users.create !== undefined,
+      reset: users.setPasswordHash !== undefined && outbox !== null
+    }
+  }
+}

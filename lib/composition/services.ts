@@ -1,0 +1,129 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { AccountsDeps } from '../accounts/deps.ts'
+import type { RedisClient } from '../adapters/redis/connection.ts'
+import { formPost } from '../adapters/node/form-post.ts'
+import { systemRandom } from '../adapters/node/system-random.ts'
+import { type BackChannelLogout, createBackChannelLogout } from '../authorize/back-channel-logout.ts'
+import type { AuthorizeDeps } from '../authorize/deps.ts'
+import { createEvents, type Events } from '../events.ts'
+import type { GrantDeps } from '../oauth/deps.ts'
+import type { RequestLimiter } from '../http/edge/limit.ts'
+import type { KeyRing } from '../keys/key-ring.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { BrowserSession } from '../ports/session-store.ts'
+import type { State } from '../ports/state.ts'
+import { accountsDeps } from './accounts.ts'
+import { keyRing } from './keys.ts'
+import { createLimits } from './limits.ts'
+import { connectStores } from './stores.ts'
+import type { Settings } from '../settings/settings.ts'
+import { accessTokens, type AccessTokens } from '../tokens/access-tokens.ts'
+import { browserSessions } from '../sessions/browser-sessions.ts'
+import { idTokens } from '../tokens/id-tokens.ts'
+import { revocations as createRevocations } from '../sessions/revocations.ts'
+import { sessions as createSessions } from '../sessions/sessions.ts'
+import { verifiedTokenCache } from '../tokens/verified-token-cache.ts'
+import { logLine } from '../ports/log.ts'
+
+/** Everything behind the routes, built once from the settings. */
+export interface Services {
+  clock: Clock
+  state: State
+  events: Events
+  ring: KeyRing
+  accessTokens: AccessTokens
+  grants: GrantDeps
+  authorize: AuthorizeDeps
+  limiter: RequestLimiter
+  /** Removes what has expired. */
+  sweep(): Promise<void>
+  close(): Promise<void>
+}
+
+const CLOCK_SKEW_SECONDS = 60
+/** About 55 MB at the most, with tokens of 500 bytes that all come again. */
+const VERIFIED_TOKENS = 50_000
+
+interface ServiceParts {
+  log: FastifyBaseLogger
+  messageUrl: AccountsDeps['messageUrl']
+  /** Whether clients can send people here to sign in. */
+  redirectLogin: boolean
+  /** What the option `redis` names. */
+  redis: RedisClient | null
+}
+
+export async function createServices (settings: Settings, { log, messageUrl, redirectLogin, redis }: ServiceParts): Promise<Services> {
+  const random = systemRandom()
+  const { secrets } = settings
+  const events = createEvents((error, event) => { log.error(...logLine('FST_AUTHORITY_EVENT_HANDLER_FAILED', 'an event handler failed', { err: error, event })) })
+  const stores = connectStores(settings, { redis, events, log })
+  const { clock, state, clients } = stores
+  await stores.prepare()
+  const accessTokenSeconds = settings.accessToken.expiresInSeconds
+  const idTokenSeconds = settings.idToken.expiresInSeconds
+  const ring = await keyRing(settings, { clock, state, log, redirectLogin, tokenLifetimeMs: Math.max(accessTokenSeconds, idTokenSeconds) * 1000 })
+  const identity = idTokens({ issuer: settings.issuer, ...settings.idToken }, { ring, clock, random, claims: settings.claims, scopes: settings.scopes })
+  const revocations = createRevocations(accessTokenSeconds * 1000, clock)
+  const tokens = accessTokens({
+    issuer: settings.issuer,
+    audience: settings.accessToken.audience,
+    typ: settings.accessToken.typ,
+    clockSkewSeconds: CLOCK_SKEW_SECONDS,
+    expiresInSeconds: accessTokenSeconds
+  }, { ring, cache: verifiedTokenCache(VERIFIED_TOKENS), revocations, clock, random })
+  const backChannel: BackChannelLogout = createBackChannelLogout({
+    clients, idTokens: identity, formPost: formPost(), clock, onError: (error, what) => { log.error(...logLine('FST_AUTHORITY_BACK_CHANNEL_FAILED', what, { err: error })) }
+  })
+  const sessions = createSessions({
+    tokens: state.tokens,
+    browserSessions: state.browserSessions,
+    oneTimeTokens: state.oneTimeTokens,
+    revocations,
+    events,
+    clock,
+    onSessionsEnded: (ended: BrowserSession[]) => { backChannel.sessionsEnded(ended) }
+  })
+  const { limiter, messages } = await createLimits(settings, { attempts: stores.attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret(), users: stores.users })
+  const accounts = accountsDeps(settings, { users: stores.users, clock, random, state, sessions, messages, events, log, messageUrl })
+  // In the background: the decoy is there before the first sign-in, or that one waits for it.
+  accounts.hashing.ready().catch((error: unknown) => { log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error })) })
+  const grants: GrantDeps = {
+    accounts,
+    clients,
+    tokens: state.tokens,
+    sessions,
+    accessTokens: tokens,
+    idTokens: redirectLogin ? identity : null,
+    scopes: settings.scopes,
+    passwordGrant: settings.passwordGrant,
+    refreshToken: settings.refreshToken,
+    claims: settings.claims
+  }
+  return {
+    clock,
+    state,
+    events,
+    ring,
+    accessTokens: tokens,
+    limiter,
+    grants,
+    authorize: {
+      grants,
+      issuer: settings.issuer,
+      idTokens: identity,
+      consents: state.consents,
+      browserSessions: browserSessions(settings.session, { store: state.browserSessions, sessions, clock, random }),
+      authorizationCode: settings.authorizationCode
+    },
+    sweep: stores.sweep,
+    async close () {
+      accounts.hashing.close()
+      await backChannel.close()
+      ring.close()
+      await limiter.close()
+      await accounts.background.close()
+      await accounts.outbox?.close()
+    }
+  }
+}

@@ -1,0 +1,144 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { memoryAttemptStore } from '../adapters/memory/attempt-store.ts'
+import { memoryState } from '../adapters/memory/state.ts'
+import { systemClock } from '../adapters/node/system-clock.ts'
+import { redisAttemptStore } from '../adapters/redis/attempt-store.ts'
+import type { RedisClient } from '../adapters/redis/connection.ts'
+import { sharedConnection } from '../adapters/redis/shared-connection.ts'
+import { redisState, type RedisState } from '../adapters/redis/state.ts'
+import { StartError } from '../errors.ts'
+import type { Events } from '../events.ts'
+import type { AttemptStore } from '../ports/attempt-store.ts'
+import type { Client, ClientStore } from '../ports/client-store.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { State } from '../ports/state.ts'
+import type { UserStore } from '../ports/user-store.ts'
+import { clientRows } from '../settings/client-rows.ts'
+import { type ClientRules, reservedIds } from '../settings/check-clients.ts'
+import { messageOf, outageReports } from './outages.ts'
+import type { Settings } from '../settings/settings.ts'
+import { hostClientStore, hostUserStore } from '../boundary/host-stores.ts'
+import { sharedClock } from '../boundary/shared-clock.ts'
+import { stateOwner } from '../boundary/state-owner.ts'
+import { surviveStateOutages } from '../boundary/state-outages.ts'
+import { within } from '../boundary/within.ts'
+import { logLine } from '../ports/log.ts'
+
+/** What holds the data, behind time limits. */
+interface Stores {
+  clock: Clock
+  state: State
+  users: UserStore
+  clients: ClientStore
+  attempts: AttemptStore
+  /** Looks whether the stores can be worked with. @throws StartError for what only a person can mend; an outage is logged */
+  prepare(): Promise<void>
+  /** Removes what has expired, and looks at the shared clock. */
+  sweep(): Promise<void>
+}
+
+/** A start waits no longer than this for its stores: Fastify gives up on a plugin after 10 s. */
+const START_BUDGET_MS = 8000
+/** Time limit for reading the server's clock and the owner of the state. */
+const LOOK_BUDGET_MS = 2000
+
+/** The stores that the settings name, and the clock that all instances of them share. */
+export function connectStores (settings: Settings, { redis, events, log }: { redis: RedisClient | null, events: Events, log: FastifyBaseLogger }): Stores {
+  const ownClock = settings.clock ?? systemClock
+  const given = settings.state ?? (redis === null ? memoryState() : redisState(redis))
+  const shared = settings.clock !== null || given.time === undefined
+    ? null
+    : sharedClock({
+      clock: ownClock,
+      time: async () => await within(LOOK_BUDGET_MS, ownClock, async () => await (given.time as () => Promise<number>)()),
+      onSkew: (skewMs) => { log.warn(...logLine('FST_AUTHORITY_CLOCK_SKEW', 'this machine\'s clock differs from that of the server with the state, whose time is used. Set this machine\'s clock.', { skewMs })) }
+    })
+  const clock = shared ?? ownClock
+  const owner = stateOwner(given, settings.issuer)
+  const memoryAttempts = memoryAttemptStore({ clock })
+
+  const counters = redis === null
+    ? null
+    // By the server's clock, unless a test steps one.
+    : redisAttemptStore(sharedConnection(redis), { prefix: settings.rateLimit === false ? undefined : settings.rateLimit.prefix, now: settings.clock === null ? undefined : () => ownClock.now() })
+
+  async function prepareOne (name: string, prepare: () => Promise<void>, meanwhile = 'requests get 503'): Promise<void> {
+    try {
+      await within(START_BUDGET_MS, clock, prepare)
+    } catch (error) {
+      if (error instanceof StartError) throw error
+      log.error(...logLine('FST_AUTHORITY_STORE_DOWN', `${name} does not answer; ${meanwhile} until it does`, { reason: messageOf(error), store: name }))
+    }
+  }
+
+  async function claimFirst (): Promise<void> {
+    await within(LOOK_BUDGET_MS, ownClock, owner.claim)
+    await shared?.settled()
+  }
+
+  const reports = outageReports('state', 'the state store', { events, log })
+  return {
+    clock,
+    state: surviveStateOutages(given, {
+      clock,
+      graceMs: settings.refreshToken.graceMs,
+      ...reports,
+      onDegraded (error) {
+        shared?.doubt()
+        reports.onDegraded(error)
+      },
+      // Where the state was out of reach at start, whoever comes first finds out whose it is.
+      settled: () => owner.isClaimed() ? shared?.settled() : claimFirst()
+    }),
+    users: hostUserStore(settings.users, clock),
+    clients: Array.isArray(settings.clients) ? registeredClients(settings.clients) : hostClientStore(settings.clients, { clock, read: clientRows(clientRules(settings)), onMisfit: (error, clientId) => { log.error(...logLine('FST_AUTHORITY_STORE_MISFIT', 'a row of the client store does not fit, and is an unknown client', { err: error, clientId })) } }),
+    attempts: counters ?? memoryAttempts,
+
+    async prepare () {
+      await Promise.all([
+        prepareOne('the state store', async () => {
+          await given.prepare?.()
+          await owner.claim()
+          await shared?.compare()
+          const policy = await evictionPolicyOf(given)
+          if (policy !== null) log.warn(...logLine('FST_AUTHORITY_EVICTION', `the Redis with the state has maxmemory-policy ${policy}, so it may throw sign-ins and signing keys away when its memory is full. Set it to noeviction.`))
+        }),
+        ...counters === null || settings.rateLimit === false ? [] : [prepareOne('the rate limit store', async () => {
+          await counters.prepare()
+          const policy = await counters.evictionPolicy()
+          if (policy !== null) log.warn(...logLine('FST_AUTHORITY_EVICTION', `the Redis with the rate limits has maxmemory-policy ${policy}, so it may forget attempts when its memory is full, and let more through than the limits say. Set it to noeviction.`))
+        }, `rateLimit.onStoreError ('${settings.rateLimit.onStoreError}') says what counts`)],
+        prepareOne('the user store', async () => { await preparationOf(settings.users)?.() })
+      ])
+    },
+
+    async sweep () {
+      memoryAttempts.sweep()
+      // A clock that can't be compared now stays as it was; the next minute looks again.
+      await shared?.compare().catch(() => {})
+      await given.sweep(clock.now())
+    }
+  }
+}
+
+async function evictionPolicyOf (state: State & Partial<Pick<RedisState, 'evictionPolicy'>>): Promise<string | null> {
+  return await state.evictionPolicy?.() ?? null
+}
+
+/** A user store of ours may have tables to make. */
+function preparationOf (users: UserStore & { prepare?: unknown }): (() => Promise<void>) | undefined {
+  const { prepare } = users
+  return typeof prepare === 'function' ? async () => { await (prepare as () => Promise<void>).call(users) } : undefined
+}
+
+/** What a client of a store may have. Of managed keys there are those that every client can do with. */
+function clientRules ({ scopes, keys, accessToken }: Settings): ClientRules {
+  const reserved = reservedIds(accessToken)
+  if (keys === null) return { scopes, reserved, algorithms: ['RS256', 'ES256'] }
+  return { scopes, reserved, algorithms: Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null }
+}
+
+function registeredClients (clients: Client[]): ClientStore {
+  const byId = new Map(clients.map((client) => [client.clientId, client]))
+  return { findById: async (clientId) => byId.get(clientId) ?? null }
+}

@@ -1,0 +1,34 @@
+import type { FastifyInstance } from 'fastify'
+import { parseTokenQuery } from '../../protocol/token-query.ts'
+import { introspect } from '../../oauth/introspect.ts'
+import { registerBodyParsers } from '../edge/body.ts'
+import { clientOf } from '../edge/caller-guards.ts'
+import { callableBy } from '../edge/callers.ts'
+import type { HttpDeps } from '../edge/deps.ts'
+import { guarded, noStoreHook } from '../edge/error-reply.ts'
+import { describeRoute, ErrorResponse, IntrospectionResponse, TokenQuery } from '../edge/schemas.ts'
+
+const BODY_LIMIT = 16_384
+
+/** `POST /auth/introspect`, for clients with a secret. @see RFC 7662 */
+export function introspectRoute (child: FastifyInstance, { grants, path }: HttpDeps): void {
+  const { accounts, sessions, accessTokens, tokens, clients, scopes, refreshToken } = grants
+  registerBodyParsers(child, { forms: true })
+  child.post(path('introspect'), {
+    ...callableBy('client'),
+    bodyLimit: BODY_LIMIT,
+    schema: describeRoute({
+      summary: 'Look at a token',
+      description: 'Needs client authentication by a secret.',
+      consumes: ['application/json', 'application/x-www-form-urlencoded'],
+      body: TokenQuery,
+      response: { 200: IntrospectionResponse, '4xx': ErrorResponse, 503: ErrorResponse }
+    }),
+    // protocol/token-query reads the parameters.
+    validatorCompiler: () => () => true,
+    onRequest: noStoreHook
+  }, async (request) => await guarded(async () => {
+    const query = parseTokenQuery(request.body)
+    return await introspect(query.token, clientOf(request), { issuer: accounts.issuer, accessTokens, sessions, tokens, users: accounts.users, clients, scopes, clock: accounts.clock, graceMs: refreshToken.graceMs })
+  }))
+}

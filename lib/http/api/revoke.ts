@@ -1,0 +1,44 @@
+import type { FastifyInstance } from 'fastify'
+import { OAuthError } from '../../errors.ts'
+import { authenticateClient } from '../../oauth/authenticate-client.ts'
+import { parseTokenQuery } from '../../protocol/token-query.ts'
+import { revokeToken } from '../../oauth/revoke-token.ts'
+import { registerBodyParsers } from '../edge/body.ts'
+import { callableBy } from '../edge/callers.ts'
+import { rememberClient } from '../edge/cors.ts'
+import { type HttpDeps, originOf } from '../edge/deps.ts'
+import { guarded, noStoreHook } from '../edge/error-reply.ts'
+import { describeRoute, ErrorResponse, Nothing, TokenQuery } from '../edge/schemas.ts'
+
+const BODY_LIMIT = 16_384
+
+/** `POST /auth/revoke`. @see RFC 7009 */
+export function revokeRoute (child: FastifyInstance, { grants, limiter, path }: HttpDeps): void {
+  registerBodyParsers(child, { forms: true })
+  child.post(path('revoke'), {
+    ...callableBy('anyone'),
+    bodyLimit: BODY_LIMIT,
+    schema: describeRoute({
+      summary: 'Revoke a token and its session',
+      consumes: ['application/json', 'application/x-www-form-urlencoded'],
+      body: TokenQuery,
+      response: { 200: Nothing, '4xx': ErrorResponse, 503: ErrorResponse }
+    }),
+    // protocol/token-query reads the parameters.
+    validatorCompiler: () => () => true,
+    onRequest: noStoreHook
+  }, async (request, reply) => await guarded(async () => {
+    const query = parseTokenQuery(request.body)
+    try {
+      await limiter.countFailure(request, reply, async () => {
+        const client = await authenticateClient(request.headers.authorization, query, grants.clients)
+        if (client !== null) rememberClient(request, client)
+        await revokeToken(query.token, client, originOf(request), grants)
+      })
+    } catch (error) {
+      // A failed attempt for the limiter, whose count a guesser shall not get back; to the caller the token is gone, as wished.
+      if (!(error instanceof OAuthError) || error.error !== 'invalid_token') throw error
+    }
+    return {}
+  }))
+}

@@ -1,0 +1,41 @@
+import type { FastifyInstance } from 'fastify'
+import { authenticateClient } from '../../oauth/authenticate-client.ts'
+import type { TokenResponse as GrantAnswer } from '../../oauth/deps.ts'
+import { checkGrantAllowed, findGrant } from '../../oauth/grants/registry.ts'
+import { parseTokenRequest } from '../../protocol/token-request.ts'
+import { registerBodyParsers } from '../edge/body.ts'
+import { callableBy } from '../edge/callers.ts'
+import { rememberClient } from '../edge/cors.ts'
+import { type HttpDeps, originOf } from '../edge/deps.ts'
+import { guarded, noStoreHook } from '../edge/error-reply.ts'
+import { describeRoute, ErrorResponse, TokenRequest, TokenResponse } from '../edge/schemas.ts'
+
+const BODY_LIMIT = 16_384
+
+/** `POST /auth/token`. @see RFC 6749 §3.2 */
+export function tokenRoute (child: FastifyInstance, { grants: deps, limiter, path }: HttpDeps): void {
+  registerBodyParsers(child, { forms: true })
+  child.post(path('token'), {
+    ...callableBy('anyone'),
+    bodyLimit: BODY_LIMIT,
+    schema: describeRoute({
+      summary: 'Token endpoint',
+      consumes: ['application/json', 'application/x-www-form-urlencoded'],
+      body: TokenRequest,
+      response: { 200: TokenResponse, '4xx': ErrorResponse, 503: ErrorResponse }
+    }),
+    // protocol/token-request reads the parameters, for it knows which error each mistake is.
+    validatorCompiler: () => () => true,
+    onRequest: noStoreHook
+  }, async (request, reply) => await guarded(async () => {
+    const params = parseTokenRequest(request.body)
+    const grant = findGrant(params.grant_type, deps)
+    // The client first: whoever fails here has tried no password, and a wrong secret is counted as what it is.
+    const client = await limiter.countFailure(request, reply, async () => await authenticateClient(request.headers.authorization, params, deps.clients))
+    if (client !== null) rememberClient(request, client)
+    checkGrantAllowed(grant, client)
+    const handle = async (): Promise<GrantAnswer> => await grant.handle(params, { client, origin: originOf(request) }, deps)
+    const guess = grant.guess?.(params)
+    return guess === undefined ? await limiter.countFailure(request, reply, handle) : await limiter.reserve(request, reply, guess, handle)
+  }))
+}

@@ -1,0 +1,127 @@
+import type { FastifyInstance } from 'fastify'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import { Kind, type TSchema } from '@sinclair/typebox'
+import { OAuthError } from '../../errors.ts'
+
+/** Deeper than any body that our schemas, or the profile fields of a host, ask for; and no recursion over it runs out of stack. */
+const MAX_JSON_DEPTH = 32
+/** Most parameters of a form. */
+const MAX_FORM_PARAMETERS = 64
+
+/**
+ * The parsers of our own routes, whatever the host has: JSON, and forms where OAuth says so. Everything else is 415.
+ * A repeated parameter is refused here, before anything can take its first or last value for the whole.
+ * @see RFC 6749 §3.2
+ */
+export function registerBodyParsers (child: FastifyInstance, { forms }: { forms: boolean }): void {
+  child.removeAllContentTypeParsers()
+  const parseJson = child.getDefaultJsonParser('error', 'error')
+  child.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
+    const text = body as string
+    try {
+      refuseOddJson(text)
+    } catch (error) {
+      done(error as Error)
+      return
+    }
+    void parseJson(request, text, (error: Error | null, value?: unknown) => {
+      if (error !== null) done(new OAuthError('invalid_request', 'The body is not valid JSON.'))
+      else done(null, value)
+    })
+  })
+  if (!forms) return
+  child.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, parseForm(body as string))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+/** @throws OAuthError `invalid_request` on a repeated parameter */
+export function parseForm (body: string): Record<string, string> {
+  const params = Object.create(null) as Record<string, string>
+  let count = 0
+  // It drops one question mark in front, and a name may begin with its own.
+  for (const [name, value] of new URLSearchParams(`?${body}`)) {
+    count += 1
+    if (count > MAX_FORM_PARAMETERS) throw new OAuthError('invalid_request', 'The body has too many parameters.')
+    if (name in params) throw new OAuthError('invalid_request', 'A parameter is repeated.')
+    params[name] = value
+  }
+  return params
+}
+
+/**
+ * What JSON.parse takes and we don't: it keeps the last of two equal keys, and goes as deep as the text does. All our bodies are flat
+ * objects but for profile fields of the host's, so it is enough to look at the keys of the outermost one.
+ * @throws OAuthError `invalid_request`
+ */
+function refuseOddJson (json: string): void {
+  const seen = new Set<string>()
+  let depth = 0
+  for (let at = 0; at < json.length; at++) {
+    const char = json[at]
+    if (char === '{' || char === '[') {
+      depth += 1
+      if (depth > MAX_JSON_DEPTH) throw new OAuthError('invalid_request', `The body is nested more than ${MAX_JSON_DEPTH} levels deep.`)
+    } else if (char === '}' || char === ']') depth -= 1
+    else if (char === '"') {
+      const start = at
+      for (at += 1; at < json.length && json[at] !== '"'; at++) if (json[at] === '\\') at += 1
+      if (depth !== 1 || !isKey(json, at + 1)) continue
+      const raw = json.slice(start, at + 1)
+      // Escapes spell one key in many ways; what can't be read is left for the parser to refuse.
+      const key = raw.includes('\\') ? unescapeKey(raw) : raw
+      if (seen.has(key)) throw new OAuthError('invalid_request', 'A parameter is repeated.')
+      seen.add(key)
+    }
+  }
+}
+
+/** Whether a colon comes next, after any amount of white space. @see RFC 8259 §2 */
+function isKey (json: string, from: number): boolean {
+  let at = from
+  while (at < json.length && ' \t\n\r'.includes(json[at] as string)) at += 1
+  return json[at] === ':'
+}
+
+function unescapeKey (raw: string): string {
+  try {
+    return JSON.stringify(JSON.parse(raw))
+  } catch {
+    return raw
+  }
+}
+
+/**
+ * Checks bodies exactly as they came: nothing is coerced, nothing is dropped. The host's own validator is left alone and not used.
+ */
+export function useStrictValidation (child: FastifyInstance): void {
+  // Fastify asks for querystring and headers too; ours have none.
+  child.setValidatorCompiler<TSchema>(({ schema }) => schema[Kind] === undefined ? () => true : strictValidator(() => TypeCompiler.Compile(schema)))
+  // Every answer is built from named fields, so there is nothing that a serialiser would have to take out.
+  child.setSerializerCompiler(() => (value: unknown) => JSON.stringify(value instanceof Error ? fastifyShape(value) : value))
+}
+
+/** `compile` is called for the first body that is checked: all at once, our schemas would delay the start of an app. */
+export function strictValidator (compile: () => TypeCheck<TSchema>): (value: unknown) => true | { error: OAuthError } {
+  let compiled: TypeCheck<TSchema> | undefined
+  return (value) => {
+    compiled ??= compile()
+    return compiled.Check(value) ? true : { error: fieldError(compiled.Errors(value).First()) }
+  }
+}
+
+function fieldError (first: { path: string, message: string } | undefined): OAuthError {
+  const field = first?.path.slice(1).replaceAll('/', '.') ?? ''
+  if (field === '') return new OAuthError('invalid_request', 'The body must be an object with the fields of this endpoint.')
+  return new OAuthError('invalid_request', `${field}: ${first?.message ?? 'it does not fit'}.`)
+}
+
+/** An error of the host's own code on a route of ours, as Fastify's error handler hands it over: what it sends of one cannot be enumerated. */
+function fastifyShape (error: Error & { statusCode?: number, code?: string, error?: string }): Record<string, unknown> {
+  const { statusCode, code, error: reason, message } = error
+  return { statusCode, code, error: reason, message }
+}

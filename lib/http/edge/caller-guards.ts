@@ -1,0 +1,149 @@
+import { isPublic } from '../../clients/rights.ts'
+import type { FastifyRequest } from 'fastify'
+import { OAuthError } from '../../errors.ts'
+import { authenticateClient } from '../../oauth/authenticate-client.ts'
+import type { GrantDeps } from '../../oauth/deps.ts'
+import type { Client } from '../../ports/client-store.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { AccessTokenClaims } from '../../protocol/access-token.ts'
+import { headerOrFormToken, insufficientScope, isBearer, missingToken } from '../../protocol/bearer.ts'
+import { invalidClient } from '../../protocol/client-authentication.ts'
+import { isFromOtherOrigin, isSameOrigin } from '../../protocol/same-origin.ts'
+import { parseTokenQuery } from '../../protocol/token-query.ts'
+import { isActive } from '../../sessions/active-user.ts'
+import { requireFirstParty } from '../../oauth/require-first-party.ts'
+import { liveSession } from '../../sessions/live-session.ts'
+import type { BrowserSignIn } from './browser-session.ts'
+import type { Callers, Guard } from './callers.ts'
+import { rememberClient } from './cors.ts'
+import { guarded } from './error-reply.ts'
+import type { Hook, ReadAuth } from './guard.ts'
+import type { RequestLimiter } from './limit.ts'
+
+/** Who called a route for the account itself. */
+interface AccountCaller {
+  user: User
+  /** The sign-in by which they ask: a token family, or the browser session. */
+  sid: string
+  /** The browser session: that one, or the one that the family began in. */
+  sessionSid: string | null
+}
+
+export interface GuardDeps {
+  grants: GrantDeps
+  authenticate: Hook
+  readAuth: ReadAuth
+  browser: Pick<BrowserSignIn, 'find' | 'hasCookie'>
+  limiter: RequestLimiter
+}
+
+const accounts = new WeakMap<FastifyRequest, AccountCaller>()
+const clients = new WeakMap<FastifyRequest, Client>()
+const tokens = new WeakMap<FastifyRequest, AccessTokenClaims>()
+
+/** What the guard found. Throws on a route that does not declare these callers, so no handler goes on without its guard. */
+export const accountOf = (request: FastifyRequest): AccountCaller => found(accounts, request)
+export const clientOf = (request: FastifyRequest): Client => found(clients, request)
+export const tokenOf = (request: FastifyRequest): AccessTokenClaims => found(tokens, request)
+
+/** The guard of each kind of callers; of one kind always the same hooks. */
+export function createGuards (deps: GuardDeps): (callers: Callers) => Guard {
+  const ownPage: Guard = { onRequest: ownPageHook(deps.grants.accounts.issuer) }
+  const account: Guard = { onRequest: accountHook(deps) }
+  const client: Guard = { preHandler: async (request, reply) => { clients.set(request, await guarded(async () => await provenClient(request, reply, deps))) } }
+  const withScope = new Map<string, Guard>()
+  return (callers) => {
+    if (callers === 'anyone') return {}
+    if (callers === 'own_page') return ownPage
+    if (callers === 'account') return account
+    if (callers === 'client') return client
+    const { scope } = callers
+    const guard: Guard = withScope.get(scope) ?? { preHandler: async (request) => { tokens.set(request, await guarded(async () => await tokenWith(scope, request, deps))) } }
+    withScope.set(scope, guard)
+    return guard
+  }
+}
+
+/**
+ * Lets in only what a page of our own sends. What another site sends is not even parsed, and counts under no limit, or any site could
+ * use up its visitor's attempts. A GET changes nothing, so it need not prove where it comes from: only what the browser itself says
+ * to come from elsewhere is refused.
+ */
+function ownPageHook (issuer: string): Hook {
+  const { origin } = new URL(issuer)
+  return (request, _reply, done) => {
+    const { headers } = request
+    const isSafe = request.method === 'GET' || request.method === 'HEAD'
+    if (isSafe ? !isFromOtherOrigin(headers, origin) : isSameOrigin(headers, issuer)) done()
+    else done(crossSite())
+  }
+}
+
+function crossSite (): OAuthError {
+  return new OAuthError('access_denied', 'The request was not sent from a page of this site.', { withoutStack: true, reason: 'cross_site', detail: 'Sec-Fetch-Site and Origin' })
+}
+
+/** A token counts before the cookie: whoever sends one means to be judged by it. */
+function accountHook (deps: GuardDeps): Hook {
+  const { authenticate, readAuth, browser } = deps
+  return (request, reply, done) => {
+    const admit = (find: () => Promise<AccountCaller>): void => {
+      guarded(find).then((caller) => {
+        accounts.set(request, caller)
+        done()
+      }, done)
+    }
+    if (!isBearer(request.headers.authorization) && browser.hasCookie(request)) admit(async () => await accountOfBrowser(request, deps))
+    else {
+      authenticate(request, reply, (error) => {
+        if (error === undefined || error === null) admit(async () => await accountOfToken(readAuth(request), deps))
+        else done(error)
+      })
+    }
+  }
+}
+
+async function accountOfToken (claims: AccessTokenClaims | null, { grants }: GuardDeps): Promise<AccountCaller> {
+  if (claims !== null) await requireFirstParty(claims, grants.clients)
+  const { user, family } = await liveSession(claims, { sessions: grants.sessions, users: grants.accounts.users })
+  return { user, sid: family.sid, sessionSid: family.sessionSid }
+}
+
+/** Where a request comes from is judged first, so that another site is not even told whether its visitor is signed in. */
+async function accountOfBrowser (request: FastifyRequest, { grants, browser }: GuardDeps): Promise<AccountCaller> {
+  if (!isSameOrigin(request.headers, grants.accounts.issuer)) throw crossSite()
+  const session = await browser.find(request)
+  const user = session === null ? null : await grants.accounts.users.findById(session.userId)
+  if (session === null || !isActive(user) || await grants.sessions.isOver(user, session)) throw missingToken()
+  return { user, sid: session.sid, sessionSid: session.sid }
+}
+
+async function provenClient (request: FastifyRequest, reply: Parameters<Hook>[1], { grants, limiter }: GuardDeps): Promise<Client> {
+  const query = parseTokenQuery(request.body)
+  // Whatever becomes of the token that is asked about is no failed attempt, or whoever floods an API with bad tokens locks it out here.
+  return await limiter.countFailure(request, reply, async () => {
+    const client = await authenticateClient(request.headers.authorization, query, grants.clients)
+    if (client === null || isPublic(client)) throw invalidClient('client_secret_basic')
+    return client
+  })
+}
+
+/** @see RFC 6750 §2, §3 */
+async function tokenWith (scope: string, request: FastifyRequest, { grants }: GuardDeps): Promise<AccessTokenClaims> {
+  const token = headerOrFormToken(request.headers.authorization, isForm(request) ? request.body : undefined)
+  if (token === undefined) throw missingToken()
+  const claims = await grants.accessTokens.verify(token)
+  if (claims.client_id !== undefined) rememberClient(request, claims.client_id)
+  if (claims.scope?.split(' ').includes(scope) !== true) throw insufficientScope([scope])
+  return claims
+}
+
+function isForm ({ headers }: FastifyRequest): boolean {
+  return headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() === 'application/x-www-form-urlencoded'
+}
+
+function found<T> (map: WeakMap<FastifyRequest, T>, request: FastifyRequest): T {
+  const value = map.get(request)
+  if (value === undefined) throw new Error('The route does not declare these callers.')
+  return value
+}

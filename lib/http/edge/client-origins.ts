@@ -1,0 +1,36 @@
+import type { FastifyRequest } from 'fastify'
+import { originsOf } from '../../clients/rights.ts'
+import type { Client, ClientStore } from '../../ports/client-store.ts'
+import { clientCredentials } from '../../protocol/client-authentication.ts'
+
+/** Whether a page of this origin may have sent the request: it is one of a registered client. A look into a client store may reject. */
+export type IsRegistered = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
+
+/**
+ * `clients` as in the options. An array: the set of origins is made here, once. A store can't be asked by origin, so there the origin
+ * must be one of the client that the request says it is of, which takes its body.
+ */
+export function registeredOrigins (clients: readonly Client[] | ClientStore): { isRegistered: IsRegistered, needsBody: boolean } {
+  if (!('findById' in clients)) {
+    const known = new Set(clients.flatMap(originsOf))
+    return { isRegistered: (_request, origin) => known.has(origin), needsBody: false }
+  }
+  return {
+    async isRegistered (request, origin) {
+      const clientId = claimedClientId(request)
+      const client = clientId === undefined ? null : await clients.findById(clientId)
+      return client !== null && originsOf(client).includes(origin)
+    },
+    needsBody: true
+  }
+}
+
+/** Not proven: who claims another's id must still come from an origin of that client. */
+export function claimedClientId ({ body, headers }: FastifyRequest): string | undefined {
+  const { client_id: clientId } = typeof body === 'object' && body !== null ? body as { client_id?: unknown } : {}
+  try {
+    return clientCredentials(headers.authorization, typeof clientId === 'string' ? { client_id: clientId } : {})?.clientId
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,178 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, onSendHookHandler } from 'fastify'
+import type { Client, ClientStore } from '../../ports/client-store.ts'
+import { callableBy } from './callers.ts'
+import { originOfUrl, originsOf } from '../../clients/rights.ts'
+import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
+import { claimedClientId } from './client-origins.ts'
+
+/** Holds for every route that is registered in `child` after it; adds a hidden OPTIONS route to each path of them. */
+export type CorsPolicy = (child: FastifyInstance) => void
+
+/**
+ * Who may read our answers from a page of another origin. No policy ever allows credentials or the origin `null`, and what a
+ * host's own CORS plugin says for all routes is taken back: our endpoints end with exactly one of these.
+ * @see RFC 9700 §2.6, https://fetch.spec.whatwg.org/#http-cors-protocol
+ */
+export interface Cors {
+  /** For endpoints where clients authenticate: the origins of registered clients. */
+  ofClients: CorsPolicy
+  /** For endpoints that take an access token: the same; where clients are looked up, those of the client that the token was issued to. */
+  ofAccessTokens: CorsPolicy
+  /** Public documents. */
+  anyOrigin: CorsPolicy
+  /** What is for browsers to go to, or for servers. */
+  noOrigin: CorsPolicy
+}
+
+type AllowsOrigin = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
+/** At once where nothing has to be looked up. */
+type Apply = (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>) => void | Promise<void>
+
+const PREFLIGHT_MAX_AGE_SECONDS = 600
+/** What a script could not read else: why a token was refused, and when to try again. */
+const EXPOSED_HEADERS = 'WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
+/** Of answers, and one that browsers may yet ask for. @see https://fetch.spec.whatwg.org/#http-responses */
+const CORS_HEADERS = ['origin', 'credentials', 'methods', 'headers', 'private-network'].map((name) => `access-control-allow-${name}`).concat('access-control-expose-headers', 'access-control-max-age')
+const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
+
+/** What @fastify/swagger understands. */
+const NOT_IN_DOCS: FastifySchema & { hide: boolean } = { hide: true }
+
+/** The clients of requests, or their ids, as the routes found them. */
+const clientsOfRequests = new WeakMap<FastifyRequest, Client | string>()
+
+/** Remembers which client a request is of, once that is proven. It saves a second look into a client store, and endpoints that take an access token know the client by it alone. */
+export function rememberClient (request: FastifyRequest, client: Client | string): void {
+  clientsOfRequests.set(request, client)
+}
+
+/**
+ * `clients` as in the options. An array: the set of origins is made here, once. A store: which client calls is not known before
+ * the request itself, so every preflight of a web origin is answered (that lets nobody read anything), and the answer proper can
+ * be read by the origins of its client only.
+ */
+export function createCors (clients: readonly Client[] | ClientStore): Cors {
+  if ('findById' in clients) {
+    return {
+      ofClients: registeredOrigins(byClient(clients, claimedClientId)),
+      ofAccessTokens: registeredOrigins(byClient(clients, () => undefined)),
+      anyOrigin,
+      noOrigin
+    }
+  }
+  const known = new Set(clients.flatMap(originsOf))
+  const policy = registeredOrigins((_request, origin) => known.has(origin))
+  return { ofClients: policy, ofAccessTokens: policy, anyOrigin, noOrigin }
+}
+
+function anyOrigin (child: FastifyInstance): void {
+  onRoutes(child, (request, reply, methods) => {
+    removeCorsHeaders(reply)
+    reply.header('access-control-allow-origin', '*')
+    if (request.method === 'OPTIONS') allowRequest(request, reply, methods)
+  })
+}
+
+/** No origin but our own, whatever the host's CORS plugin has set. @see RFC 9700 §2.6 */
+function noOrigin (child: FastifyInstance): void {
+  onRoutes(child, (_request, reply) => { removeCorsHeaders(reply) })
+}
+
+function registeredOrigins (allows: AllowsOrigin): CorsPolicy {
+  return (child) => {
+    onRoutes(child, (request, reply, methods) => {
+      removeCorsHeaders(reply)
+      varyByOrigin(reply)
+      const { origin } = request.headers
+      if (origin === undefined) return
+      const answer = (isAllowed: boolean): void => {
+        if (!isAllowed) return
+        reply.header('access-control-allow-origin', origin)
+        if (request.method === 'OPTIONS') allowRequest(request, reply, methods)
+        else reply.header('access-control-expose-headers', EXPOSED_HEADERS)
+      }
+      const isAllowed = allows(request, origin)
+      return typeof isAllowed === 'boolean' ? answer(isAllowed) : isAllowed.then(answer)
+    })
+  }
+}
+
+/**
+ * The hook goes on the routes, so that it comes after every hook of instances: the host's too, before or after us. @fastify/cors
+ * leaves alone a route whose config says so; what other ways a host has to set the headers, our hook takes back. Only a host that
+ * answers without Fastify's reply (hijacked, or on the raw response), or has an OPTIONS route for the very path, speaks for itself.
+ */
+function onRoutes (child: FastifyInstance, apply: Apply): void {
+  const methodsOfPaths = new Map<string, Set<string>>()
+  child.addHook('onRoute', (route) => {
+    const { constraints = {} } = route
+    const path = `${route.url} ${JSON.stringify(constraints)}`
+    const known = methodsOfPaths.get(path)
+    const methods = known ?? new Set()
+    methodsOfPaths.set(path, methods)
+    route.config = Object.assign({}, route.config, { cors: false })
+    const onSend: onSendHookHandler = (request, reply, payload, done) => {
+      const applied = apply(request, reply, methods)
+      if (applied === undefined) done(null, payload)
+      else applied.then(() => { done(null, payload) }, done)
+    }
+    route.onSend = [route.onSend ?? [], onSend].flat()
+    if (route.method === 'OPTIONS') return
+    for (const method of [route.method].flat()) methods.add(method)
+    // The host may have one already, which then answers the preflights of this path.
+    if (known !== undefined || child.hasRoute({ method: 'OPTIONS', url: route.url, constraints })) return
+    child.route({
+      ...callableBy('anyone'),
+      method: 'OPTIONS',
+      url: route.routePath,
+      constraints,
+      schema: NOT_IN_DOCS,
+      handler: async (_request, reply) => await reply.code(204).header('allow', [...methods].join(', ')).send()
+    })
+  })
+}
+
+/** Says yes to a preflight. Any header that it asks for is allowed. */
+function allowRequest (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>): void {
+  const { 'access-control-request-headers': headers = '' } = request.headers
+  reply.header('access-control-allow-methods', [...methods].join(', '))
+  if (HEADER_NAMES.test(headers)) reply.header('access-control-allow-headers', headers)
+  reply.header('access-control-max-age', String(PREFLIGHT_MAX_AGE_SECONDS))
+}
+
+/** Takes back what a host's CORS plugin has set. */
+export function removeCorsHeaders (reply: FastifyReply): void {
+  for (const name of CORS_HEADERS) if (reply.hasHeader(name)) reply.removeHeader(name)
+}
+
+/** Also where there is no `Origin`: or a cache would give that answer to one that has. */
+function varyByOrigin (reply: FastifyReply): void {
+  if (!reply.hasHeader('vary')) {
+    reply.header('vary', 'Origin')
+    return
+  }
+  const names = [reply.getHeader('vary') ?? []].flat().flatMap((value) => String(value).split(',')).map((name) => name.trim()).filter((name) => name !== '')
+  if (!names.some((name) => name === '*' || name.toLowerCase() === 'origin')) reply.header('vary', [...names, 'Origin'].join(', '))
+}
+
+function byClient (clients: ClientStore, clientIdOf: (request: FastifyRequest) => string | undefined): AllowsOrigin {
+  return async (request, origin) => {
+    if (request.method === 'OPTIONS') return isWebOrigin(origin)
+    const known = clientsOfRequests.get(request) ?? clientIdOf(request)
+    if (known === undefined) return false
+    try {
+      const client = typeof known === 'string' ? await clients.findById(known) : known
+      return client !== null && originsOf(client).includes(origin)
+    } catch {
+      // The answer itself is made, and says or logs what the store had.
+      return false
+    }
+  }
+}
+
+/** `https:`, or `http:` on this machine, in the form that browsers send. */
+function isWebOrigin (origin: string): boolean {
+  if (originOfUrl(origin) !== origin) return false
+  const { protocol, hostname } = new URL(origin)
+  return protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname))
+}

@@ -1,0 +1,128 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { isBug, isMisfit, isOutage, MisfitError, MissingPackageError, OAuthError } from '../../errors.ts'
+import { LimitedError } from './limit-refusal.ts'
+import { logLine } from '../../ports/log.ts'
+
+/** Replies that a host's error handler writes, in the host's shape. */
+const hostReplies = new WeakSet<FastifyReply>()
+
+/**
+ * One shape for every error of our routes. Errors that are not ours (a host's hook, its rate limit) go on to the error handler
+ * that the host has when they happen: it may have been set after us, and Fastify's own chain of handlers knows only earlier ones.
+ */
+export function useErrorReply (child: FastifyInstance, host: FastifyInstance): void {
+  const handOn = toHostHandler(host)
+  child.setErrorHandler((error: FastifyError, request, reply) => {
+    const wire = wireError(error)
+    return wire === undefined ? handOn(error, request, reply) : sendOAuthError(wire, request, reply)
+  })
+}
+
+/** Hands an error on to the handler that the host has when it happens. */
+export function toHostHandler (host: FastifyInstance): (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => unknown {
+  const inherited = host.errorHandler
+  return (error, request, reply) => {
+    hostReplies.add(reply)
+    // Fastify's own handler must come by the chain: called from here it would log twice. What is no Error can't be thrown on,
+    // for Fastify takes it for a payload and answers 200.
+    if (host.errorHandler === inherited && error instanceof Error) throw error
+    return host.errorHandler(error, request, reply)
+  }
+}
+
+/** What our routes answer is written as it is, whatever serializer the host has set for its own. */
+export function usePlainJson (child: FastifyInstance): void {
+  child.addHook('preSerialization', (_request, reply, payload, done) => {
+    if (!hostReplies.has(reply)) reply.serializer(JSON.stringify)
+    done(null, payload)
+  })
+}
+
+/** Also used on the host's routes, where a response schema or a serializer of the host must not take the error apart. */
+export function sendOAuthError (error: OAuthError, request: FastifyRequest, reply: FastifyReply): void {
+  logRefusal(error, request)
+  reply.headers(error.headers)
+  noStore(reply)
+  if (error instanceof LimitedError) {
+    // A custom 429 handler may have chosen the status already.
+    if (reply.statusCode === 200) reply.code(error.statusCode)
+    reply.send(error.body)
+    return
+  }
+  reply.code(error.statusCode).type('application/json; charset=utf-8').serializer(JSON.stringify)
+  reply.send({ error: error.error, error_description: error.message, ...(error.reason === 'email_not_verified' ? { error_reason: error.reason } : {}) })
+}
+
+/**
+ * A failure of the service is logged as error, with its cause. A refused request is logged for debugging alone, or strangers could fill
+ * the log; so is an overload, which has one line of its own (FST_AUTHORITY_HASH_QUEUE_FULL).
+ */
+export function logRefusal (error: OAuthError, request: FastifyRequest): void {
+  const { cause, detail } = error
+  if (error.statusCode >= 500 && (cause !== undefined || error.error !== 'temporarily_unavailable')) {
+    const code = cause instanceof MisfitError || cause instanceof MissingPackageError ? cause.code : error.error === 'server_error' ? 'FST_AUTHORITY_FAULT' : 'FST_AUTHORITY_UNAVAILABLE'
+    request.log.error(...logLine(code, error.message, { err: cause ?? error, detail }))
+  } else {
+    request.log.debug({ error: error.error, detail }, 'fastify-authority: request refused')
+  }
+}
+
+/** Answers with tokens or with anything about an account are never cached. @see RFC 6749 §5.1 */
+export function noStore (reply: FastifyReply): void {
+  reply.header('cache-control', 'no-store')
+  reply.header('pragma', 'no-cache')
+}
+
+/** For every route whose answers say something about a person. */
+export function noStoreHook (_request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  noStore(reply)
+  done()
+}
+
+/**
+ * Runs a handler's work. What is no wire error is logged with its cause and answered with a constant text (see `serviceError`).
+ */
+export async function guarded<T> (work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof OAuthError) throw error
+    throw serviceError(error)
+  }
+}
+
+/**
+ * The wire form of what went wrong on our side: 503 with `Retry-After` for a store that is down, which may soon be over; 500 for a mistake
+ * in some code, or an answer of the host's code that does not fit, which no repeat mends.
+ */
+export function serviceError (error: unknown): OAuthError {
+  return !isOutage(error) && (isMisfit(error) || isBug(error))
+    ? new OAuthError('server_error', 'The service failed.', { cause: error })
+    : new OAuthError('temporarily_unavailable', 'The service is not available at the moment.', { headers: { 'retry-after': '5' }, cause: error })
+}
+
+/** The wire form of an error of ours or of a body that can't be read; `undefined` for any other. */
+export function wireError (error: FastifyError): OAuthError | undefined {
+  if (error instanceof OAuthError) return error
+  if (error.validation !== undefined) return new OAuthError('invalid_request', 'The request does not fit.')
+  const status = CONTENT_ERRORS[error.code]
+  if (status !== undefined) return new OAuthError('invalid_request', CONTENT_MESSAGES[status] ?? 'The request does not fit.', { statusCode: status })
+  return undefined
+}
+
+const CONTENT_ERRORS: Record<string, number> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 415,
+  FST_ERR_CTP_EMPTY_TYPE: 415,
+  FST_ERR_CTP_INVALID_TYPE: 415,
+  FST_ERR_CTP_BODY_TOO_LARGE: 413,
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 400,
+  FST_ERR_CTP_EMPTY_JSON_BODY: 400,
+  FST_ERR_CTP_INVALID_JSON_BODY: 400
+}
+
+const CONTENT_MESSAGES: Record<number, string> = {
+  400: 'The body is not valid.',
+  413: 'The body is too large.',
+  415: 'The content type is not supported here.'
+}
+

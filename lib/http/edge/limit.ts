@@ -1,0 +1,206 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Events } from '../../events.ts'
+import { type AttemptDeps, countFailure, reserveAttempt } from '../../limits/attempt.ts'
+import { accountKey, addressKey, apiKeyKey, customKey, knownDeviceKey, networkKey } from '../../limits/attempt-keys.ts'
+import { type BypassList, parseBypassList } from '../../limits/bypass-list.ts'
+import { extendDevice, verifyDevice } from '../../limits/known-devices.ts'
+import { networkMax, type AddressRuleName, type RateLimitsOf, type Rule, type RuleName } from '../../limits/rules.ts'
+import type { AttemptLimit, AttemptOutcome } from '../../ports/attempt-store.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Random } from '../../ports/random.ts'
+import type { User } from '../../ports/user-store.ts'
+import { MAX_COUNTED } from '../../protocol/bounds.ts'
+import { isFromBrowser, readDeviceCookie, setDeviceCookie } from './device-cookie.ts'
+import { logLine } from '../../ports/log.ts'
+import { hookFailed, infoOf, LimitedError, type Log, refusalReports, refuse, showStanding } from './limit-refusal.ts'
+
+/** What an attempt counts under before it is made: an address rule, and where `account` is given, the `account` rule too. */
+interface AttemptCheck {
+  rule: Exclude<AddressRuleName, 'refresh'>
+  /** The normalised username, whether such a user exists or not. */
+  account?: string
+}
+
+/** The user of the account on both sides of an attempt, so that nobody has to be looked up twice. */
+interface AttemptUser {
+  /** As they were just before the attempt, where that had to be found out: the browser is known for the account. */
+  known: User | null
+  /** To be told by work that knows how it leaves them. */
+  leaves(user: User): void
+}
+
+export interface RequestLimiter {
+  /**
+   * For passwords, and whatever else can be guessed or costs much: counts the attempt, does the work, and gives back what the outcome
+   * says (see limits/attempt).
+   * @throws LimitedError where a limit refuses: before the work has done anything
+   */
+  reserve<T>(request: FastifyRequest, reply: FastifyReply, check: AttemptCheck, work: (user: AttemptUser) => Promise<T>): Promise<T>
+  /**
+   * The same for an attempt that the host's own code makes, where there is no request: under the rule `account` alone, for whose
+   * address it is nobody knows.
+   * @throws LimitedError
+   */
+  reserveAccount<T>(account: string, work: () => Promise<T>): Promise<T>
+  /**
+   * For refresh tokens, codes, one-time tokens and client secrets: does the work, and counts it under `refresh` where the proof fails.
+   * @throws LimitedError in place of a failure that is over the limit
+   */
+  countFailure<T>(request: FastifyRequest, reply: FastifyReply, work: () => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+interface RequestLimiterDeps {
+  /** @fastify/rate-limit over an attempt store. */
+  attempts: {
+    reserve(attemptId: string, limits: readonly AttemptLimit[]): Promise<AttemptOutcome>
+    refund(attemptId: string, limits: readonly AttemptLimit[]): void | Promise<void>
+    close(): Promise<void>
+  }
+  random: Random
+  events: Events
+  log: Log
+  clock: Pick<Clock, 'monotonic'>
+  deviceKey: Uint8Array
+  /** By the normalised username. */
+  userOf(account: string): Promise<User | null>
+  /** False for an http loopback issuer. */
+  secureCookies: boolean
+}
+
+type Limits = RateLimitsOf<FastifyRequest, FastifyReply>
+
+/** The limits of the option `rateLimit` over a request. `false`: none at all. */
+export function createRequestLimiter (options: Limits | false, deps: RequestLimiterDeps): RequestLimiter {
+  const { attempts } = deps
+  const close = async (): Promise<void> => { await attempts.close() }
+  if (options === false) return { reserve: async (_request, _reply, _check, work) => await work({ known: null, leaves () {} }), reserveAccount: async (_account, work) => await work(), countFailure: async (_request, _reply, work) => await work(), close }
+  const bypass = parseBypassList(options.bypass)
+  const tell = refusalReports(deps)
+  const attemptDeps = (request: FastifyRequest, reply: FastifyReply): AttemptDeps => ({
+    reserve: attempts.reserve,
+    refund: attempts.refund,
+    show (standings) { showStanding(reply, standings) },
+    refuse: async (by) => await refuse(request, reply, by, options.onLimit, { ...deps, tell })
+  })
+
+  return {
+    async reserve (request, reply, check, work) {
+      const device = options.rules.account === false ? null : await deviceOf(request, check, deps)
+      const limits = await limitsOf(request, check, device?.known ?? null, { options, bypass, deps })
+      let left: User | undefined
+      const worked = () => work({ known: device?.user ?? null, leaves (user) { left = user } })
+      const result = limits.length === 0
+        ? await worked()
+        : await reserveAttempt({ id: deps.random.id(), limits, givenBack: limits.filter(({ rule }) => countsFailuresOnly(options, rule)) }, worked, attemptDeps(request, reply))
+      await device?.remember(reply, left)
+      return result
+    },
+    async reserveAccount (account, work) {
+      const { account: rule } = options.rules
+      if (rule === false) return await work()
+      const limits = [limitOf('account', rule, { key: accountKey(account), max: rule.max })]
+      return await reserveAttempt({ id: deps.random.id(), limits, givenBack: countsFailuresOnly(options, 'account') ? limits : [] }, work, {
+        reserve: attempts.reserve,
+        refund: attempts.refund,
+        show () {},
+        async refuse (by) {
+          const info = infoOf(by)
+          tell(info)
+          throw new LimitedError(info)
+        }
+      })
+    },
+    async countFailure (request, reply, work) {
+      const plan = async (): Promise<{ id: string, limits: AttemptLimit[] }> => ({ id: deps.random.id(), limits: await limitsOf(request, { rule: 'refresh' }, null, { options, bypass, deps }) })
+      return await countFailure(plan, work, attemptDeps(request, reply))
+    },
+    close
+  }
+}
+
+function countsFailuresOnly (options: Limits, rule: string): boolean {
+  const found = options.rules[rule as RuleName]
+  return found !== false && found.count === 'failed'
+}
+
+interface Parts { options: Limits, bypass: BypassList, deps: RequestLimiterDeps }
+
+async function limitsOf (request: FastifyRequest, check: { rule: AddressRuleName, account?: string }, knownDevice: string | null, { options, bypass, deps }: Parts): Promise<AttemptLimit[]> {
+  const limits: AttemptLimit[] = []
+  const rule = options.rules[check.rule]
+  // The bypass list is about the address, whatever the attempt would be counted under.
+  if (rule !== false && !bypass.has(request.ip)) {
+    const named = await callerKey(request, rule.max, options, deps)
+    limits.push(limitOf(check.rule, rule, named ?? { key: addressKey(request.ip), max: rule.max }))
+    // After the narrower one, whose standing the answer shows.
+    const network = named === null && check.rule === 'login' ? networkKey(request.ip) : null
+    if (network !== null) limits.push(limitOf(check.rule, rule, { key: network, max: networkMax(rule.max) }))
+  }
+  const account = options.rules.account
+  if (account !== false && check.account !== undefined) {
+    const key = knownDevice === null ? accountKey(check.account) : knownDeviceKey(check.account, knownDevice)
+    limits.push(limitOf('account', account, { key, max: account.max }))
+  }
+  return limits
+}
+
+function limitOf (name: RuleName, rule: Rule, { key, max }: { key: string, max: number }): AttemptLimit {
+  return { rule: name, key, windowMs: rule.windowMs, max }
+}
+
+/** What a request is counted under in place of the address: a verified API key, or what the host says. `null`: the address counts. */
+async function callerKey (request: FastifyRequest, max: number, options: Limits, { log }: RequestLimiterDeps): Promise<{ key: string, max: number } | null> {
+  const { apiKey, key } = options
+  const presented = apiKey === null ? undefined : request.headers[apiKey.header]
+  if (apiKey !== null && typeof presented === 'string' && presented !== '') {
+    try {
+      const verified = await apiKey.verify(presented)
+      // A key that does not verify is no key: made-up ones must not each have an allowance.
+      if (verified !== false) return { key: apiKeyKey(presented), max: verified === true ? max : Math.min(verified.max, MAX_COUNTED) }
+    } catch (error) {
+      hookFailed(log, error, 'rateLimit.apiKey.verify failed; the address counts')
+    }
+  }
+  if (key !== null) {
+    try {
+      const custom = await key(request)
+      if (custom !== '') return { key: customKey(custom), max }
+    } catch (error) {
+      hookFailed(log, error, 'rateLimit.key failed; the address counts')
+    }
+  }
+  return null
+}
+
+/**
+ * A browser that signed in to this account before, by the password that it has now: strangers' failures don't lock it out. Only for a
+ * browser that was known once is the user looked up beforehand.
+ */
+async function deviceOf (request: FastifyRequest, { account }: AttemptCheck, { deviceKey, userOf, random, secureCookies, log }: RequestLimiterDeps): Promise<{ known: string | null, user: User | null, remember(reply: FastifyReply, left: User | undefined): Promise<void> } | null> {
+  if (account === undefined) return null
+  const token = readDeviceCookie(request, secureCookies)
+  const device = verifyDevice(deviceKey, token, account)
+  // Where the user can't be looked up it is a stranger's attempt, and will not come far.
+  const user = device === null ? null : await userOf(account).catch(() => null)
+  const isKnown = device?.isCurrent(passwordOf(user)) === true
+  return {
+    known: isKnown ? device.deviceId : null,
+    user: isKnown ? user : null,
+    async remember (reply, left) {
+      if (reply.sent || !isFromBrowser(request)) return
+      try {
+        // The one that the work has left: it may have changed the password.
+        const password = passwordOf(left ?? await userOf(account))
+        setDeviceCookie(reply, extendDevice(deviceKey, token, { account, password }, random.id()), secureCookies)
+      } catch (error) {
+        log.warn(...logLine('FST_AUTHORITY_WORK_FAILED', 'a browser could not be made known for its account', { err: error }))
+      }
+    }
+  }
+}
+
+/** A value that is another one once the password has changed; the same for all who have none. */
+function passwordOf (user: User | null): string {
+  return user?.passwordHash ?? ''
+}

@@ -1,0 +1,48 @@
+import { type TObject, type TSchema, Type } from '@sinclair/typebox'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import { Check } from '@sinclair/typebox/value'
+import { OAuthError } from '../../errors.ts'
+import { Password, Username } from './schemas.ts'
+
+export interface Registration {
+  /** The option `registration.fields`. */
+  fields: TObject
+  /** What a registration takes, as JSON or by the sign-up page. */
+  body: TObject
+  compiled: TypeCheck<TObject>
+  /** Whether a value fits the schema of one field. */
+  fits(schema: TSchema, value: unknown): boolean
+}
+
+const FORMATS: Readonly<Record<string, RegExp>> = {
+  email: /^[^\s@"(),:;<>[\\\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.)+[A-Za-z]{2,63}$/,
+  uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i,
+  date: /^\d{4}-\d{2}-\d{2}$/,
+  'date-time': /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/,
+  uri: /^[a-z][a-z0-9+.-]*:[^\s]+$/i
+}
+
+/**
+ * The sign-up with the host's profile fields. Their schema is checked by the package TypeBox itself, which knows what formats and types
+ * the host has registered there, and not by the copy that our bundle has for schemas of our own. The usual formats are added where the
+ * host has none under their names.
+ */
+export async function registrationWith (fields: TObject | null): Promise<Registration> {
+  if (fields === null) return registration(Type.Object({}), TypeCompiler, Check)
+  const [{ FormatRegistry }, compiler, value] = await Promise.all([import('@sinclair/typebox'), import('@sinclair/typebox/compiler'), import('@sinclair/typebox/value')])
+  for (const [name, pattern] of Object.entries(FORMATS)) {
+    if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, (text) => text.length <= 2048 && pattern.test(text))
+  }
+  return registration(fields, compiler.TypeCompiler, value.Check)
+}
+
+function registration (fields: TObject, compiler: Pick<typeof TypeCompiler, 'Compile'>, check: (schema: TSchema, value: unknown) => boolean): Registration {
+  const body = Type.Object({ ...fields.properties, username: Username, password: Password }, { additionalProperties: false })
+  return { fields, body, compiled: compiler.Compile(body), fits: check }
+}
+
+/** Where the registration has no field for an e-mail address, the username has to be one. */
+export function aboutUsername (error: OAuthError, names: readonly string[]): OAuthError {
+  if (error.field !== 'email' || names.includes('email')) return error
+  return new OAuthError(error.error, 'username: It must be an e-mail address here.', { field: 'username', reason: 'email_form' })
+}

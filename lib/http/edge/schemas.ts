@@ -1,0 +1,144 @@
+import type { FastifySchema } from 'fastify'
+import { Type } from '@sinclair/typebox'
+
+/** What @fastify/swagger reads of a route, where the host has it. */
+interface RouteDescription extends FastifySchema {
+  summary: string
+  consumes?: string[]
+  description?: string
+  tags?: string[]
+  /** Left out of the host's document. */
+  hide?: true
+}
+
+/** Beside the `security` that documents.ts adds, for what it can't say. */
+export const NEEDS_ACCESS_TOKEN = 'Needs an access token: Authorization: Bearer.'
+export const FOR_THE_ACCOUNT = 'Needs an access token of no client or of a first-party one (Authorization: Bearer), or the browser session from a page of the same origin.'
+
+export function describeRoute (description: RouteDescription): FastifySchema {
+  const schema: RouteDescription = { tags: ['auth'], ...description }
+  return schema
+}
+
+/** Every error of every route. @see RFC 6749 §5.2 */
+export const ErrorResponse = Type.Object({
+  error: Type.String({ description: 'A code to act on.' }),
+  error_description: Type.String({ description: 'A sentence for the developer.' }),
+  error_reason: Type.Optional(Type.Literal('email_not_verified', { description: 'Of a sign-in whose password was right, for an account whose e-mail address must be confirmed first.' }))
+}, { additionalProperties: true })
+
+export const TokenRequest = Type.Object({
+  grant_type: Type.String(),
+  username: Type.Optional(Type.String()),
+  password: Type.Optional(Type.String()),
+  refresh_token: Type.Optional(Type.String()),
+  code: Type.Optional(Type.String()),
+  redirect_uri: Type.Optional(Type.String()),
+  code_verifier: Type.Optional(Type.String()),
+  scope: Type.Optional(Type.String()),
+  client_id: Type.Optional(Type.String()),
+  client_secret: Type.Optional(Type.String())
+})
+
+export const TokenResponse = Type.Object({
+  access_token: Type.String(),
+  token_type: Type.Literal('Bearer'),
+  expires_in: Type.Integer({ description: 'Seconds.' }),
+  refresh_token: Type.Optional(Type.String()),
+  id_token: Type.Optional(Type.String()),
+  scope: Type.Optional(Type.String({ description: 'Absent where nothing was granted.' }))
+})
+
+export const TokenQuery = Type.Object({
+  token: Type.String(),
+  token_type_hint: Type.Optional(Type.String({ description: 'Not needed: a token is found whatever the hint.' })),
+  client_id: Type.Optional(Type.String()),
+  client_secret: Type.Optional(Type.String())
+})
+
+/** `{}`: several client libraries insist on JSON. */
+export const Nothing = Type.Object({}, { additionalProperties: false })
+
+export const RefreshResponse = Type.Object({
+  access_token: Type.String(),
+  expires_in: Type.Integer({ description: 'Seconds.' }),
+  refresh_token: Type.Optional(Type.String())
+})
+
+export const Empty = Type.Null({ description: 'No content' })
+
+export const Username = Type.String({ minLength: 1, maxLength: 254 })
+/** Only a bound for the parser's sake: the password policy says what is too long. */
+export const Password = Type.String({ minLength: 1, maxLength: 16_384 })
+export const OneTimeTokenValue = Type.String({ minLength: 1, maxLength: 512 })
+
+export const SessionList = Type.Object({
+  sessions: Type.Array(Type.Object({
+    id: Type.String(),
+    kind: Type.Union([Type.Literal('browser'), Type.Literal('token')], { description: '`browser`: the hosted pages; `token`: what one device was given.' }),
+    client_id: Type.Union([Type.String(), Type.Null()]),
+    user_agent: Type.Union([Type.String(), Type.Null()]),
+    scope: Type.String(),
+    created_at: Type.String({ description: 'RFC 3339' }),
+    last_used_at: Type.String({ description: 'RFC 3339' }),
+    expires_at: Type.String({ description: 'RFC 3339' }),
+    current: Type.Boolean({ description: 'Whether this request belongs to it.' })
+  }))
+})
+
+const text = () => Type.Optional(Type.String())
+/** For documents: lib/protocol reads the parameters. @see OpenID Connect Core 1.0 §3.1.2.1 */
+export const AuthorizationRequestSchema = Type.Object({
+  client_id: Type.String(),
+  redirect_uri: Type.String(),
+  response_type: Type.Literal('code'),
+  response_mode: Type.Optional(Type.Union([Type.Literal('query'), Type.Literal('fragment'), Type.Literal('form_post')])),
+  scope: text(),
+  state: text(),
+  nonce: text(),
+  code_challenge: text(),
+  code_challenge_method: Type.Optional(Type.Literal('S256')),
+  prompt: text(),
+  max_age: text(),
+  login_hint: text(),
+  id_token_hint: text(),
+  ui_locales: text(),
+  acr_values: text(),
+  claims: text()
+})
+
+export const BrowserSessionAnswer = Type.Object({
+  user: Type.Object({ sub: Type.String() }, { additionalProperties: true, description: 'As userinfo has it.' }),
+  expires_in: Type.Integer({ description: 'Seconds until the page should ask again.' })
+})
+
+export const UserInfo = Type.Object({
+  sub: Type.String({ description: 'The user. The other members are the claims that the token asks for.' })
+}, { additionalProperties: true })
+
+/** @see RFC 7662 §2.2 */
+export const IntrospectionResponse = Type.Object({
+  active: Type.Boolean({ description: 'Without `true` there is nothing else.' }),
+  scope: Type.Optional(Type.String()),
+  client_id: Type.Optional(Type.String()),
+  sub: Type.Optional(Type.String()),
+  aud: Type.Optional(Type.Union([Type.String(), Type.Array(Type.String())])),
+  iss: Type.Optional(Type.String()),
+  exp: Type.Optional(Type.Integer({ description: 'Seconds since the epoch, like the other times.' })),
+  iat: Type.Optional(Type.Integer()),
+  jti: Type.Optional(Type.String()),
+  token_type: Type.Optional(Type.Literal('Bearer', { description: 'Of access tokens only.' })),
+  auth_time: Type.Optional(Type.Integer()),
+  sid: Type.Optional(Type.String())
+})
+
+/** All of it is optional. @see OpenID Connect RP-Initiated Logout 1.0 §2 */
+export const LogoutRequestSchema = Type.Object({
+  id_token_hint: Type.Optional(Type.String({ description: 'An ID token of this session, expired or not: signs out without asking.' })),
+  logout_hint: Type.Optional(Type.String()),
+  client_id: Type.Optional(Type.String()),
+  post_logout_redirect_uri: Type.Optional(Type.String({ description: 'One that is registered for the client.' })),
+  returnTo: Type.Optional(Type.String({ description: 'The same, as clients that were made for Auth0 call it.' })),
+  state: Type.Optional(Type.String()),
+  ui_locales: Type.Optional(Type.String())
+})

@@ -1,0 +1,59 @@
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { OAuthError } from '../../errors.ts'
+import { isFromOtherOrigin } from '../../protocol/same-origin.ts'
+import type { CallersConfig } from './callers.ts'
+import type { IsRegistered } from './client-origins.ts'
+import { removeCorsHeaders } from './cors.ts'
+import { guarded } from './error-reply.ts'
+
+export interface SendersDeps {
+  issuer: string
+  isRegistered: IsRegistered
+  /** Whether `isRegistered` reads the body. */
+  needsBody: boolean
+  /** Whether preflights of these routes are the host's to answer, and not ours. */
+  hostAnswersPreflights: boolean
+}
+
+const CHANGE_NOTHING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
+
+/**
+ * Of every route that is registered in `child` after it, and is not one for looking only: what the browser itself says to come from a
+ * page of another origin is refused before it is counted or done, unless the origin is registered. A website can make its visitors'
+ * browsers send requests, and those must cost the visitors nothing: no attempt, no token, no session.
+ *
+ * Programs that are no browsers send neither `Sec-Fetch-Site` nor `Origin`, and are not asked for them.
+ */
+export function guardSenders (child: FastifyInstance, { issuer, isRegistered, needsBody, hostAnswersPreflights }: SendersDeps): void {
+  const { origin: ownOrigin } = new URL(issuer)
+  // Requests to these routes name no client that a store could be asked for. No page can add an `Authorization` header without a
+  // preflight, so one that has it comes from where the host lets requests come from.
+  const hostJudges = needsBody && hostAnswersPreflights
+
+  function isAllowed (request: FastifyRequest): boolean | Promise<boolean> {
+    const { authorization, origin } = request.headers
+    if (!isFromOtherOrigin(request.headers, ownOrigin)) return true
+    if (hostJudges) return authorization !== undefined
+    return origin !== undefined && isRegistered(request, origin)
+  }
+
+  const refuseOthers: onRequestHookHandler = (request, reply, done) => {
+    const judged = (allowed: boolean): void => {
+      if (allowed) return done()
+      removeCorsHeaders(reply)
+      done(new OAuthError('access_denied', 'A page of another site sent this, and no client has registered its origin.', { withoutStack: true, reason: 'cross_site', detail: 'Sec-Fetch-Site and Origin' }))
+    }
+    const allowed = isAllowed(request)
+    if (typeof allowed === 'boolean') judged(allowed)
+    // A client store that is down is no judgement.
+    else guarded(async () => await allowed).then(judged, done)
+  }
+
+  child.addHook('onRoute', (route) => {
+    const { fastifyAuthority }: Partial<CallersConfig> = route.config ?? {}
+    if ([route.method].flat().every((method) => CHANGE_NOTHING.includes(method)) || fastifyAuthority?.fromAnyPage === true) return
+    // Before the route's own hooks: nothing of them is done for such a request.
+    if (needsBody && !hostJudges) route.preValidation = [refuseOthers, route.preValidation ?? []].flat()
+    else route.onRequest = [refuseOthers, route.onRequest ?? []].flat()
+  })
+}

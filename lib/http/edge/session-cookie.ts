@@ -1,0 +1,47 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { digest } from '../../protocol/digest.ts'
+import { cookieValues } from './cookie-header.ts'
+
+/** The cookie of browser sessions. Its value is not verified here. */
+export interface SessionCookie {
+  name: string
+  /** `undefined` where there is none or more than one: two cookies of this name mean that one was injected, for example from a subdomain, so neither is trusted. */
+  read(request: Pick<FastifyRequest, 'headers'>): string | undefined
+  /** Adds it to the cookies of the reply. */
+  set(reply: FastifyReply, value: string): void
+  /** Takes it out of the browser. */
+  clear(reply: FastifyReply): void
+}
+
+interface SessionCookieOptions {
+  issuer: string
+  /** The option `prefix`. */
+  prefix: string
+  /** Absolute lifetime of a session. A cookie is only set when one begins, or begins anew. */
+  maxAgeSeconds: number
+}
+
+/**
+ * A name for each plugin, so that two in one app have sessions of their own. On an http loopback issuer it is a plain one, for
+ * browsers refuse the `__Host-` prefix there. `Lax` and not `Strict`: a client's link to the authorization endpoint must find it.
+ * @see RFC 6265bis §4.1.3.2
+ */
+export function sessionCookie ({ issuer, prefix, maxAgeSeconds }: SessionCookieOptions): SessionCookie {
+  const { protocol, pathname } = new URL(issuer)
+  const secure = protocol === 'https:'
+  const alone = prefix === '/auth' && pathname === '/'
+  const name = `${secure ? '__Host-' : ''}authority_session${alone ? '' : `_${digest(`session cookie ${issuer} ${prefix}`).slice(0, 8)}`}`
+  const write = (reply: FastifyReply, value: string, seconds: number): void => {
+    // Fastify appends where the header is set-cookie.
+    reply.header('set-cookie', `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`)
+  }
+  return {
+    name,
+    read (request) {
+      const values = cookieValues(request, name)
+      return values.length === 1 ? values[0] : undefined
+    },
+    set (reply, value) { write(reply, value, maxAgeSeconds) },
+    clear (reply) { write(reply, '', 0) }
+  }
+}

@@ -1,0 +1,53 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { PAGE_SCRIPT } from '../../pages/script.ts'
+import { stylesheet } from '../../pages/stylesheet.ts'
+import { digest } from '../../protocol/digest.ts'
+import { callableBy } from '../edge/callers.ts'
+import { describeRoute } from '../edge/schemas.ts'
+
+const MAX_AGE_SECONDS = 31_536_000
+
+interface Asset {
+  /** Without the version. */
+  path: string
+  /** With it: another content is another address. */
+  url: string
+  type: string
+  body: string
+  version: string
+}
+
+export interface PageAssets {
+  style: Asset
+  script: Asset
+}
+
+/** `prefix` as mounted, with that of the host's instance in front. */
+export function pageAssets ({ prefix, accentColor }: { prefix: string, accentColor: string }): PageAssets {
+  const asset = (name: string, type: string, body: string): Asset => {
+    const version = digest(body).slice(0, 12)
+    const path = `${prefix}/${name}`
+    return { path, url: `${path}?v=${version}`, type: `${type}; charset=utf-8`, body, version }
+  }
+  return { style: asset('pages.css', 'text/css', stylesheet(accentColor)), script: asset('pages.js', 'text/javascript', PAGE_SCRIPT) }
+}
+
+/** Serves them. `prefix` as the child's own routes have it. Kept for a year under the version that the pages ask for, and asked for again under any other. */
+export function pageAssetRoutes (child: FastifyInstance, { style, script }: PageAssets, { prefix }: { prefix: string }): void {
+  for (const [name, asset] of [['pages.css', style], ['pages.js', script]] as const) {
+    child.get(`${prefix}/${name}`, {
+      ...callableBy('anyone'),
+      schema: describeRoute({ hide: true, summary: name === 'pages.css' ? 'Stylesheet of the hosted pages' : 'Script of the hosted pages' })
+    }, (request, reply) => sendAsset(asset, request, reply))
+  }
+}
+
+function sendAsset ({ type, body, version }: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  const etag = `"${version}"`
+  const { v } = request.query as { v?: unknown }
+  // An instance that runs another release may be asked for this version, or this one for that.
+  reply.header('cache-control', v === version ? `public, max-age=${MAX_AGE_SECONDS}, immutable` : 'no-cache')
+  reply.header('etag', etag).header('cross-origin-resource-policy', 'same-origin').header('x-content-type-options', 'nosniff')
+  const known = request.headers['if-none-match']?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)
+  return known === true ? reply.code(304).send() : reply.type(type).send(body)
+}

@@ -1,0 +1,50 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type AnswerToClient, authorize, type AuthorizeOutcome } from '../../authorize/authorize.ts'
+import type { BrowserContext } from '../../authorize/deps.ts'
+import { type AuthorizationParams, carried, fitsAddress, readAuthorizationParams } from '../../protocol/authorization-request.ts'
+import { formActionOf } from '../../protocol/redirect-uri.ts'
+import { originOf } from '../edge/deps.ts'
+import { callableBy } from '../edge/callers.ts'
+import { noStoreHook } from '../edge/error-reply.ts'
+import type { PageDeps } from './deps.ts'
+import { FORM_LIMIT, formOf, pageGet, queryParams } from './forms.ts'
+import { AuthorizationRequestSchema, describeRoute } from '../edge/schemas.ts'
+
+/** `GET` and `POST /auth/authorize`. @see RFC 6749 §3.1, OpenID Connect Core 1.0 §3.1.2.1 */
+export function authorizeRoutes (child: FastifyInstance, deps: PageDeps): void {
+  child.get(deps.path('authorize'), pageGet({ summary: 'Authorization endpoint', querystring: AuthorizationRequestSchema }), async (request, reply) => {
+    const params = readAuthorizationParams(queryParams(request))
+    return await follow(await authorize(params, await contextOf(request, deps), deps.authorize), params, request, reply, deps)
+  })
+
+  // Another site's form brings no SameSite=Lax cookie, and the answer would be that nobody is signed in. The redirect brings it.
+  child.post(deps.path('authorize'), {
+    ...callableBy('anyone', { fromAnyPage: true }),
+    bodyLimit: FORM_LIMIT,
+    onRequest: noStoreHook,
+    validatorCompiler: () => () => true,
+    schema: describeRoute({ summary: 'Authorization endpoint', consumes: ['application/x-www-form-urlencoded'], body: AuthorizationRequestSchema })
+  }, async (request, reply) => {
+    const params = readAuthorizationParams(formOf(request))
+    // A refusal needs no cookie.
+    if (!fitsAddress(params)) return await follow(await authorize(params, await contextOf(request, deps), deps.authorize), params, request, reply, deps)
+    return await reply.redirect(`${deps.link('authorize')}?${carried(params)}`, 303)
+  })
+}
+
+/** Who asks, by the session cookie of the request. */
+export async function contextOf (request: FastifyRequest, { browser }: Pick<PageDeps, 'browser'>): Promise<BrowserContext> {
+  return { session: await browser.find(request), origin: originOf(request) }
+}
+
+/** Leads the browser on. Always 303: a 307 would send a form's password on to the client. @see RFC 9700 §4.12 */
+export async function follow (outcome: AuthorizeOutcome, params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply, deps: PageDeps): Promise<FastifyReply> {
+  if (outcome.to === 'client') return await sendToClient(outcome, request, reply, deps)
+  return await reply.redirect(`${deps.link(outcome.to === 'sign_in' ? 'login' : 'consent')}?${carried(params)}`, 303)
+}
+
+export async function sendToClient ({ client, response }: AnswerToClient, request: FastifyRequest, reply: FastifyReply, { pages }: Pick<PageDeps, 'pages'>): Promise<FastifyReply> {
+  if (response.kind === 'redirect') return await reply.redirect(response.location, 303)
+  const { action, params } = response
+  return await pages.send(request, reply, 'form_post', { action, params }, { clientName: client.name ?? client.clientId, formActions: [formActionOf(action)], noReferrer: true })
+}

@@ -1,0 +1,63 @@
+import { isFirstParty } from '../../clients/rights.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { authorize, denyAuthorization } from '../../authorize/authorize.ts'
+import type { Facts } from '../../authorize/checks.ts'
+import { grantConsent } from '../../authorize/consent.ts'
+import { type AuthorizationParams, readAuthorizationParams, satisfied, serializeParams } from '../../protocol/authorization-request.ts'
+import { scopeDescription } from '../../pages/texts.ts'
+import { formActionOf } from '../../protocol/redirect-uri.ts'
+import { contextOf, follow, sendToClient } from './authorize.ts'
+import type { PageDeps } from './deps.ts'
+import { formOf, formPost, pageGet, queryParam, queryParams } from './forms.ts'
+import { AuthorizationRequestSchema } from '../edge/schemas.ts'
+
+/**
+ * `GET` and `POST /auth/consent`: what a client that is not the host's own may do. Its address carries the authorization request,
+ * which is decided anew each time: what is shown and what is allowed is never what the address says. The code is given here, in answer to
+ * the button: where a client must not get one without a page, no address that leads around this one does.
+ */
+export function consentPage (child: FastifyInstance, deps: PageDeps): void {
+  child.get(deps.path('consent'), pageGet({ summary: 'Consent page', querystring: AuthorizationRequestSchema }), async (request, reply) => {
+    const params = readAuthorizationParams(queryParams(request))
+    const outcome = await authorize(params, await contextOf(request, deps), deps.authorize)
+    return outcome.to === 'consent' ? await ask(outcome.facts, params, request, reply, deps) : await follow(outcome, params, request, reply, deps)
+  })
+
+  const decision = Type.Union([Type.Literal('allow'), Type.Literal('deny')])
+  child.post(deps.path('consent'), formPost({ summary: 'Allow or deny a client', body: Type.Object({ decision }) }), async (request, reply) => {
+    const params = readAuthorizationParams(queryParams(request))
+    const outcome = await authorize(params, await contextOf(request, deps), deps.authorize)
+    if (outcome.to !== 'consent') return await follow(outcome, params, request, reply, deps)
+    // Somebody else signed in meanwhile, in another tab: what the page said was said to another person.
+    const samePerson = outcome.facts.session?.sid === queryParam(request, 'session')
+    const decided = samePerson ? formOf(request).decision : undefined
+    if (decided === 'deny') return await sendToClient(await denyAuthorization(params, deps.authorize), request, reply, deps)
+    if (decided !== 'allow') return await ask(outcome.facts, params, request, reply, deps)
+    if (!asksToContinue(outcome.facts)) await grantConsent(outcome.facts, deps.authorize)
+    const left = satisfied(params, 'consent')
+    return await follow(await authorize(left, { ...await contextOf(request, deps), answered: 'consent' }, deps.authorize), left, request, reply, deps)
+  })
+}
+
+/** An app of the host's own on a device needs no consent, but a person who looks: any other app could pretend to be it. @see RFC 8252 §8.6 */
+function asksToContinue ({ client, request }: Facts): boolean {
+  return isFirstParty(client) && !request.prompt.includes('consent')
+}
+
+async function ask (facts: Facts, params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply, { authorize: { grants }, link, pages }: PageDeps): Promise<FastifyReply> {
+  const { client, redirectUri, scopes, user, session, request: { uiLocales } } = facts
+  const name = client.name ?? client.clientId
+  const { host, protocol } = new URL(redirectUri)
+  return await pages.send(request, reply, 'consent', {
+    action: `${link('consent')}?${serializeParams({ ...params, session: session?.sid })}`,
+    error: null,
+    asks: asksToContinue(facts) ? 'continue' : 'consent',
+    username: user?.username ?? '',
+    client: { name, id: client.clientId, redirectHost: host === '' ? protocol : host },
+    scopes: asksToContinue(facts) ? [] : scopes.map((scope) => ({ name: scope, description: scopeDescription(scope) })),
+    lifetimeSeconds: scopes.includes('offline_access') ? grants.refreshToken.expiresInMs / 1000 : grants.accessTokens.expiresInSeconds,
+    clientLogoUri: client.logoUri ?? null,
+    clientUri: client.clientUri ?? null
+  }, { clientName: name, uiLocales, images: client.logoUri === undefined ? [] : [client.logoUri], formActions: [formActionOf(redirectUri)] })
+}

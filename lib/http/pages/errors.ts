@@ -1,0 +1,83 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { OAuthError } from '../../errors.ts'
+import type { PageError } from '../../pages/model.ts'
+import { pageErrorOf } from '../../pages/page-error.ts'
+import { guarded, logRefusal, noStore, sendOAuthError, serviceError, toHostHandler, usePlainJson, wireError } from '../edge/error-reply.ts'
+import { LimitedError } from '../edge/limit-refusal.ts'
+import type { PageReply } from './reply.ts'
+import { logLine } from '../../ports/log.ts'
+
+export interface PageErrorDeps {
+  pages: PageReply
+  /** The way out of an error page: a path or an absolute URL. */
+  homeUrl: string
+}
+
+/**
+ * Errors of the page routes added to `child` after this are pages. Whatever a handler throws that is no wire error is logged, and
+ * 503 (or 500) with a constant text. What a host's own hooks throw (its rate limit) goes on to the host's error handler where `host` is
+ * given, as it does on all our routes.
+ */
+export function usePageErrors (child: FastifyInstance, deps: PageErrorDeps, host?: FastifyInstance): void {
+  const handOn = host === undefined ? null : toHostHandler(host)
+  child.addHook('onRoute', (route) => {
+    const { handler } = route
+    route.handler = async function (request, reply) {
+      return await guarded(async () => await handler.call(this, request, reply))
+    }
+  })
+  // The body of a host's 429 handler is no page.
+  usePlainJson(child)
+  child.setErrorHandler((error: FastifyError, request, reply) => {
+    const wire = wireError(error)
+    if (wire === undefined && handOn !== null) return handOn(error, request, reply)
+    const shown = wire ?? serviceError(error)
+    return shown instanceof LimitedError && shown.custom ? sendOAuthError(shown, request, reply) : sendErrorPage(shown, request, reply, deps)
+  })
+}
+
+async function sendErrorPage (error: OAuthError, request: FastifyRequest, reply: FastifyReply, { pages, homeUrl }: PageErrorDeps): Promise<FastifyReply> {
+  noStore(reply)
+  try {
+    const shown = formError(error, request, reply, { pages })
+    // The address may hold a token of a message, on whichever page the error happened.
+    return await pages.send(request, reply, 'error', { error: shown, homeUrl }, { statusCode: error.statusCode, noReferrer: true })
+  } catch (failure) {
+    // Another round through the error handler would end as JSON.
+    request.log.error(...logLine('FST_AUTHORITY_PAGE_FAILED', 'an error page could not be made', { err: failure }))
+    return reply.code(503).type('text/plain; charset=utf-8').send('The service is not available at the moment.')
+  }
+}
+
+/**
+ * Does the work of a form. What it is refused for is for the form to show, whatever went wrong; but the answer of a host's own
+ * 429 handler takes the page's place.
+ * @throws LimitedError with a body of the host's own
+ */
+export async function attempt<T> (work: () => Promise<T>): Promise<{ done: T } | { refused: OAuthError }> {
+  try {
+    return { done: await guarded(work) }
+  } catch (error) {
+    if (!(error instanceof OAuthError) || (error instanceof LimitedError && error.custom)) throw error
+    return { refused: error }
+  }
+}
+
+interface FormErrorSettings {
+  pages: Pick<PageReply, 'messagesFor'>
+  /** Those that the form has. What is about another is shown as about the whole form. */
+  fields?: readonly string[]
+  uiLocales?: readonly string[]
+  /** Least length of a new password, in code points. */
+  minLength?: number
+}
+
+/** Logs a refusal, sets its headers, and says what a page shows of it, in the page's language. */
+export function formError (error: OAuthError, request: FastifyRequest, reply: FastifyReply, { pages, fields = [], uiLocales = [], minLength }: FormErrorSettings): PageError {
+  logRefusal(error, request)
+  for (const [name, value] of Object.entries(error.headers)) reply.header(name, value)
+  // A reason says what is wrong with its field, and nothing to those who don't see that field.
+  const hidden = error.field !== undefined && !fields.includes(error.field)
+  const shown = hidden ? new OAuthError(error.error, error.message, { headers: error.headers }) : error
+  return pageErrorOf(shown, pages.messagesFor(request, { uiLocales }), minLength === undefined ? {} : { minLength })
+}

@@ -1,0 +1,71 @@
+import type { FastifyInstance, FastifyRequest, FastifySchema, onRequestHookHandler } from 'fastify'
+import type { TObject } from '@sinclair/typebox'
+import { parseForm } from '../edge/body.ts'
+import { callableBy, type CallersConfig } from '../edge/callers.ts'
+import { noStoreHook } from '../edge/error-reply.ts'
+import { describeRoute } from '../edge/schemas.ts'
+
+/** Bytes. */
+export const FORM_LIMIT = 16_384
+
+/** A posted form: each field was sent once. It has no prototype, so a field can have any name. */
+export type Form = Readonly<Record<string, string>>
+
+/** The one parser of page routes: forms as browsers send them by themselves. Everything else is 415. */
+export function registerFormParser (child: FastifyInstance): void {
+  child.removeAllContentTypeParsers()
+  child.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
+    try {
+      done(null, parseForm(body as string))
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+interface FormPost { config: CallersConfig, bodyLimit: number, schema: FastifySchema, validatorCompiler: () => () => boolean, onRequest: onRequestHookHandler }
+
+/** The settings of a route that a form of ours posts to. */
+export function formPost ({ summary, body }: { summary: string, body: TObject }): FormPost {
+  return {
+    ...callableBy('own_page'),
+    bodyLimit: FORM_LIMIT,
+    schema: describeRoute({ summary, consumes: ['application/x-www-form-urlencoded'], body }),
+    // The schema is for the host's document: what does not fit is shown on the form itself.
+    validatorCompiler: () => () => true,
+    onRequest: noStoreHook
+  }
+}
+
+interface PageGet { config: CallersConfig, exposeHeadRoute: false, schema: FastifySchema, validatorCompiler: () => () => boolean, onRequest: onRequestHookHandler }
+
+/** The settings of a route that shows a page. */
+export function pageGet ({ summary, querystring }: { summary: string, querystring?: TObject }): PageGet {
+  return {
+    ...callableBy('anyone'),
+    exposeHeadRoute: false,
+    schema: describeRoute({ summary, ...(querystring === undefined ? {} : { querystring }) }),
+    validatorCompiler: () => () => true,
+    onRequest: noStoreHook
+  }
+}
+
+/** A post without a body, and so without a content type, is an empty form. */
+export function formOf (request: FastifyRequest): Form {
+  return (request.body ?? Object.create(null)) as Form
+}
+
+/**
+ * The parameters of the page's own address. The host's query string parser is not asked: it may make anything of them.
+ * @throws OAuthError `invalid_request` on a repeated parameter
+ */
+export function queryParams (request: FastifyRequest): Form {
+  // As the router reads it: what follows a # is no query, whatever is in it.
+  const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(request.url) ?? []
+  return parseForm(query)
+}
+
+/** One of them; `''` where it is missing. */
+export function queryParam (request: FastifyRequest, name: string): string {
+  return queryParams(request)[name] ?? ''
+}

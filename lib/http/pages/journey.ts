@@ -1,0 +1,32 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { AuthorizationParams } from '../../protocol/authorization-request.ts'
+
+/** Where a person on a hosted page came from and goes on to: an authorization request, a path of the host, or nowhere. */
+export interface Journey {
+  /** `''`, or `?…` to append to the addresses of pages and forms, so that the journey goes on there. */
+  query: string
+  clientName: string | null
+  /** BCP 47, most wanted first. */
+  uiLocales: string[]
+  /** Where a form whose answer leads on may lead beside this origin. */
+  formActions: string[]
+  loginHint: string | undefined
+  /** Where a sign-in leads: a local path or an absolute URL. */
+  next: string
+  /**
+   * The authorization request of an app on a device, with what a sign-in settles taken out; `null`: another journey. It is answered
+   * by the sign-in page itself, for such an app gets no code from an address.
+   */
+  nativeRequest: AuthorizationParams | null
+}
+
+export interface Journeys {
+  /**
+   * The journey that the page's own query string describes.
+   * @throws OAuthError for a bad client or redirect URI, which nothing leads on to
+   */
+  read(request: FastifyRequest): Promise<Journey>
+}
+
+/** Signs a user in: the reply, which is not sent yet, gets the cookie of a new browser session. */
+export type SignIn = (request: FastifyRequest, reply: FastifyReply, userId: string) => Promise<void>

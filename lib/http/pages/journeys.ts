@@ -1,0 +1,41 @@
+import { isNative } from '../../clients/rights.ts'
+import { findRedirectTarget } from '../../authorize/authorize.ts'
+import type { AuthorizeDeps } from '../../authorize/deps.ts'
+import { carried, readAuthorizationParams, satisfied, serializeParams } from '../../protocol/authorization-request.ts'
+import { wordsOf } from '../../protocol/authorization-params.ts'
+import { formActionOf } from '../../protocol/redirect-uri.ts'
+import { localPath } from '../../protocol/return-to.ts'
+import type { Journeys } from './journey.ts'
+import { queryParams } from './forms.ts'
+
+/** Journeys are told by the address of the page alone: nothing is kept for whoever has not signed in. */
+export function createJourneys (deps: AuthorizeDeps, { authorizeUrl, homeUrl }: { authorizeUrl: string, homeUrl: string }): Journeys {
+  return {
+    async read (request) {
+      const query = queryParams(request)
+      const params = readAuthorizationParams(query)
+      if (params.client_id === undefined) {
+        const next = localPath(query.return_to, deps.issuer)
+        return {
+          query: next === null ? '' : `?${serializeParams({ return_to: next })}`,
+          clientName: null,
+          uiLocales: wordsOf(params.ui_locales),
+          formActions: [],
+          loginHint: params.login_hint,
+          next: next ?? homeUrl,
+          nativeRequest: null
+        }
+      }
+      const { client, redirectUri } = await findRedirectTarget(params, deps)
+      return {
+        query: `?${carried(params)}`,
+        clientName: client.name ?? client.clientId,
+        uiLocales: wordsOf(params.ui_locales),
+        formActions: [formActionOf(redirectUri)],
+        loginHint: params.login_hint,
+        next: `${authorizeUrl}?${serializeParams(satisfied(params, 'login'))}`,
+        nativeRequest: isNative(client) ? satisfied(params, 'login') : null
+      }
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { logout, type LogoutOutcome } from '../../authorize/logout.ts'
+import { OAuthError } from '../../errors.ts'
+import { type LogoutParams, readLogoutParams } from '../../protocol/logout-request.ts'
+import { formActionOf } from '../../protocol/redirect-uri.ts'
+import { serializeParams } from '../../protocol/request-params.ts'
+import { isSameOrigin } from '../../protocol/same-origin.ts'
+import { contextOf } from './authorize.ts'
+import { callableBy } from '../edge/callers.ts'
+import { noStoreHook } from '../edge/error-reply.ts'
+import type { PageDeps } from './deps.ts'
+import { FORM_LIMIT, formOf, pageGet, queryParams } from './forms.ts'
+import { describeRoute, LogoutRequestSchema } from '../edge/schemas.ts'
+
+/** `GET` and `POST /auth/logout`. @see OpenID Connect RP-Initiated Logout 1.0 §2 */
+export function logoutRoutes (child: FastifyInstance, deps: PageDeps): void {
+  child.get(deps.path('logout'), pageGet({ summary: 'Sign out', querystring: LogoutRequestSchema }), async (request, reply) =>
+    await answer(request, reply, { params: readLogoutParams(queryParams(request)), confirmed: false }, deps))
+
+  child.post(deps.path('logout'), {
+    ...callableBy('anyone', { fromAnyPage: true }),
+    bodyLimit: FORM_LIMIT,
+    onRequest: noStoreHook,
+    validatorCompiler: () => () => true,
+    // A body would be said to be required, and an empty request is a whole one.
+    schema: describeRoute({ summary: 'Sign out', description: 'The parameters of the GET, as a form.' })
+  }, async (request, reply) => {
+    const form = formOf(request)
+    if (form.decision === undefined) return await answerClient(request, reply, readLogoutParams(form), deps)
+    if (!isSameOrigin(request.headers, deps.authorize.issuer)) throw new OAuthError('access_denied', 'The form was not sent from a page of this site.', { reason: 'cross_site', detail: 'Sec-Fetch-Site and Origin' })
+    return await answer(request, reply, { params: readLogoutParams(queryParams(request)), confirmed: form.decision === 'sign_out' }, deps)
+  })
+}
+
+/**
+ * A client's own form, or its server. What a browser posts from another site brings no SameSite=Lax cookie: unless the hint alone
+ * has ended a session, the form becomes the GET, which brings it.
+ */
+async function answerClient (request: FastifyRequest, reply: FastifyReply, params: LogoutParams, deps: PageDeps): Promise<FastifyReply> {
+  const context = await contextOf(request, deps)
+  const result = context.session === null && params.id_token_hint === undefined ? null : await logout(params, { ...context, confirmed: false }, deps.authorize)
+  if (result !== null && (result.outcome === 'confirm' || result.ended)) return await send(result, params, request, reply, deps)
+  return await reply.redirect(withParams(deps.link('logout'), params), 303)
+}
+
+async function answer (request: FastifyRequest, reply: FastifyReply, { params, confirmed }: { params: LogoutParams, confirmed: boolean }, deps: PageDeps): Promise<FastifyReply> {
+  return await send(await logout(params, { ...await contextOf(request, deps), confirmed }, deps.authorize), params, request, reply, deps)
+}
+
+async function send (result: LogoutOutcome, params: LogoutParams, request: FastifyRequest, reply: FastifyReply, deps: PageDeps): Promise<FastifyReply> {
+  const { authorize, cookie, homeUrl, link, pages } = deps
+  const uiLocales = params.ui_locales?.split(' ').filter((word) => word !== '') ?? []
+  if (result.outcome === 'confirm') {
+    const user = await authorize.grants.accounts.users.findById(result.session.userId)
+    return await pages.send(request, reply, 'logout', { action: withParams(link('logout'), params), error: null, username: user?.username ?? null }, {
+      clientName: result.client?.name ?? null,
+      uiLocales,
+      formActions: result.redirectUri === null ? [] : [formActionOf(result.redirectUri)]
+    })
+  }
+  // Only where the request brought one: what another site embeds asks without it, and must not take it out of the browser.
+  if (cookie.read(request) !== undefined) cookie.clear(reply)
+  if (result.outcome === 'redirect') return await reply.redirect(result.location, 303)
+  return await pages.send(request, reply, 'signed_out', { ended: result.ended, homeUrl, loginUrl: link('login') }, { clientName: result.client?.name ?? null, uiLocales })
+}
+
+function withParams (url: string, params: LogoutParams): string {
+  const query = serializeParams(params)
+  return query === '' ? url : `${url}?${query}`
+}

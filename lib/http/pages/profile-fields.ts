@@ -1,0 +1,135 @@
+import type { TObject, TSchema } from '@sinclair/typebox'
+import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
+import { OAuthError, type OAuthErrorOptions } from '../../errors.ts'
+import type { ProfileField } from '../../pages/model.ts'
+import type { Form } from './forms.ts'
+import type { Registration } from '../edge/registration.ts'
+
+interface RegistrationInput {
+  username: string
+  password: string
+  fields: Record<string, unknown>
+}
+
+/** The form of the sign-up page over the host's `registration.fields`. */
+interface ProfileForm {
+  /** Names of all that a person can fill in. */
+  names: readonly string[]
+  /** The host's fields as the page shows them: with what was typed, or before that with the schema's defaults. */
+  show(typed: Form | null): ProfileField[]
+  /**
+   * The registration as the JSON endpoint would take it, by the same schema.
+   * @throws OAuthError `invalid_request` naming the field
+   */
+  read(form: Form): RegistrationInput
+}
+
+type InputType = ProfileField['type']
+
+const BY_FORMAT: Readonly<Record<string, InputType>> = { email: 'email', date: 'date', uri: 'url' }
+/** A valid floating-point number, which is what a browser sends for a number input. @see HTML §2.3.4.3 */
+const NUMBER = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i
+
+/** What a ticked box sends: its value, or what browsers send of one that has none. */
+const TICKED: readonly string[] = ['true', 'on']
+
+export function profileForm ({ fields, compiled, fits }: Registration): ProfileForm {
+  const inputs = Object.entries(fields.properties).flatMap(([name, schema]) => {
+    const type = inputType(schema)
+    return type === null ? [] : [{ name, schema, type, required: isRequired(fields, name, schema, fits) }]
+  })
+  const names = ['username', 'password', ...inputs.map(({ name }) => name)]
+
+  return {
+    names,
+    show: (typed) => inputs.map(({ name, schema, type, required }) => ({
+      name,
+      label: schema.title ?? name,
+      type,
+      required,
+      value: typed === null ? defaultOf(schema, type) : shownAs(type, typed[name] ?? '')
+    })),
+    read (form) {
+      const given = Object.fromEntries(inputs.flatMap(({ name, schema, type }) => {
+        const value = valueOf(schema, type, form[name] ?? '', fits)
+        return value === undefined ? [] : [[name, value]]
+      })) as Record<string, unknown>
+      const { username = '', password = '' } = form
+      // Without a prototype: the schema's look-ups would find what an object inherits.
+      const input = Object.assign(Object.create(null) as Record<string, unknown>, given, { username, password })
+      if (!compiled.Check(input)) throw errorOf(compiled.Errors(input).First())
+      return { username, password, fields: given }
+    }
+  }
+}
+
+/** `null`: no form field can hold it (an array, an object). Such a field is only for the JSON endpoint. */
+function inputType (schema: TSchema): InputType | null {
+  if (Array.isArray(schema.anyOf)) {
+    const types = (schema.anyOf as TSchema[]).filter(({ type }) => type !== 'null').map(inputType)
+    const [first = null] = types
+    return types.includes(null) ? null : new Set(types).size === 1 && isPlain(schema) ? first : 'text'
+  }
+  if (schema.type === 'boolean') return 'checkbox'
+  if (schema.type === 'number' || schema.type === 'integer') return 'number'
+  return schema.type === 'string' ? BY_FORMAT[String(schema.format)] ?? 'text' : null
+}
+
+/** Whether a union has no literals, which are words to type. */
+function isPlain (union: TSchema): boolean {
+  return (union.anyOf as TSchema[]).every((variant) => variant.const === undefined)
+}
+
+/** An empty field of a form counts as not sent. A box that may stay empty is an answer, one that may not is a condition to accept. */
+function isRequired (fields: TObject, name: string, schema: TSchema, fits: Registration['fits']): boolean {
+  return (fields.required ?? []).includes(name) && !(inputType(schema) === 'checkbox' && fits(schema, false))
+}
+
+/** The typed value of a text, `undefined` for none. What can't be converted stays a text, for the schema to refuse. */
+function valueOf (schema: TSchema, type: InputType, text: string, fits: Registration['fits']): unknown {
+  if (type === 'checkbox') {
+    if (text === '') return fits(schema, false) ? false : undefined
+    return TICKED.includes(text) ? true : text
+  }
+  if (text === '') return undefined
+  if (!NUMBER.test(text)) return text
+  return type === 'number' || (!fits(schema, text) && fits(schema, Number(text))) ? Number(text) : text
+}
+
+function defaultOf (schema: TSchema, type: InputType): string {
+  const value: unknown = schema.default
+  return typeof value === 'string' || typeof value === 'number' || value === true ? shownAs(type, String(value)) : ''
+}
+
+/** A box is ticked by `true`. */
+function shownAs (type: InputType, text: string): string {
+  return type !== 'checkbox' ? text : TICKED.includes(text) ? 'true' : ''
+}
+
+function errorOf (first: ValueError | undefined): OAuthError {
+  const field = first?.path.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~') ?? ''
+  const { text, reason }: Problem = first === undefined ? { text: 'it is not accepted.' } : problemOf(first)
+  return new OAuthError('invalid_request', `${field}: ${text}`, { field, ...(reason === undefined ? {} : { reason }) })
+}
+
+type Problem = { text: string } & Pick<OAuthErrorOptions, 'reason'>
+
+/** In words for a person, which the schema's own are not. */
+function problemOf ({ type, value, schema }: ValueError): Problem {
+  if (value === undefined || value === '') return { text: 'it is required.', reason: 'required' }
+  if (type === ValueErrorType.StringFormat && schema.format === 'email') return { text: 'The e-mail address is not valid.', reason: 'email_form' }
+  return { text: PROBLEMS[type]?.(schema) ?? 'it is not accepted.' }
+}
+
+const atLeast = ({ minimum }: TSchema): string => `it takes ${minimum} or more.`
+const atMost = ({ maximum }: TSchema): string => `it takes ${maximum} or less.`
+const PROBLEMS: Partial<Record<ValueErrorType, (schema: TSchema) => string>> = {
+  [ValueErrorType.StringMinLength]: ({ minLength }) => `it takes at least ${minLength} characters.`,
+  [ValueErrorType.StringMaxLength]: ({ maxLength }) => `it takes at most ${maxLength} characters.`,
+  [ValueErrorType.NumberMinimum]: atLeast,
+  [ValueErrorType.IntegerMinimum]: atLeast,
+  [ValueErrorType.NumberMaximum]: atMost,
+  [ValueErrorType.IntegerMaximum]: atMost,
+  [ValueErrorType.Number]: () => 'it takes a number.',
+  [ValueErrorType.Integer]: () => 'it takes a whole number.'
+}

@@ -1,0 +1,119 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { chooseLocale } from '../../pages/locale.ts'
+import { type Messages, messagesOf, type Usernames } from '../../pages/texts.ts'
+import type { CommonModel, PageModels, PageName, RenderPage } from '../../pages/model.ts'
+import { renderPage } from '../../pages/render.ts'
+import { noStore } from '../edge/error-reply.ts'
+import { type PageAssets, pageAssets } from './assets.ts'
+import { type ContentSecurity, contentSecurityPolicy } from './security.ts'
+import { logLine } from '../../ports/log.ts'
+
+/** What a route says of a page; title, logo, language and addresses are added. */
+export type PageContent<Name extends PageName> = Omit<PageModels[Name], keyof CommonModel>
+
+export interface PageSettings {
+  /** Default 200. */
+  statusCode?: number
+  clientName?: string | null
+  /** Those that the authorization request asks for, most wanted first. They come before `Accept-Language`. */
+  uiLocales?: readonly string[]
+  /** Where the page's forms may lead beside this origin: Chromium applies `form-action` to redirects too. */
+  formActions?: readonly string[]
+  /** Absolute URLs of images beside the logo of all pages. */
+  images?: readonly string[]
+  /** For a page whose own URL holds a token. Then the browser sends `Origin: null` with its form. */
+  noReferrer?: boolean
+}
+
+/** Sends hosted pages: the host's own by `pages.render`, else the built-in ones, with the headers that every page has. */
+export interface PageReply {
+  send<Name extends PageName>(request: FastifyRequest, reply: FastifyReply, page: Name, content: PageContent<Name>, settings?: PageSettings): Promise<FastifyReply>
+  /** The texts of a page sent with the same `uiLocales`, for `pageErrorOf`. */
+  messagesFor(request: FastifyRequest, settings?: Pick<PageSettings, 'uiLocales'>): Messages
+  /** What the pages load, for `pageAssetRoutes`. */
+  assets: PageAssets
+}
+
+export interface PageReplyOptions {
+  /** What the pages call a username. */
+  usernames: Usernames
+  issuer: string
+  /** As mounted, with that of the host's instance in front. */
+  prefix: string
+  pages: { title: string, logoUrl: string | null, accentColor: string, render: RenderPage | null }
+}
+
+/** Replies that hold a page, whose headers are not those of the API. */
+const pageReplies = new WeakSet<FastifyReply>()
+
+/** Whether the reply holds a page: then its security headers are set, and stay as they are. */
+export function isPageReply (reply: FastifyReply): boolean {
+  return pageReplies.has(reply)
+}
+
+export function createPageReply ({ issuer, prefix, usernames, pages }: PageReplyOptions): PageReply {
+  const { origin } = new URL(issuer)
+  const { title, logoUrl, accentColor, render } = pages
+  const assets = pageAssets({ prefix, accentColor })
+  const sources: ContentSecurity = {
+    style: `${origin}${assets.style.path}`,
+    script: `${origin}${assets.script.path}`,
+    logoUrl
+  }
+
+  function localeFor (request: FastifyRequest, uiLocales: readonly string[] = []): ReturnType<typeof chooseLocale> {
+    return chooseLocale(uiLocales, request.headers['accept-language'])
+  }
+
+  /** The host's own HTML, or `null` where it has none or its function fails: a fault of a template must not stop a sign-in. */
+  async function hostHtml<Name extends PageName> (request: FastifyRequest, page: Name, model: PageModels[Name]): Promise<string | null> {
+    if (render === null) return null
+    try {
+      return await render(...[page, model] as Parameters<RenderPage>) ?? null
+    } catch (error) {
+      request.log.error(...logLine('FST_AUTHORITY_PAGE_FAILED', 'pages.render failed; the built-in page was sent', { err: error, page }))
+    }
+    return null
+  }
+
+  return {
+    assets,
+    messagesFor: (request, { uiLocales } = {}) => messagesOf(localeFor(request, uiLocales), usernames),
+    async send<Name extends PageName> (request: FastifyRequest, reply: FastifyReply, page: Name, content: PageContent<Name>, settings: PageSettings = {}): Promise<FastifyReply> {
+      const lang = localeFor(request, settings.uiLocales)
+      const common: CommonModel = {
+        title,
+        logoUrl,
+        lang,
+        messages: messagesOf(lang, usernames),
+        styleUrl: assets.style.url,
+        scriptUrl: assets.script.url,
+        clientName: settings.clientName ?? null
+      }
+      // A copy for the host: what its function does to it can't be in the built-in page.
+      const modelOf = (): PageModels[Name] => ({ ...common, ...structuredClone(content) }) as unknown as PageModels[Name]
+      const own = await hostHtml(request, page, modelOf())
+      const body = own ?? renderPage(page, modelOf())
+
+      pageReplies.add(reply)
+      noStore(reply)
+      vary(reply, ['Cookie', 'Accept-Language'])
+      return await reply.code(settings.statusCode ?? 200).type('text/html; charset=utf-8').headers({
+        'content-security-policy': contentSecurityPolicy(sources, { own: own !== null, formActions: settings.formActions ?? [], images: settings.images ?? [] }),
+        'referrer-policy': settings.noReferrer === true ? 'no-referrer' : 'same-origin',
+        'x-frame-options': 'DENY',
+        'x-content-type-options': 'nosniff',
+        'cross-origin-opener-policy': 'same-origin',
+        'cross-origin-resource-policy': 'same-origin',
+        'permissions-policy': 'camera=(), geolocation=(), microphone=(), payment=(), usb=()'
+      }).send(body)
+    }
+  }
+}
+
+/** Adds to what the host's hooks have set, such as `Origin`. */
+function vary (reply: FastifyReply, names: readonly string[]): void {
+  const before = String(reply.getHeader('vary') ?? '').split(',').map((name) => name.trim()).filter((name) => name !== '')
+  const missing = names.filter((name) => !before.some((known) => known === '*' || known.toLowerCase() === name.toLowerCase()))
+  reply.header('vary', [...before, ...missing].join(', '))
+}

@@ -1,0 +1,58 @@
+/** The Content Security Policy of the hosted pages. @see CSP Level 3, OWASP ASVS 5.0 3.4.3 */
+
+export interface ContentSecurity {
+  /** The URLs of stylesheet and script, without a query: a source of a policy has none. */
+  style: string
+  script: string
+  logoUrl: string | null
+}
+
+interface PagePolicy {
+  /** The host's own HTML, which may load what it has on its own origin. */
+  own: boolean
+  formActions: readonly string[]
+  /** Those of the page, beside the logo of all pages. */
+  images?: readonly string[]
+}
+
+export function contentSecurityPolicy ({ style, script, logoUrl }: ContentSecurity, { own, formActions, images = [] }: PagePolicy): string {
+  const loads = own
+    ? ["style-src 'self'", "script-src 'self'", "font-src 'self'", "connect-src 'self'"]
+    : [`style-src ${style}`, `script-src ${script}`]
+  const shown = new Set([...logoUrl === null ? [] : [logoUrl], ...images].map(imageSource).filter((source) => source !== null))
+  const actions = [...new Set(formActions.map(formActionSource))].filter((source) => source !== null)
+  return [
+    "default-src 'none'",
+    ...loads,
+    ["img-src 'self' data:", ...shown].join(' '),
+    ["form-action 'self'", ...actions].join(' '),
+    "frame-ancestors 'none'",
+    "base-uri 'none'"
+  ].join('; ')
+}
+
+/** An origin or a scheme with nothing in it that could end the source, the directive or the policy. */
+const SOURCE = /^[a-z][a-z0-9+.-]*:(?:\/\/[a-z0-9._-]+(?::\d{1,5})?)?$/
+/** A form must not be let out to these, whoever asks. */
+const REFUSED_SCHEMES = new Set(['javascript:', 'data:', 'vbscript:', 'blob:', 'file:', 'filesystem:', 'about:', 'ws:', 'wss:', 'ftp:'])
+
+function imageSource (url: string): string | null {
+  const { protocol, origin } = new URL(url, 'https://page.invalid')
+  return (protocol === 'https:' || protocol === 'http:') && origin !== 'https://page.invalid' && SOURCE.test(origin) ? origin : null
+}
+
+/** The origin of a redirect URI, for a policy is no place for its path. A private-use scheme (RFC 8252 §7.1) has no origin: the scheme. */
+function formActionSource (url: string): string | null {
+  let parsed: URL
+  try {
+    parsed = new URL(url)
+  } catch {
+    return null
+  }
+  const { protocol, origin } = parsed
+  if (REFUSED_SCHEMES.has(protocol)) return null
+  if (protocol !== 'https:' && protocol !== 'http:') return SOURCE.test(protocol) ? protocol : null
+  // A policy can't name an IPv6 address; browsers drop such a source, and the sign-in would end there.
+  if (parsed.hostname.startsWith('[')) return protocol
+  return SOURCE.test(origin) ? origin : null
+}

@@ -1,0 +1,25 @@
+import type { Client, ClientStore } from '../ports/client-store.ts'
+import { clientCredentials, invalidClient } from '../protocol/client-authentication.ts'
+import { equalSecrets } from '../protocol/digest.ts'
+
+/**
+ * The client that a request proves to be; `null` where it names none.
+ * A confidential client must prove its secret, a public one must not send any.
+ * @throws OAuthError `invalid_client`, `invalid_request`
+ * @see RFC 6749 §2.3, §3.2.1
+ */
+export async function authenticateClient (authorization: string | undefined, params: { client_id?: string, client_secret?: string }, clients: ClientStore): Promise<Client | null> {
+  const credentials = clientCredentials(authorization, params)
+  if (credentials === undefined) return null
+  const asSent = credentials.method === 'client_secret_basic' ? credentials.asSent : undefined
+  let client = await clients.findById(credentials.clientId)
+  if (client === null && asSent !== undefined && asSent.clientId !== credentials.clientId) client = await clients.findById(asSent.clientId)
+  const presented = credentials.method === 'none' ? '' : credentials.clientSecret
+  // An unknown client costs the same comparisons as a known one, and both are made whatever the first one says.
+  const secret = client?.clientSecret ?? ''
+  const spellings = [presented, asSent?.clientSecret ?? presented].map((spelling) => equalSecrets(spelling, secret))
+  const matches = spellings.includes(true)
+  // An empty secret in a host's own client store is a mistake, and must not make a confidential client open to all.
+  if (client === null || client.clientSecret === '' || !matches) throw invalidClient(credentials.method)
+  return client
+}

@@ -1,0 +1,50 @@
+import type { AccountsDeps } from '../accounts/deps.ts'
+import type { Client, ClientStore } from '../ports/client-store.ts'
+import type { TokenStore } from '../ports/token-store.ts'
+import type { AccessTokens } from '../tokens/access-tokens.ts'
+import type { ClaimsFunction } from '../tokens/released-claims.ts'
+import type { IdTokens } from '../tokens/id-tokens.ts'
+import type { Origin, Sessions } from '../sessions/sessions.ts'
+
+export type { ClaimsFunction } from '../tokens/released-claims.ts'
+export type { Origin } from '../sessions/sessions.ts'
+
+export interface RefreshTokenPolicy {
+  expiresInMs: number
+  idleTimeoutMs: number
+  rotate: 'oauth' | 'always' | 'never'
+  graceMs: number
+}
+
+/** What a grant may use. */
+export interface GrantDeps {
+  accounts: AccountsDeps
+  clients: ClientStore
+  tokens: TokenStore
+  sessions: Sessions
+  accessTokens: AccessTokens
+  /** `null`: OpenID Connect is off. */
+  idTokens: IdTokens | null
+  /** The option `scopes`. */
+  scopes: readonly string[]
+  passwordGrant: 'first-party' | 'clients' | false
+  refreshToken: RefreshTokenPolicy
+  claims: ClaimsFunction | null
+}
+
+/** Who asks: the authenticated client, if there is one, and where from. */
+export interface GrantContext {
+  client: Client | null
+  origin: Origin
+}
+
+/** The fields of a token answer. @see RFC 6749 §5.1, OpenID Connect Core 1.0 §3.1.3.3 */
+export interface TokenResponse {
+  access_token: string
+  token_type: 'Bearer'
+  expires_in: number
+  refresh_token?: string
+  id_token?: string
+  /** Absent where nothing was granted. */
+  scope?: string
+}

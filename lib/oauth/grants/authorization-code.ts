@@ -1,0 +1,93 @@
+import { isActive } from '../../sessions/active-user.ts'
+import { OAuthError } from '../../errors.ts'
+import type { Client } from '../../ports/client-store.ts'
+import type { RefreshTokenFamily } from '../../ports/token-store.ts'
+import type { User } from '../../ports/user-store.ts'
+import { type AuthorizationDetails, readAuthorizationDetails } from '../../protocol/authorization-details.ts'
+import { invalidClient } from '../../protocol/client-authentication.ts'
+import { digest } from '../../protocol/digest.ts'
+import { verifyCodeChallenge } from '../../protocol/pkce.ts'
+import { type Credential, formatCredential, parseCredential } from '../../protocol/credential.ts'
+import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
+import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
+import { signIdToken } from '../sign-id-token.ts'
+import { reportIssued, signAccessToken } from '../issue-tokens.ts'
+
+/** What a redemption must pass once the code is used up. The first failure ends the code and is `invalid_grant`. */
+const CHECKS: ReadonlyArray<{ name: string, see: string, holds(params: TokenRequestParams, details: AuthorizationDetails): boolean }> = [
+  // With PKCE it proves nothing more, and OAuth 2.1 leaves it out.
+  { name: 'the redirect URI is the one of the authorization request', see: 'RFC 6749 §4.1.3', holds: (params, { redirectUri, codeChallenge }) => params.redirect_uri === redirectUri || (params.redirect_uri === undefined && codeChallenge !== undefined) },
+  { name: 'the verifier is the one of the challenge', see: 'RFC 7636 §4.6, RFC 9700 §4.8.2', holds: (params, { codeChallenge }) => verifyCodeChallenge(params.code_verifier, codeChallenge) }
+]
+
+/**
+ * The authorization code grant. A code works once, whatever becomes of its first use: a wrong verifier is one guess. A second use
+ * ends all that the first gave. Another client's code is left alone, or strangers could sign people out.
+ * @throws OAuthError `invalid_grant`, `invalid_request`, `invalid_client`
+ * @see RFC 6749 §4.1.3, OpenID Connect Core 1.0 §3.1.3
+ */
+export async function authorizationCodeGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<TokenResponse> {
+  if (client === null) throw invalidClient(undefined)
+  const presented = parseCredential(required(params, 'code'))
+  if (presented === null) throw refused('malformed')
+  // A key that is not there yet must not cost the code.
+  await deps.accessTokens.ready()
+  await deps.idTokens?.ready(client)
+
+  const secret = deps.accounts.random.secret()
+  const family = await redeem(presented, digest(secret), { client, origin }, deps)
+  const details = readAuthorizationDetails(family.authorization ?? '{}')
+  const failed = CHECKS.find(({ holds }) => !holds(params, details))
+  if (failed !== undefined) {
+    await deps.sessions.revoke(family.userId, family.sid, 'undone', origin)
+    throw refused(failed.name)
+  }
+  try {
+    const { user, response } = await answer(family, { client, details }, deps)
+    reportIssued({ user, client, scopes: family.scope.split(' '), origin, grantType: 'authorization_code' }, family.sid, deps)
+    return family.offline ? { ...response, refresh_token: formatCredential(presented.id, secret) } : response
+  } catch (error) {
+    // An outage, a disabled user: the code is used up, and nobody got the tokens of the family or ever will.
+    await deps.sessions.revoke(family.userId, family.sid, 'undone', origin).catch((failure: unknown) => { deps.accounts.onError(failure, 'a session whose tokens could not be made was not ended') })
+    throw error
+  }
+}
+
+/** The tokens of a family that has just begun, without its refresh token. */
+async function answer (family: RefreshTokenFamily, { client, details }: { client: Client, details: AuthorizationDetails }, deps: GrantDeps): Promise<{ user: User, response: TokenResponse }> {
+  const user = await deps.accounts.users.findById(family.userId)
+  if (!isActive(user)) throw refused('user gone or disabled')
+  if (await deps.sessions.isOver(user, family)) throw refused('signed in before the password was changed')
+  const scopes = family.scope.split(' ')
+  const accessToken = await signAccessToken({ user, client, scopes, sid: family.sid, authenticatedAt: family.authenticatedAt }, deps)
+  const idToken = await signIdToken({ user, client, scopes, family, accessToken, nonce: details.nonce }, deps)
+  return {
+    user,
+    response: { access_token: accessToken, token_type: 'Bearer', expires_in: deps.accessTokens.expiresInSeconds, ...idToken, scope: family.scope }
+  }
+}
+
+async function redeem (presented: Credential, tokenDigest: string, { client, origin }: GrantContext & { client: Client }, deps: GrantDeps): Promise<RefreshTokenFamily> {
+  const now = deps.accounts.clock.now()
+  const result = await deps.tokens.redeemCode({
+    sid: presented.sid,
+    digest: presented.digest,
+    clientId: client.clientId,
+    now,
+    tokenDigest,
+    expiresAt: now + deps.refreshToken.expiresInMs,
+    idleExpiresAt: now + Math.min(deps.refreshToken.idleTimeoutMs, deps.refreshToken.expiresInMs),
+    onlineExpiresAt: now + deps.accessTokens.expiresInSeconds * 1000,
+    userAgent: origin.userAgent?.slice(0, 256) ?? null
+  })
+  if (result.outcome === 'redeemed') return result.family
+  if (result.outcome === 'replayed') {
+    deps.sessions.forget(result.family.sid)
+    deps.accounts.events.emit('logged_out', { userId: result.family.userId, sids: [result.family.sid], by: 'code_reused', ...origin })
+  }
+  throw refused(result.outcome)
+}
+
+function refused (detail: string): OAuthError {
+  return new OAuthError('invalid_grant', 'The authorization code is invalid, expired or used.', { detail })
+}

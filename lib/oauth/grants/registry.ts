@@ -1,0 +1,47 @@
+import { mayUse } from '../../clients/rights.ts'
+import { OAuthError } from '../../errors.ts'
+import type { Client, GrantType } from '../../ports/client-store.ts'
+import { normalizeUsername } from '../../accounts/username.ts'
+import type { TokenRequestParams } from '../../protocol/token-request.ts'
+import { authorizationCodeGrant } from './authorization-code.ts'
+import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
+import { clientCredentialsGrant } from './client-credentials.ts'
+import { passwordGrant } from './password.ts'
+import { refreshTokenGrant } from './refresh-token.ts'
+
+/** One grant of the token endpoint. A new one is a file, a test and a line in `GRANTS`. */
+interface Grant {
+  type: GrantType
+  /**
+   * What counts before the grant is looked at, because it can be guessed: the account that is tried. Left out where the grant proves
+   * itself by 256 random bits, which are counted when they have failed.
+   */
+  guess?(params: TokenRequestParams): { rule: 'login', account?: string }
+  handle(params: TokenRequestParams, context: GrantContext, deps: GrantDeps): Promise<TokenResponse>
+}
+
+const GRANTS: readonly Grant[] = [
+  { type: 'password', guess: (params) => ({ rule: 'login', ...accountOf(params.username) }), handle: passwordGrant },
+  { type: 'authorization_code', handle: authorizationCodeGrant },
+  { type: 'refresh_token', handle: refreshTokenGrant },
+  { type: 'client_credentials', handle: clientCredentialsGrant }
+]
+
+/** @throws OAuthError `unsupported_grant_type`. @see RFC 6749 §5.2 */
+export function findGrant (type: string, deps: Pick<GrantDeps, 'passwordGrant' | 'idTokens'>): Grant {
+  const grant = GRANTS.find((candidate) => candidate.type === type)
+  const off = (type === 'password' && deps.passwordGrant === false) || (type === 'authorization_code' && deps.idTokens === null)
+  if (grant === undefined || off) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
+  return grant
+}
+
+/** @throws OAuthError `unauthorized_client`. @see RFC 6749 §5.2 */
+export function checkGrantAllowed (grant: Grant, client: Client | null): void {
+  if (client !== null && !mayUse(client, grant.type)) throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
+}
+
+function accountOf (username: string | undefined): { account?: string } {
+  if (username === undefined) return {}
+  // A name that can't be one has no account to protect, but is counted like one, so that it tells nothing.
+  return { account: normalizeUsername(username) ?? username }
+}

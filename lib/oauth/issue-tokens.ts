@@ -1,0 +1,82 @@
+import type { User } from '../ports/user-store.ts'
+import type { Client } from '../ports/client-store.ts'
+import { digest } from '../protocol/digest.ts'
+import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
+import { scopeMember } from '../protocol/scope.ts'
+import { hostClaims } from '../tokens/released-claims.ts'
+import type { GrantDeps, Origin, TokenResponse } from './deps.ts'
+
+interface Issue {
+  user: User
+  client: Client | null
+  /** Granted scope. */
+  scopes: string[]
+  origin: Origin
+  grantType: string
+}
+
+/** Tokens that are committed, and the family they belong to. */
+interface IssuedTokens {
+  sid: string
+  response: TokenResponse
+}
+
+/**
+ * Starts a refresh token family and makes its first tokens. Signing comes before the commit: what can't be signed leaves nothing
+ * behind. The caller reports it by `reportIssued`, once nothing can keep the tokens back any more.
+ */
+export async function issueTokens ({ user, client, scopes, origin }: Issue, deps: GrantDeps): Promise<IssuedTokens> {
+  const { clock, random } = deps.accounts
+  const now = clock.now()
+  const id = newCredentialId(user.id, random.id())
+  const secret = random.secret()
+  const sid = sidOf(id)
+  const scope = scopes.join(' ')
+  const accessToken = await signAccessToken({ user, client, scopes, sid, authenticatedAt: now }, deps)
+  const expiresAt = now + deps.refreshToken.expiresInMs
+  await deps.tokens.createFamily({
+    sid,
+    userId: user.id,
+    clientId: client?.clientId ?? null,
+    scope,
+    authenticatedAt: now,
+    createdAt: now,
+    lastUsedAt: now,
+    expiresAt,
+    idleExpiresAt: Math.min(expiresAt, now + deps.refreshToken.idleTimeoutMs),
+    userAgent: origin.userAgent?.slice(0, 256) ?? null,
+    sessionSid: null,
+    offline: true,
+    authorization: null,
+    tokenDigest: digest(secret)
+  })
+  return {
+    sid,
+    response: {
+      access_token: accessToken,
+      token_type: 'Bearer',
+      expires_in: deps.accessTokens.expiresInSeconds,
+      refresh_token: formatCredential(id, secret),
+      ...scopeMember(scopes)
+    }
+  }
+}
+
+/** Tells that tokens are handed out. */
+export function reportIssued ({ user, client, scopes, origin, grantType }: Issue, sid: string, deps: GrantDeps): void {
+  deps.accounts.events.emit('token_issued', { userId: user.id, sid, clientId: client?.clientId ?? null, scope: scopes.join(' '), grantType, ...origin })
+}
+
+/** An access token for a family, with the host's claims. */
+export async function signAccessToken (of: { user: User, client: Client | null, scopes: string[], sid: string, authenticatedAt: number }, deps: GrantDeps): Promise<string> {
+  await deps.accessTokens.ready()
+  const extra = deps.claims === null ? {} : await hostClaims(of, deps)
+  return deps.accessTokens.mint({
+    sub: of.user.id,
+    sid: of.sid,
+    auth_time: Math.floor(of.authenticatedAt / 1000),
+    extra,
+    ...scopeMember(of.scopes),
+    ...(of.client === null ? {} : { client_id: of.client.clientId })
+  })
+}

@@ -1,0 +1,41 @@
+import { OAuthError } from '../errors.ts'
+import type { Client } from '../ports/client-store.ts'
+import { invalidToken } from '../protocol/bearer.ts'
+import { parseCredential } from '../protocol/credential.ts'
+import type { AccessTokens } from '../tokens/access-tokens.ts'
+import type { Origin, Sessions } from '../sessions/sessions.ts'
+
+/**
+ * Ends the family that a refresh or an access token belongs to: all its refresh and access tokens.
+ *
+ * Any refresh token of the family will do, a replaced one too: only a holder of one knows the id of the family, and the store keeps no
+ * digest by which an older token could be told from a forged secret. A holder of that id alone could end the family at
+ * the refresh endpoint as well, where the same request is a replay.
+ *
+ * @throws OAuthError `invalid_token` where the token is unknown, malformed, expired or revoked: the caller makes a success of it
+ * @throws OAuthError `unauthorized_client` where it is another client's, which stays alive
+ * @throws OAuthError `invalid_request` for an access token without a session, which nothing can end before it expires
+ * @see RFC 7009 §2.1, §2.2
+ */
+export async function revokeToken (token: string, client: Client | null, origin: Origin, { sessions, accessTokens }: { sessions: Sessions, accessTokens: AccessTokens }): Promise<void> {
+  const refresh = parseCredential(token)
+  const claims = refresh === null ? await accessTokens.verify(token) : null
+  if (claims !== null && claims.sid === undefined) {
+    checkOwner(claims.client_id ?? null, client)
+    // A 200 would be a lie. RFC 7009 §2.2.1 has unsupported_token_type for a kind that is never revoked; this is one token.
+    throw new OAuthError('invalid_request', 'This access token belongs to no session and can not be revoked; it ends when it expires.')
+  }
+  const family = await sessions.find(refresh?.sid ?? claims?.sid ?? '')
+  if (family === null || (claims !== null && claims.sub !== family.userId)) throw invalidToken('The token is unknown.')
+  checkOwner(family.clientId, client)
+  await sessions.revoke(family.userId, family.sid, 'user', origin)
+}
+
+/**
+ * A caller without a client owns the tokens that were issued without one. RFC 7009 §2.1 asks for an error and names none:
+ * `unauthorized_client`, for the token is good and the credentials are; it is this client that may not do this. (`invalid_grant`
+ * would say that the token is bad, and a client library would take that for a sign-out that worked.)
+ */
+function checkOwner (owner: string | null, client: Client | null): void {
+  if (owner !== (client?.clientId ?? null)) throw new OAuthError('unauthorized_client', 'The token was not issued to this client.')
+}

@@ -1,0 +1,95 @@
+import type { Clock } from '../ports/clock.ts'
+import type { Random } from '../ports/random.ts'
+import type { BrowserSession, SessionStore, SessionUse } from '../ports/session-store.ts'
+import { digest } from '../protocol/digest.ts'
+import { formatCredential, newCredentialId, parseCredential, sidOf } from '../protocol/credential.ts'
+import type { EndedBy, Origin, Sessions } from './sessions.ts'
+
+/** The browser sessions of the hosted pages, by the value of their cookie. */
+export interface BrowserSessions {
+  /** The live session of this cookie. Looks, and does not count as a use. */
+  find(cookie: string | undefined): Promise<BrowserSession | null>
+  /**
+   * Signs a user in: a new cookie value, whatever the browser had before. Where `former` is a live session of the same user it
+   * goes on under a new secret; one of another user ends.
+   */
+  start(userId: string, former: BrowserSession | null, formerCookie: string | undefined, origin: Origin): Promise<{ session: BrowserSession, cookie: string }>
+  /** Counts as a use, by `clientId` where a client takes part. `false`: it has ended meanwhile. */
+  use(session: BrowserSession, clientId?: string): Promise<boolean>
+  /** That use, for an operation of the store that counts it itself. */
+  useOf(session: BrowserSession, clientId?: string): SessionUse
+  /** Ends it and what hangs on it: codes, families that are not offline, and those of `clientId`. Tells its clients. `by`: `user` unless it says otherwise. `false` where nothing of it was alive. */
+  end(session: Pick<BrowserSession, 'userId' | 'sid'>, options: { clientId?: string, by?: EndedBy, origin: Origin }): Promise<boolean>
+}
+
+interface BrowserSessionPolicy {
+  /** Absolute lifetime; a new sign-in begins it anew. */
+  expiresInMs: number
+  idleTimeoutMs: number
+}
+
+interface BrowserSessionDeps {
+  store: SessionStore
+  sessions: Sessions
+  clock: Clock
+  random: Random
+}
+
+export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionPolicy, { store, sessions, clock, random }: BrowserSessionDeps): BrowserSessions {
+  const lifetimes = (now: number): { expiresAt: number, idleExpiresAt: number } => ({ expiresAt: now + expiresInMs, idleExpiresAt: now + Math.min(expiresInMs, idleTimeoutMs) })
+
+  async function renew (userId: string, former: BrowserSession | null, formerCookie: string | undefined): Promise<{ session: BrowserSession, cookie: string } | null> {
+    const presented = parseCredential(formerCookie ?? '')
+    if (presented === null) return null
+    const now = clock.now()
+    const secret = random.secret()
+    const times = lifetimes(now)
+    if (!await store.renewSession({ sid: presented.sid, userId, formerDigest: presented.digest, digest: digest(secret), now, ...times })) return null
+    const session = former === null ? await store.findSession(presented.sid, digest(secret), now) : { ...former, authenticatedAt: now, lastUsedAt: now, ...times }
+    return session === null ? null : { session, cookie: formatCredential(presented.id, secret) }
+  }
+
+  function useOf ({ sid, expiresAt }: BrowserSession, clientId?: string): SessionUse {
+    const now = clock.now()
+    return { sid, now, idleExpiresAt: Math.min(expiresAt, now + idleTimeoutMs), ...(clientId === undefined ? {} : { clientId }) }
+  }
+
+  return {
+    async find (cookie) {
+      const presented = parseCredential(cookie ?? '')
+      return presented === null ? null : await store.findSession(presented.sid, presented.digest, clock.now())
+    },
+
+    async start (userId, former, formerCookie, origin) {
+      // `former` may be unknown because another tab has signed in since this request was sent, and the cookie has a new secret by now: the
+      // browser still has one session. It is renewed for nobody but its own user, so a cookie that was planted brings no one into another's.
+      const renewed = former === null || former.userId === userId ? await renew(userId, former, formerCookie) : null
+      if (renewed !== null) return renewed
+      // Before the new one begins: where this fails nobody has changed places.
+      if (former !== null) await sessions.revokeBrowserSession(former.userId, former.sid, 'user', { origin })
+      // The id is made here and never taken from a cookie, so one that was planted names no session. @see ASVS 7.2.4
+      const sessionId = newCredentialId(userId, random.id())
+      const secret = random.secret()
+      const now = clock.now()
+      const session: BrowserSession = {
+        sid: sidOf(sessionId),
+        userId,
+        authenticatedAt: now,
+        createdAt: now,
+        lastUsedAt: now,
+        ...lifetimes(now),
+        userAgent: origin.userAgent?.slice(0, 256) ?? null,
+        clientIds: []
+      }
+      await store.createSession(session, digest(secret))
+      return { session, cookie: formatCredential(sessionId, secret) }
+    },
+
+    use: async (session, clientId) => await store.useSession(useOf(session, clientId)),
+    useOf,
+
+    async end ({ userId, sid }, { clientId, by = 'user', origin }) {
+      return await sessions.revokeBrowserSession(userId, sid, by, { clientId, origin })
+    }
+  }
+}

@@ -1,0 +1,123 @@
+import type { AuthorityEvents, Events } from '../events.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
+import type { BrowserSession, SessionStore } from '../ports/session-store.ts'
+import type { RefreshTokenFamily, TokenStore } from '../ports/token-store.ts'
+import type { User } from '../ports/user-store.ts'
+import type { Revocations } from './revocations.ts'
+import { isFromFormerPassword, keepSignIn, type SignedIn } from './since-password-change.ts'
+
+/** Where a request came from, for events and for the list of a user's sessions. */
+export interface Origin {
+  ip?: string
+  userAgent?: string | null
+}
+
+export type EndedBy = AuthorityEvents['logged_out']['by']
+
+/**
+ * A user's sign-ins: refresh token families and browser sessions. This is the one place where they end, so that there is an event,
+ * their access tokens are refused here at once, and the clients of a browser session are notified.
+ */
+export interface Sessions {
+  /** Families alive now, newest first. */
+  list(userId: string): Promise<RefreshTokenFamily[]>
+  /** Browser sessions alive now, newest first. */
+  listBrowserSessions(userId: string): Promise<BrowserSession[]>
+  /** The family an access token belongs to, looked up in the store: `null` after a revocation on any instance. */
+  find(sid: string): Promise<RefreshTokenFamily | null>
+  /** Ends one of the user's own: a family, or a browser session with what hangs on it. `false` where the user has no such one. */
+  revoke(userId: string, sid: string, by: EndedBy, origin?: Origin): Promise<boolean>
+  /** Ends a browser session with its codes, its families that are not offline, and those of `clientId`. Idempotent. */
+  revokeBrowserSession(userId: string, sid: string, by: EndedBy, options?: { clientId?: string | undefined, origin?: Origin }): Promise<boolean>
+  /** Ends all codes and families that this client has of the user. */
+  revokeFamiliesOfClient(userId: string, clientId: string, by: EndedBy, origin?: Origin): Promise<void>
+  /** The store has ended this family by itself: access tokens of it are refused here from now on. */
+  forget(sid: string): void
+  /** Whether a sign-in that is in the store is from before the user's present password, where the user store tells of that. */
+  isOver(user: User, signIn: SignedIn): Promise<boolean>
+  /** Ends all of the user's but `exceptSid`: a browser session, or a family with the browser session that it began in. That one outlives a change of the password. */
+  revokeAll(userId: string, by: EndedBy, options?: { exceptSid?: string | undefined, origin?: Origin }): Promise<void>
+}
+
+/** The id comes from a URL. Odd ones are refused here: a NUL makes SQL stores reject, which would count as an outage. */
+const SID = /^[A-Za-z0-9_-]{1,128}$/
+
+interface SessionsDeps {
+  tokens: TokenStore
+  browserSessions: SessionStore
+  oneTimeTokens: OneTimeTokenStore
+  revocations: Revocations
+  events: Events
+  clock: Clock
+  /** Hears of the browser sessions that were ended here. Returns at once and never throws. */
+  onSessionsEnded(ended: BrowserSession[]): void
+}
+
+export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations, events, clock, onSessionsEnded }: SessionsDeps): Sessions {
+  /** Tells what has ended, whatever else failed. */
+  function conclude (userId: string, by: EndedBy, origin: Origin, ended: { browser?: BrowserSession[], families?: string[] }): void {
+    const { browser = [], families = [] } = ended
+    for (const sid of families) revocations.add(sid)
+    const sids = [...browser.map(({ sid }) => sid), ...families]
+    if (sids.length > 0) events.emit('logged_out', { userId, sids, by, ...origin })
+    if (browser.length > 0) onSessionsEnded(browser)
+  }
+
+  /**
+   * Browser sessions end before families do. A code is made together with a use of its session: either that finds no session and there is
+   * no code, or the code was there when the families ended. One that fails keeps no other from being tried.
+   */
+  async function endBoth (userId: string, by: EndedBy, origin: Origin, steps: { browser: () => Promise<BrowserSession[]>, families: () => Promise<string[]> }): Promise<boolean> {
+    const [browser] = await Promise.allSettled([steps.browser()])
+    const [families] = await Promise.allSettled([steps.families()])
+    const ended = { browser: valueOf(browser), families: valueOf(families) }
+    conclude(userId, by, origin, ended)
+    for (const step of [browser, families]) if (step.status === 'rejected') throw step.reason
+    return ended.browser.length > 0 || ended.families.length > 0
+  }
+
+  async function revokeBrowserSession (userId: string, sid: string, by: EndedBy, { clientId, origin = {} }: { clientId?: string | undefined, origin?: Origin } = {}): Promise<boolean> {
+    return await endBoth(userId, by, origin, {
+      browser: async () => [await browserSessions.revokeSession(sid, userId)].filter((session) => session !== null),
+      families: async () => await tokens.revokeFamiliesOfSession(userId, sid, clientId)
+    })
+  }
+
+  return {
+    list: (userId) => tokens.listFamiliesOfUser(userId, clock.now()),
+    listBrowserSessions: (userId) => browserSessions.listSessionsOfUser(userId, clock.now()),
+    find: (sid) => tokens.findFamily(sid, clock.now()),
+    revokeBrowserSession,
+
+    async revoke (userId, sid, by, origin = {}) {
+      if (!SID.test(sid)) return false
+      if (!await tokens.revokeFamily(sid, userId)) return await revokeBrowserSession(userId, sid, by, { origin })
+      conclude(userId, by, origin, { families: [sid] })
+      return true
+    },
+
+    async revokeFamiliesOfClient (userId, clientId, by, origin = {}) {
+      conclude(userId, by, origin, { families: await tokens.revokeFamiliesOfClient(userId, clientId) })
+    },
+
+    isOver: (user, signIn) => isFromFormerPassword(user, signIn, { oneTimeTokens, clock }),
+
+    forget: (sid) => { revocations.add(sid) },
+
+    async revokeAll (userId, by, { exceptSid, origin = {} } = {}) {
+      const kept = exceptSid === undefined ? null : await tokens.findFamily(exceptSid, clock.now())
+      const exceptSession = kept === null ? exceptSid : kept.sessionSid ?? undefined
+      const [noted] = await Promise.allSettled([keepSignIn(userId, kept ?? (exceptSid === undefined ? null : { sid: exceptSid }), { oneTimeTokens, clock })])
+      await endBoth(userId, by, origin, {
+        browser: () => browserSessions.revokeSessionsOfUser(userId, exceptSession),
+        families: () => tokens.revokeFamiliesOfUser(userId, exceptSid)
+      })
+      if (noted.status === 'rejected') throw noted.reason
+    }
+  }
+}
+
+function valueOf<T> (result: PromiseSettledResult<T[]>): T[] {
+  return result.status === 'fulfilled' ? result.value : []
+}

@@ -1,0 +1,48 @@
+import type { Clock } from '../ports/clock.ts'
+import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
+import type { User } from '../ports/user-store.ts'
+import { digest } from '../protocol/digest.ts'
+import { partitionOf } from '../protocol/partition.ts'
+
+/** What is known of a sign-in: a browser session, or a token family. */
+export interface SignedIn {
+  sid: string
+  /** The browser session that a family began in. */
+  sessionSid?: string | null
+  authenticatedAt: number
+}
+
+/** Longer than any sign-in lives. */
+const KEPT_FOR_MS = 400 * 24 * 60 * 60 * 1000
+
+/** Milliseconds since the epoch; `null` where the user store does not tell. */
+export function passwordChangedAt ({ passwordChangedAt: given }: User): number | null {
+  if (given === undefined || given === null) return null
+  const at = given instanceof Date ? given.getTime() : given
+  // Read as a time it is not, it would let everybody in.
+  if (typeof at !== 'number' || !Number.isFinite(at)) throw new TypeError('passwordChangedAt of a user must be milliseconds since the epoch or a Date.')
+  return at
+}
+
+interface Deps { oneTimeTokens: OneTimeTokenStore, clock: Clock }
+
+/** Notes which sign-in stays when the password changes, in place of the one of an earlier change; `null`: none does. */
+export async function keepSignIn (userId: string, signIn: Pick<SignedIn, 'sid' | 'sessionSid'> | null, { oneTimeTokens, clock }: Deps): Promise<void> {
+  if (signIn === null) await oneTimeTokens.discard('kept_session', userId)
+  else await oneTimeTokens.put({ purpose: 'kept_session', digest: nameOf(userId, signIn), userId, expiresAt: clock.now() + KEPT_FOR_MS })
+}
+
+/**
+ * Whether a sign-in is from before the user's present password, and not the one that changed it. It should have ended then: where that
+ * failed, or a store lost it, this is what keeps it out. Asks the store only for a sign-in that is older than the password.
+ */
+export async function isFromFormerPassword (user: User, signIn: SignedIn, { oneTimeTokens, clock }: Deps): Promise<boolean> {
+  const changedAt = passwordChangedAt(user)
+  if (changedAt === null || signIn.authenticatedAt >= changedAt) return false
+  const kept = await oneTimeTokens.find('kept_session', nameOf(user.id, signIn), clock.now())
+  return kept === null || kept.userId !== user.id
+}
+
+function nameOf (userId: string, { sid, sessionSid }: Pick<SignedIn, 'sid' | 'sessionSid'>): string {
+  return partitionOf(userId) + digest(`kept ${sessionSid ?? sid}`)
+}

@@ -1,0 +1,156 @@
+import { Kind, type TSchema } from '@sinclair/typebox'
+import { parseBypassList } from '../limits/bypass-list.ts'
+import { checkClients } from './check-clients.ts'
+import { withoutUndefined } from './given.ts'
+import { badOption, invalid, schemaError } from './option-error.ts'
+import type { AuthorityOptions } from './options.ts'
+import { isRedisClient } from './redis-client.ts'
+import { resolveSettings } from './resolve.ts'
+import { OPTIONS_SCHEMA } from './schema.ts'
+import type { Settings } from './settings.ts'
+import { checkWebUri, isLoopbackHost } from '../protocol/redirect-uri.ts'
+import { localPath } from '../protocol/return-to.ts'
+
+/** OWASP's equivalent argon2id settings all come to this product of KiB and passes, or more. */
+const MIN_ARGON2_WORK = 35_840
+const RANDOM_TEXT = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
+
+/**
+ * Checks what the host gave, and fills in what it did not. `undefined` is "not given" at every depth.
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the option's path, what it got and what it takes
+ */
+export function settingsOf (options: unknown): Settings {
+  if (!isObject(options)) throw invalid('options', options, 'an object with issuer and users')
+  // Fastify hands its own register option through.
+  const { logLevel: _logLevel, ...given } = withoutUndefined(OPTIONS_SCHEMA, options) as Record<string, unknown>
+  const error = schemaError(OPTIONS_SCHEMA, given)
+  if (error !== null) throw error
+  const shaped = given as unknown as AuthorityOptions
+  checkIssuer(shaped)
+  const settings = resolveSettings(shaped)
+  checkStores(shaped)
+  checkCosts(settings)
+  checkSecrets(shaped)
+  checkClients(settings)
+  checkPages(shaped)
+  checkRegistration(shaped)
+  checkBypass(settings)
+  checkNames(settings)
+  checkPaths(settings)
+  return settings
+}
+
+function checkIssuer ({ issuer, allowInsecureIssuer = false }: AuthorityOptions): void {
+  if (allowInsecureIssuer && process.env['NODE_ENV'] === 'production') throw invalid('allowInsecureIssuer', true, 'false where NODE_ENV is "production": passwords and tokens would cross the network in clear text')
+  const takes = 'an absolute https: URL without query, fragment, user name, empty path segments or percent signs, spelled as browsers do (lower case, xn--, no default port); http: only for localhost, 127.0.0.0/8 and [::1], or with allowInsecureIssuer: true in development'
+  let url: URL
+  try {
+    url = new URL(issuer)
+  } catch {
+    throw invalid('issuer', issuer, takes)
+  }
+  const plain = url.protocol === 'https:' || (url.protocol === 'http:' && (allowInsecureIssuer || isLoopbackHost(url.hostname)))
+  const spelled = issuer === url.origin || issuer === url.href
+  // The well-known documents of an issuer with a path are routes, and a router takes some characters for more than they are.
+  const literal = /^[A-Za-z0-9._~!$&'+,;=@/-]*$/.test(url.pathname)
+  if (!plain || !spelled || !literal || url.pathname.includes('//') || /[?#]/.test(issuer) || url.username !== '' || url.password !== '') throw invalid('issuer', issuer, takes)
+}
+
+function checkStores ({ users, state, redis }: AuthorityOptions): void {
+  for (const method of ['findById', 'findByUsername']) {
+    if (!hasMethod(users, method)) throw invalid('users', users, `a UserStore: it lacks ${method}`)
+  }
+  for (const method of ['create', 'setPasswordHash', 'setEmailVerified']) {
+    if ((users as unknown as Record<string, unknown>)[method] !== undefined && !hasMethod(users, method)) throw invalid(`users.${method}`, (users as unknown as Record<string, unknown>)[method], 'a function')
+  }
+  if (state !== undefined && !(isObject(state) && ['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'].every((port) => isObject((state as unknown as Record<string, unknown>)[port])))) {
+    throw invalid('state', state, 'a State, such as memoryState(), sqliteState(db), redisState(client) or postgresState(db)')
+  }
+  if (redis !== undefined && redis !== true && !isRedisClient(redis)) throw invalid('redis', redis, 'true, or an ioredis client or cluster')
+}
+
+function checkCosts ({ password: { memoryCost, timeCost }, refreshToken, accessToken, session }: Settings): void {
+  if (memoryCost * timeCost < MIN_ARGON2_WORK) throw invalid('password.timeCost', timeCost, `a number of passes so that memoryCost × timeCost is ${MIN_ARGON2_WORK} or more (it is ${memoryCost * timeCost})`)
+  const lifetime = refreshToken.expiresInMs / 1000
+  if (accessToken.expiresInSeconds > lifetime) throw invalid('accessToken.expiresIn', accessToken.expiresInSeconds, `no more than refreshToken.expiresIn (${lifetime})`)
+  if (session.idleTimeoutMs > session.expiresInMs) throw invalid('session.idleTimeout', session.idleTimeoutMs / 1000, `no more than session.expiresIn (${session.expiresInMs / 1000})`)
+}
+
+function checkSecrets ({ secret, password, keys, accessToken }: AuthorityOptions): void {
+  const secrets = secret === undefined ? [] : [secret].flat()
+  for (const [index, one] of secrets.entries()) {
+    if (isRepetition(one)) throw invalid(Array.isArray(secret) ? `secret[${index}]` : 'secret', one, RANDOM_TEXT, true)
+  }
+  if (password?.pepper === true && secrets.length === 0) throw invalid('password.pepper', true, 'true only where the option secret is set')
+  if (keys !== undefined && accessToken?.alg !== undefined) throw invalid('accessToken.alg', accessToken.alg, 'nothing where the option keys is set: the first of those keys signs')
+  if (!Array.isArray(keys)) {
+    if (keys !== undefined && isRepetition(keys.secret)) throw invalid('keys.secret', keys.secret, RANDOM_TEXT, true)
+    return
+  }
+  const kids = keys.map(({ kid }) => kid).filter((kid) => kid !== undefined)
+  for (const [index, { kid }] of keys.entries()) {
+    if (kid !== undefined && kids.indexOf(kid) !== kids.lastIndexOf(kid)) throw invalid(`keys[${index}].kid`, kid, 'an id that no other key has')
+  }
+}
+
+function isRepetition (secret: string): boolean {
+  return /^([^]{1,4})\1*$/.test(secret)
+}
+
+function checkPages ({ pages, issuer }: AuthorityOptions): void {
+  if (pages === undefined || pages === false) return
+  for (const name of ['logoUrl', 'home', 'loginUrl'] as const) {
+    const given = pages[name]
+    if (given === undefined || localPath(given, issuer) !== null) continue
+    const takes = checkWebUri(given)
+    if (takes !== null) throw invalid(`pages.${name}`, given, `a path such as "/home", or ${takes}`)
+  }
+}
+
+function checkRegistration ({ registration, users, sendMessage }: AuthorityOptions): void {
+  if (registration === undefined || registration === false) return
+  if (!hasMethod(users, 'create')) throw invalid('registration', registration, 'false, or a UserStore with create')
+  if (registration.fields !== undefined) {
+    const fields = registration.fields as TSchema
+    if (fields[Kind] !== 'Object') throw invalid('registration.fields', fields, 'a Type.Object(…) of @sinclair/typebox')
+    const reserved = ['id', 'username', 'password', 'passwordHash', 'emailVerified', 'disabled', 'passwordChangedAt'].find((name) => name in fields.properties)
+    if (reserved !== undefined) throw invalid(`registration.fields.${reserved}`, 'a field', 'another name: this one is not the caller\'s to set')
+    if ('email' in fields.properties && registration.username !== 'any') throw invalid('registration.fields.email', 'a field', 'nothing: the username is the e-mail address. For usernames of another kind beside it, set registration.username to "any"')
+  }
+  if (registration.verifyEmail === true) {
+    if (sendMessage === undefined) throw invalid('registration.verifyEmail', true, 'true only where sendMessage is set')
+    if (!hasMethod(users, 'setEmailVerified')) throw invalid('registration.verifyEmail', true, 'true only with a UserStore that has setEmailVerified')
+  }
+}
+
+function checkBypass ({ rateLimit }: Settings): void {
+  if (rateLimit === false) return
+  for (const [index, entry] of rateLimit.bypass.entries()) {
+    try {
+      parseBypassList([entry])
+    } catch (error) {
+      throw badOption(`rateLimit.bypass[${index}]`, error instanceof Error ? error.message.replace(/^rateLimit\.bypass: |\.$/g, '') : 'it is no address and no CIDR range')
+    }
+  }
+}
+
+function checkNames ({ decorators }: Settings): void {
+  const names = Object.values(decorators)
+  const twice = names.find((name, index) => names.indexOf(name) !== index)
+  if (twice !== undefined) throw invalid('decorators', twice, 'seven different names')
+}
+
+function checkPaths ({ paths }: Settings): void {
+  const places = Object.entries(paths)
+  for (const [name, place] of places) {
+    if (places.some(([other, taken]) => other !== name && taken === place)) throw invalid(`paths.${name}`, place, 'a path that no other endpoint has')
+  }
+}
+
+function isObject (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function hasMethod (value: unknown, name: string): boolean {
+  return (typeof value === 'object' || typeof value === 'function') && value !== null && typeof (value as Record<string, unknown>)[name] === 'function'
+}

@@ -1,0 +1,24 @@
+import { DECORATOR_DEFAULTS } from './sections/decorators.ts'
+import { PAGES_DEFAULTS } from './sections/pages.ts'
+import { PASSWORD_DEFAULTS } from './sections/password.ts'
+import { RATE_LIMIT_DEFAULTS } from './sections/rate-limit.ts'
+import { REGISTRATION_DEFAULTS } from './sections/registration.ts'
+import { TOKEN_DEFAULTS } from './sections/tokens.ts'
+
+/**
+ * Every default of a plain value. The schema and the reference show them, and what resolves the options applies them; no other
+ * code reads them, because a second place that fills in defaults could leave one out.
+ * @see docs/reference/options.md
+ */
+export const DEFAULTS = {
+  allowInsecureIssuer: false,
+  prefix: '/auth',
+  passwordGrant: 'first-party',
+  scopes: ['openid', 'profile', 'email', 'offline_access'],
+  ...TOKEN_DEFAULTS,
+  pages: PAGES_DEFAULTS,
+  password: PASSWORD_DEFAULTS,
+  registration: REGISTRATION_DEFAULTS,
+  rateLimit: RATE_LIMIT_DEFAULTS,
+  decorators: DECORATOR_DEFAULTS
+} as const

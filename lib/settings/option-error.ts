@@ -1,0 +1,69 @@
+import type { TSchema } from '@sinclair/typebox'
+import { Errors, type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
+import { StartError } from '../errors.ts'
+
+/** The one error of a bad option: its path, what it got (unless that is a secret) and what it takes. */
+export function invalid (path: string, got: unknown, takes: string, confidential = false): StartError {
+  const secret = confidential && got !== undefined && got !== ''
+  return badOption(path, `got ${secret ? 'a value that is not shown' : show(got)}; it takes ${takes}`)
+}
+
+export function badOption (path: string, problem: string): StartError {
+  return new StartError('FST_AUTHORITY_INVALID_OPTIONS', `Invalid option "${path}": ${problem}.`)
+}
+
+/** The first mistake that the schema finds, as the error of a bad option; `null` where there is none. */
+export function schemaError (schema: TSchema, options: unknown): StartError | null {
+  const mistake = schemaMistake(schema, options)
+  if (mistake === null) return null
+  const { path, got, takes, confidential, among } = mistake
+  return among === undefined ? invalid(path, got, takes, confidential) : badOption(path, `there is no such option. There are: ${among.join(', ')}`)
+}
+
+interface Mistake {
+  path: string
+  got: unknown
+  takes: string
+  confidential: boolean
+  /** The names that exist, where the mistake is a name that does not. */
+  among?: string[]
+}
+
+/** The first mistake that the schema finds, named by the innermost field that has it; `null` where there is none. */
+export function schemaMistake (schema: TSchema, given: unknown): Mistake | null {
+  let error = Errors(schema, given).First()
+  if (error === undefined) return null
+  let confidential = isConfidential(error)
+  for (let inner = insideUnion(error); inner !== undefined; inner = insideUnion(error)) {
+    error = inner
+    confidential ||= isConfidential(error)
+  }
+  const path = pathOf(error.path)
+  const among = error.type === ValueErrorType.ObjectAdditionalProperties ? Object.keys(error.schema.properties as object) : undefined
+  return { path, got: error.value, takes: String(error.schema.takes), confidential, ...(among === undefined ? {} : { among }) }
+}
+
+/** The mistake deeper inside the one variant whose type the value has: of `clients: [{ clientId: 1 }]`, the id. */
+function insideUnion (error: ValueError): ValueError | undefined {
+  return error.errors.map((variant) => variant.First()).find((first) => first !== undefined && first.path.length > error.path.length)
+}
+
+function isConfidential ({ schema }: ValueError): boolean {
+  return schema.confidential === true
+}
+
+function pathOf (pointer: string): string {
+  const steps = pointer.split('/').slice(1).map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return steps.map((step, index) => /^\d+$/.test(step) ? `[${step}]` : index === 0 ? step : `.${step}`).join('')
+}
+
+function show (value: unknown): string {
+  if (value === undefined) return 'nothing'
+  if (typeof value === 'string') {
+    // An address may bear a password, wherever it was put by mistake.
+    const shown = value.replaceAll(/\/\/[^/?#\s]*@/g, '//…@')
+    return JSON.stringify(shown.length > 80 ? `${shown.slice(0, 80)}…` : shown)
+  }
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
+  return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}

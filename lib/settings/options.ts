@@ -1,0 +1,43 @@
+import type { RedisClient } from '../adapters/redis/connection.ts'
+import type { Message } from '../accounts/outbox.ts'
+import type { ClaimsFunction } from '../oauth/deps.ts'
+import type { Client, ClientStore } from '../ports/client-store.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { JsonWebKeyObject } from '../ports/jwt.ts'
+import type { State } from '../ports/state.ts'
+import type { UserStore } from '../ports/user-store.ts'
+import type { PathName } from './paths.ts'
+import type { DecoratorOptions } from './sections/decorators.ts'
+import type { PagesOptions } from './sections/pages.ts'
+import type { PasswordOptions } from './sections/password.ts'
+import type { RateLimitOptions } from './sections/rate-limit.ts'
+import type { RegistrationOptions } from './sections/registration.ts'
+import type { TokenOptions } from './sections/tokens.ts'
+
+/** What `register(authPlugin, …)` takes. `docs/reference/options.md` has the table; it is made from `lib/settings/schema.ts`. */
+export interface AuthorityOptions extends TokenOptions {
+  issuer: string
+  /** An `http:` issuer on any host, for development. Refused in production. */
+  allowInsecureIssuer?: boolean | undefined
+  users: UserStore
+  /** The type has no `| undefined` because Fastify's own option `prefix` has none. At run time `undefined` means the default, as for every option. */
+  prefix?: string
+  paths?: Partial<Record<PathName, string | undefined>> | undefined
+  state?: State | undefined
+  /** `true`: `app.redis` of @fastify/redis; or an ioredis client. Counters live there, and the state where the option `state` names no other. */
+  redis?: true | RedisClient | undefined
+  secret?: string | string[] | undefined
+  keys?: JsonWebKeyObject[] | { secret: string } | undefined
+  clients?: Client[] | ClientStore | undefined
+  passwordGrant?: 'first-party' | 'clients' | false | undefined
+  scopes?: string[] | undefined
+  pages?: false | PagesOptions | undefined
+  password?: PasswordOptions | undefined
+  registration?: false | RegistrationOptions | undefined
+  sendMessage?: ((message: Message) => void | Promise<void>) | undefined
+  rateLimit?: false | RateLimitOptions | undefined
+  decorators?: DecoratorOptions | undefined
+  claims?: ClaimsFunction | undefined
+  /** For tests: `steppedClock()` of `fastify-authority/testing`. Default: the machine's clock. */
+  clock?: Clock | undefined
+}

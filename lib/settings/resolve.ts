@@ -1,0 +1,41 @@
+import { DEFAULTS } from './defaults.ts'
+import type { AuthorityOptions } from './options.ts'
+import { resolveDecorators } from './sections/decorators.ts'
+import { resolvePages } from './sections/pages.ts'
+import { resolvePassword } from './sections/password.ts'
+import { resolveRateLimits } from './sections/rate-limit.ts'
+import { resolveRegistration } from './sections/registration.ts'
+import { resolveTokens } from './sections/tokens.ts'
+import type { Settings } from './settings.ts'
+
+/**
+ * The options in the form that all other code takes. It is the one place that knows what an option is where the host has not said.
+ * Destructuring takes `undefined` for "not given", which a spread over the defaults would not: there it replaces the default.
+ */
+export function resolveSettings (options: AuthorityOptions): Settings {
+  const { issuer, allowInsecureIssuer = DEFAULTS.allowInsecureIssuer, users, prefix = DEFAULTS.prefix, paths = {}, state = null, redis = null, secret = [], keys = null, clients = [] } = options
+  const { passwordGrant = DEFAULTS.passwordGrant, scopes = DEFAULTS.scopes, sendMessage = null, claims = null, clock = null } = options
+  return {
+    issuer,
+    allowInsecureIssuer,
+    users,
+    prefix,
+    paths: Object.fromEntries(Object.entries(paths).filter(([, place]) => place !== undefined)),
+    state,
+    redis,
+    secrets: [secret].flat(),
+    keys,
+    clients,
+    passwordGrant,
+    scopes,
+    ...resolveTokens(options),
+    pages: options.pages === false ? false : resolvePages(options.pages, issuer),
+    password: resolvePassword(options.password),
+    registration: options.registration === false ? false : resolveRegistration(options.registration),
+    sendMessage,
+    rateLimit: resolveRateLimits(options.rateLimit),
+    decorators: resolveDecorators(options.decorators),
+    claims,
+    clock
+  }
+}

@@ -1,0 +1,88 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import type { ApiKeyOption, LimitInfo, RateLimitsOf, RuleName } from '../../limits/rules.ts'
+import type { OnStoreError } from '../../ports/attempt-store.ts'
+import { MAX_COUNTED } from '../../protocol/bounds.ts'
+import { fn, integer, oneOf, optional, words } from '../schema-words.ts'
+
+/** What a rule takes; what is left out has its default. `false` turns it off. */
+export type RuleOption = false | { windowMs?: number | undefined, max?: number | undefined, count?: 'all' | 'failed' | undefined }
+
+/** The option `rateLimit`, but for `false`. */
+export interface RateLimitOptions extends Partial<Record<RuleName, RuleOption | undefined>> {
+  /** Replaces the client's address as what is counted. Where it throws or returns nothing, the address counts. */
+  key?: ((request: FastifyRequest) => string | Promise<string>) | undefined
+  /** The custom 429 handler: may set status and headers; what it returns is the body. */
+  onLimit?: ((request: FastifyRequest, reply: FastifyReply, info: LimitInfo) => unknown) | undefined
+  apiKey?: ApiKeyOption | undefined
+  /** Addresses and CIDR ranges that the per-address rules don't limit. The `account` rule does. */
+  bypass?: string[] | undefined
+  /** Of the keys in a shared store. Default: `rl:`. */
+  prefix?: string | undefined
+  /** Default: `local`. */
+  onStoreError?: OnStoreError | undefined
+}
+
+export type RateLimits = RateLimitsOf<FastifyRequest, FastifyReply>
+
+export const RATE_LIMIT_DEFAULTS = {
+  login: { windowMs: 900_000, max: 5, count: 'all' },
+  register: { windowMs: 3_600_000, max: 3, count: 'all' },
+  passwordReset: { windowMs: 3_600_000, max: 3, count: 'all' },
+  account: { windowMs: 900_000, max: 10, count: 'failed' },
+  refresh: { windowMs: 900_000, max: 100, count: 'failed' },
+  apiKey: { header: 'x-api-key' },
+  bypass: [] as string[],
+  prefix: 'rl:',
+  onStoreError: 'local'
+} as const
+
+const ruleTakes = 'false or { windowMs, max, count }'
+const rule = (description: string, shown: string) => optional(Type.Union([Type.Literal(false), Type.Object({
+  windowMs: optional(integer(1, 86_400_000 * 31, ' of milliseconds', {})),
+  max: optional(Type.Integer({ minimum: 1, maximum: MAX_COUNTED, takes: `a whole number from 1 to ${MAX_COUNTED}: each attempt looks at all that is counted, and the store does nothing else meanwhile` })),
+  count: optional(oneOf(['all', 'failed'], {}))
+}, { additionalProperties: false })], { takes: ruleTakes, description, default: shown }))
+
+export const RATE_LIMIT_SCHEMA = optional(Type.Union([Type.Literal(false), Type.Object({
+  login: rule('Every password attempt, per address.', '5 in 15 minutes'),
+  register: rule('Registrations, per address.', '3 in an hour'),
+  passwordReset: rule('Password reset requests, per address. With it goes a bound per account: one message of a kind in five minutes.', '3 in an hour'),
+  account: rule('Failed attempts on one username, from whatever address.', '10 in 15 minutes'),
+  refresh: rule('Refresh tokens, codes, one-time tokens and client secrets that were no good, per address, counted when they have failed. What is good always passes, so `count` makes no difference here.', '100 in 15 minutes'),
+  key: optional(fn({ takes: 'a function', description: '`(request) => string` replaces the address as what is counted.' })),
+  apiKey: optional(Type.Object({ header: optional(Type.String({ default: RATE_LIMIT_DEFAULTS.apiKey.header, pattern: '^[!#$%&\'*+.^_`|~0-9A-Za-z-]+$', takes: 'a header name' })), verify: fn({ takes: 'a function' }) }, { additionalProperties: false, takes: '{ header, verify }', description: 'Counts by verified API key; an absent or unverified key falls back to the address.' })),
+  bypass: optional(words({ default: [], takes: 'an array of addresses and CIDR ranges', description: 'Addresses that the per-address rules don\'t limit.' })),
+  prefix: optional(Type.String({ minLength: 1, default: RATE_LIMIT_DEFAULTS.prefix, takes: 'a string that is not empty', description: 'Key prefix of the counters in a shared store.' })),
+  onStoreError: optional(oneOf(['local', 'deny', 'allow'], { default: RATE_LIMIT_DEFAULTS.onStoreError, description: 'What a counter store that fails or hangs for 250 ms leads to.' })),
+  onLimit: optional(fn({ takes: 'a function', description: '`(request, reply, { rule, max, windowMs, retryAfter }) => body`: the custom 429 handler.' }))
+}, { additionalProperties: false })], { takes: 'false or an object of rules', description: '`false` turns all limits off. Each rule is `false` or `{ windowMs, max, count }`.' }))
+
+/** `false`: everything is off. */
+export function resolveRateLimits (given: RateLimitOptions | false = {}): RateLimits | false {
+  if (given === false) return false
+  const { bypass = RATE_LIMIT_DEFAULTS.bypass, prefix = RATE_LIMIT_DEFAULTS.prefix, onStoreError = RATE_LIMIT_DEFAULTS.onStoreError, key = null, onLimit = null, apiKey } = given
+  const { header = RATE_LIMIT_DEFAULTS.apiKey.header } = apiKey ?? {}
+  return {
+    rules: {
+      login: resolveRule('login', given.login),
+      register: resolveRule('register', given.register),
+      passwordReset: resolveRule('passwordReset', given.passwordReset),
+      account: resolveRule('account', given.account),
+      refresh: resolveRule('refresh', given.refresh)
+    },
+    bypass,
+    prefix,
+    onStoreError,
+    key,
+    onLimit,
+    // As Node.js spells headers.
+    apiKey: apiKey === undefined ? null : { header: header.toLowerCase(), verify: apiKey.verify }
+  }
+}
+
+function resolveRule (name: RuleName, given: RuleOption = {}): RateLimits['rules'][RuleName] {
+  if (given === false) return false
+  const { windowMs = RATE_LIMIT_DEFAULTS[name].windowMs, max = RATE_LIMIT_DEFAULTS[name].max, count = RATE_LIMIT_DEFAULTS[name].count } = given
+  return { windowMs, max, count }
+}

@@ -1,0 +1,48 @@
+import type { RedisClient } from '../adapters/redis/connection.ts'
+import type { ClaimsFunction } from '../oauth/deps.ts'
+import type { Client, ClientStore } from '../ports/client-store.ts'
+import type { Clock } from '../ports/clock.ts'
+import type { JsonWebKeyObject } from '../ports/jwt.ts'
+import type { State } from '../ports/state.ts'
+import type { UserStore } from '../ports/user-store.ts'
+import type { AuthorityOptions } from './options.ts'
+import type { PathName } from './paths.ts'
+import type { DecoratorName } from './sections/decorators.ts'
+import type { PagesSettings } from './sections/pages.ts'
+import type { PasswordSettings } from './sections/password.ts'
+import type { RateLimits } from './sections/rate-limit.ts'
+import type { RegistrationSettings } from './sections/registration.ts'
+import type { TokenSettings } from './sections/tokens.ts'
+
+/**
+ * The options as the rest of the code knows them: checked, every default filled in, times with their unit in the name. Nothing in it
+ * is `undefined`; `null` is what the host does not have, or has left to the plugin.
+ */
+export interface Settings extends TokenSettings {
+  /** As the host spelled it, with the trailing slash where it has one. */
+  issuer: string
+  allowInsecureIssuer: boolean
+  users: UserStore
+  prefix: string
+  /** Those that the host has moved. */
+  paths: Readonly<{ [Name in PathName]?: string }>
+  /** `null`: in Redis where there is one, else in memory. */
+  state: State | null
+  redis: true | RedisClient | null
+  /** The first seals, all open. Empty: there is none. */
+  secrets: readonly string[]
+  /** `null`: managed ones. */
+  keys: JsonWebKeyObject[] | { secret: string } | null
+  clients: Client[] | ClientStore
+  passwordGrant: 'first-party' | 'clients' | false
+  scopes: readonly string[]
+  pages: PagesSettings | false
+  password: PasswordSettings
+  registration: RegistrationSettings | false
+  sendMessage: NonNullable<AuthorityOptions['sendMessage']> | null
+  rateLimit: RateLimits | false
+  decorators: Readonly<Record<DecoratorName, string>>
+  claims: ClaimsFunction | null
+  /** `null`: the machine's. */
+  clock: Clock | null
+}

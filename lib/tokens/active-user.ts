@@ -1,6 +1,0 @@
-import type { User } from '../ports/user-store.ts'
-
-/** Whether there is such a user and the account is not disabled. Loosely: a host's store may have 1 for true. */
-export function isActive (user: User | null): user is User {
-  return user !== null && !user.disabled
-}

@@ -1,0 +1,110 @@
+/** What a page of another site can make its visitor's browser send: it costs the visitor no attempt, no session and no state. */
+import t from 'tap'
+import { PASSWORD, signIn } from '../support/app.ts'
+import { withChromium } from './support/chromium.ts'
+import { signInOn } from './support/journeys.ts'
+import { startProvider, startSite } from './support/provider.ts'
+
+const { newPage } = await withChromium(t)
+const RULE = { max: 2 }
+const LIMITS = { login: RULE, register: RULE, passwordReset: RULE, refresh: RULE, account: RULE }
+const WRONG = 'A'.repeat(46)
+
+const POSTS: Record<string, Record<string, string>> = {
+  '/auth/token': { grant_type: 'password', username: 'ann', password: 'wrong wrong' },
+  '/auth/refresh': {},
+  '/auth/revoke': { token: 'x' },
+  '/auth/introspect': { token: 'x' },
+  '/auth/register': { username: 'mallory', password: PASSWORD },
+  '/auth/password-reset': { username: 'ann' },
+  '/auth/password-reset/confirm': { token: WRONG, password: PASSWORD },
+  '/auth/email/verify': { token: WRONG },
+  '/auth/password': { current_password: 'wrong wrong', new_password: 'another good one' },
+  '/auth/session': {},
+  '/auth/login': { username: 'ann', password: 'wrong wrong' },
+  '/auth/signup': { username: 'mallory', password: PASSWORD },
+  '/auth/forgot-password': { username: 'ann' },
+  '/auth/reset-password': { token: WRONG, password: PASSWORD },
+  '/auth/verify-email': { token: WRONG },
+  '/auth/consent': { decision: 'allow' },
+  '/auth/logout': { decision: 'sign_out' }
+}
+const GETS = [`/auth/reset-password?token=${WRONG}`, `/auth/verify-email?token=${WRONG}`, '/auth/login', '/auth/signup', '/auth/forgot-password', '/auth/logout', '/auth/session', '/auth/authorize?client_id=nobody', '/auth/userinfo', '/auth/sessions']
+
+/** Everything that a page can do without asking: more often than any limit here lets pass. */
+const SCRIPT = `async (origin, posts, gets) => {
+  const quiet = (promise) => promise.catch(() => {})
+  const post = (url, settings) => quiet(fetch(url, { method: 'POST', ...settings }))
+  const posted = (url, fields, enctype, name) => new Promise((resolve) => {
+    const frame = Object.assign(document.createElement('iframe'), { name, onload: resolve })
+    const form = Object.assign(document.createElement('form'), { method: 'post', action: url, target: name, enctype })
+    for (const [field, value] of Object.entries(fields)) form.append(Object.assign(document.createElement('input'), { type: 'hidden', name: field, value }))
+    document.body.append(frame, form)
+    form.submit()
+    setTimeout(resolve, 2000)
+  })
+  const seen = (url) => new Promise((resolve) => { const image = new Image(); image.onload = image.onerror = resolve; image.src = url })
+  await Promise.all([
+    ...Object.entries(posts).flatMap(([path, fields], index) => [
+      ...['no-cors', 'cors'].flatMap((mode) => ['include', 'omit'].flatMap((credentials) => [
+        post(origin + path, { mode, credentials, body: new URLSearchParams(fields) }),
+        post(origin + path, { mode, credentials, body: JSON.stringify(fields) }),
+        post(origin + path, { mode, credentials })
+      ])),
+      post(origin + path, { mode: 'cors', headers: { 'content-type': 'application/json' }, body: JSON.stringify(fields) }),
+      post(origin + path, { mode: 'cors', headers: { authorization: 'Bearer x' } }),
+      quiet(fetch(origin + path, { method: 'DELETE', mode: 'cors', credentials: 'include' })),
+      navigator.sendBeacon(origin + path, new URLSearchParams(fields)),
+      posted(origin + path, fields, 'application/x-www-form-urlencoded', 'a' + index),
+      posted(origin + path, fields, 'text/plain', 'b' + index)
+    ]),
+    ...gets.flatMap((path) => [1, 2, 3].flatMap((time) => [seen(origin + path + (path.includes('?') ? '&' : '?') + 'n=' + time), quiet(fetch(origin + path, { mode: 'no-cors', credentials: 'include' }))]))
+  ])
+}`
+
+for (const [what, host] of [['another site', '127.0.0.1'], ['another origin of the same site', 'localhost']] as const) {
+  t.test(`RL-29 A3 forms, scripts, images and navigations of ${what} cost the visitor nothing`, async (t) => {
+    const provider = await startProvider(t, { rateLimit: LIMITS })
+    const { app, ann, events, messages, origin } = provider
+    const evil = await startSite(t, 'Evil', host)
+    const arrived = new Map<string, number>()
+    const page = await newPage(t, { locale: 'en', allow: [/./] })
+    await page.goto(`${origin}/auth/login`)
+    await signInOn(page)
+    const tokens = await app.authority.issueTokens(ann.id)
+    const state = async (): Promise<unknown> => [await app.authority.sessions(ann.id), await page.context().cookies(origin)]
+    const before = await state()
+    const seen = events.length
+    page.context().on('request', (request) => { if (request.url().startsWith(origin)) arrived.set(request.method(), (arrived.get(request.method()) ?? 0) + 1) })
+
+    await page.goto(`${evil.origin}/evil`)
+    await page.evaluate(`(${SCRIPT})(${JSON.stringify(origin)}, ${JSON.stringify(POSTS)}, ${JSON.stringify(GETS)})`)
+    for (const path of GETS) {
+      await page.goto(`${evil.origin}/evil`)
+      await Promise.all([page.waitForURL((url) => url.origin === origin), page.evaluate(`location.assign(${JSON.stringify(origin + path)})`)])
+    }
+    for (const path of ['/auth/token', '/auth/login', '/auth/reset-password', '/auth/session']) {
+      const fields = POSTS[path] ?? {}
+      await page.goto(`${evil.origin}/evil`)
+      const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`).join('')
+      await page.setContent(`<form method="post" action="${origin}${path}">${inputs}<button>Go</button></form>`)
+      await Promise.all([page.waitForURL((url) => url.origin === origin), page.getByRole('button').click()])
+    }
+
+    t.ok((arrived.get('POST') ?? 0) > 200 && (arrived.get('GET') ?? 0) > 60, `it was sent: ${JSON.stringify([...arrived])}`)
+    t.same(await state(), before, 'the same sessions and cookies')
+    t.same(events.slice(seen).map(({ name }) => name), [], 'nothing happened')
+    t.same(messages.messages, [])
+
+    const status = async (url: string, payload: object, headers: Record<string, string> = {}): Promise<number> => (await app.inject({ method: 'POST', url, payload, headers })).statusCode
+    t.equal(await status('/auth/refresh', {}, { authorization: `Bearer ${tokens.refresh_token}` }), 200)
+    const wrongToken = { token: WRONG }
+    t.same([await status('/auth/email/verify', wrongToken), await status('/auth/email/verify', wrongToken), await status('/auth/email/verify', wrongToken)], [400, 400, 429], 'refresh')
+    const reset = { username: 'nobody' }
+    t.same([await status('/auth/password-reset', reset), await status('/auth/password-reset', reset), await status('/auth/password-reset', reset)], [202, 202, 429], 'passwordReset')
+    const register = async (username: string): Promise<number> => await status('/auth/register', { username, password: PASSWORD })
+    t.same([await register('mallory'), await register('mike'), await register('mo')], [201, 201, 429], 'register, and the name is free')
+    await signIn(app)
+    t.equal(await status('/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD }), 429, 'login: her own sign-in at the start, and this one')
+  })
+}

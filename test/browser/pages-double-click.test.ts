@@ -1,0 +1,70 @@
+import t from 'tap'
+import { withChromium } from './support/chromium.ts'
+import { answerAt, heading, press, signInOn } from './support/journeys.ts'
+import { startProvider, startSite } from './support/provider.ts'
+
+const { newPage } = await withChromium(t)
+
+/** Asks for a double click in a popup. The first one turns the window below to the consent page, and the popup is gone for the second. */
+const evilPage = (consentUrl: string): string => `<!doctype html><html lang="en"><title>Evil</title><button onclick="
+  const popup = open('', '', 'width=300,height=300')
+  popup.document.write('<p>Double-click here</p>')
+  popup.onmousedown = () => { location = '${consentUrl.replaceAll('&', '&amp;')}'; popup.close() }
+">Play</button>`
+
+t.test('A15 the second click of a double click allows nothing', async (t) => {
+  const provider = await startProvider(t)
+  const evil = await startSite(t, 'Evil')
+  const page = await newPage(t, { locale: 'en' })
+  await page.goto(`${provider.origin}/auth/login`)
+  await signInOn(page)
+  // Where the button will be.
+  await page.goto(provider.authorizeUrl({ client_id: 'third' }))
+  const box = await page.getByRole('button', { name: 'Allow' }).boundingBox()
+  if (box === null) throw new Error('There is no button.')
+  const [x, y] = [box.x + box.width / 2, box.y + box.height / 2]
+
+  evil.pages.set('/evil', evilPage(provider.authorizeUrl({ client_id: 'third' })))
+  await page.goto(`${evil.origin}/evil`)
+  // From here on time stands still in the pages, however long the machine takes.
+  await page.clock.install()
+  await page.clock.pauseAt(Date.now() + 3_600_000)
+  const [popup] = await Promise.all([page.waitForEvent('popup'), page.getByRole('button').click()])
+  const closed = popup.waitForEvent('close')
+  await popup.mouse.move(50, 50)
+  await popup.mouse.down().catch(() => {})
+  await closed
+  await page.waitForURL((url) => url.pathname === '/auth/consent')
+  await page.mouse.click(x, y)
+  await page.clock.runFor(499)
+  await page.mouse.click(x, y)
+  await page.keyboard.press('Enter')
+  t.equal(await heading(page), 'Allow access?')
+  t.strictSame(await provider.app.authority.consents(provider.ann.id), [])
+  t.strictSame(provider.client.visits, [])
+
+  await page.clock.runFor(1)
+  t.equal(await page.getByRole('button', { name: 'Allow' }).isEnabled(), true)
+  await page.evaluate("window.dispatchEvent(new Event('focus'))")
+  await page.mouse.click(x, y)
+  t.strictSame(await provider.app.authority.consents(provider.ann.id), [], 'nor where the page was there before, and its window has just got the focus')
+  await page.clock.runFor(500)
+  await page.mouse.click(x, y)
+  t.match(await answerAt(page, provider), { state: 'state-1', code: /./ }, 'a person who looks is not in the way of it')
+})
+
+t.test('A15 to deny works at once, and without scripts so does to allow', async (t) => {
+  const provider = await startProvider(t)
+  const page = await newPage(t, { locale: 'en' })
+  await page.goto(provider.authorizeUrl({ client_id: 'third' }))
+  await signInOn(page)
+  t.equal(await page.getByRole('button', { name: 'Deny' }).isEnabled(), true)
+  await press(page, 'Deny')
+  t.match(await answerAt(page, provider), { error: 'access_denied' })
+  const plain = await newPage(t, { locale: 'en', javaScriptEnabled: false })
+  await plain.goto(provider.authorizeUrl({ client_id: 'third' }))
+  await signInOn(plain)
+  t.equal(await plain.getByRole('button', { name: 'Allow' }).isEnabled(), true)
+  await press(plain, 'Allow')
+  t.match(await answerAt(plain, provider), { code: /./ })
+})

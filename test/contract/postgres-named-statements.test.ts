@@ -1,0 +1,64 @@
+/** B20: PostgreSQL plans a statement that comes again once for each connection. */
+import type { Pool } from 'pg'
+import t, { type Test } from 'tap'
+import { postgresState } from '../../lib/adapters/postgres/state.ts'
+import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
+import { T0, family, use } from '../../lib/testing/token-fixtures.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+
+const server = await startPostgres()
+t.teardown(async () => { await server.stop() })
+
+async function poolOf (t: Test): Promise<Pool> {
+  const database = await server.database()
+  t.teardown(() => database.drop())
+  return database.pool({ max: 1 })
+}
+
+const prepared = async (pool: Pool): Promise<string[]> => (await pool.query('SELECT name FROM pg_prepared_statements WHERE NOT from_sql ORDER BY 1')).rows.map(({ name }: { name: string }) => name)
+
+t.test('B20: what comes again is prepared once, migrations are not', async (t) => {
+  const pool = await poolOf(t)
+  const [state, users] = [postgresState(pool), postgresUserStore(pool)]
+  await Promise.all([state.prepare(), users.prepare()])
+  t.same((await pool.query('SELECT 1 FROM pg_prepared_statements WHERE statement LIKE \'DO %\'')).rows, [])
+  const before = await prepared(pool)
+  await state.tokens.createFamily(family())
+  for (let turn = 0; turn < 3; turn++) {
+    t.equal((await state.tokens.findFamily('sid-1', T0))?.sid, 'sid-1')
+    t.equal(await users.findById('nobody'), null)
+  }
+  const names = await prepared(pool)
+  t.equal(names.filter((name) => !before.includes(name)).length, 2, 'a look-up each; the family was tried at start')
+  t.ok(names.every((name) => /^authority_[0-9a-f]{24}$/.test(name)))
+})
+
+t.test('B20: namedStatements: false, and a database that is no Pool and no Client, get none', async (t) => {
+  const pool = await poolOf(t)
+  for (const state of [postgresState(pool, { namedStatements: false }), postgresState({ query: async (text, params) => await pool.query(text, params) })]) {
+    t.equal(await state.tokens.findFamily('sid-1', T0), null)
+    t.same(await prepared(pool), [])
+  }
+})
+
+t.test('B20: a table that a newer release has added to meanwhile', async (t) => {
+  const pool = await poolOf(t)
+  const { tokens } = postgresState(pool)
+  await tokens.createFamily(family())
+  for (let turn = 0; turn < 3; turn++) await tokens.findFamily('sid-1', T0)
+  await pool.query('ALTER TABLE authority_families ADD COLUMN of_a_newer_release integer')
+  for (let turn = 0; turn < 3; turn++) t.equal((await tokens.findFamily('sid-1', T0))?.sid, 'sid-1')
+  t.equal((await tokens.useToken(use())).outcome, 'used')
+})
+
+t.test('B20: a pooler that does not carry prepared statements over', async (t) => {
+  const pool = await poolOf(t)
+  const { tokens } = postgresState(pool)
+  await tokens.createFamily(family())
+  await tokens.findFamily('sid-1', T0)
+  // The driver goes on believing that they are there, as it does where PgBouncer gave it another connection.
+  await pool.query('DEALLOCATE ALL')
+  t.equal((await tokens.findFamily('sid-1', T0))?.sid, 'sid-1')
+  t.equal((await tokens.useToken(use())).outcome, 'used')
+  t.same(await prepared(pool), [], 'it does without from then on')
+})

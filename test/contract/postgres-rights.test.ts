@@ -1,0 +1,68 @@
+/** B12 What a role must be allowed, and that the start says what it is not. */
+import type { Pool } from 'pg'
+import t from 'tap'
+import { STATE_RIGHTS } from '../../lib/adapters/postgres/rights.ts'
+import { postgresState } from '../../lib/adapters/postgres/state.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { operations, userOf } from './support/redis-state-records.ts'
+
+const INVALID_OPTIONS = { name: 'StartError', code: 'FST_AUTHORITY_INVALID_OPTIONS' }
+
+const server = await startPostgres()
+t.teardown(async () => { await server.stop() })
+let roles = 0
+
+/** Tables that somebody else has made, and a role that may do with them what is given. */
+async function stage (rights: Readonly<Record<string, readonly string[]>>, settings = ''): Promise<{ pool: Pool, owner: Pool }> {
+  const database = await server.database()
+  const owner = database.pool()
+  await postgresState(owner).prepare()
+  const role = `limited_${++roles}`
+  await owner.query(`CREATE ROLE ${role} LOGIN`)
+  for (const [table, privileges] of Object.entries(rights)) if (privileges.length > 0) await owner.query(`GRANT ${privileges.join(', ')} ON ${table} TO ${role}`)
+  if (settings !== '') await owner.query(`ALTER ROLE ${role} SET ${settings}`)
+  return { pool: database.pool({ user: role }), owner }
+}
+
+t.test('B12 the documented rights are enough for everything', async (t) => {
+  const { pool } = await stage(STATE_RIGHTS)
+  const state = postgresState(pool)
+  await state.prepare()
+  for (const [name, call] of operations(state, userOf('1'))) await t.resolves(call(), name)
+  await t.resolves(state.claimFor('https://a.example'))
+  await t.resolves(Promise.resolve(state.sweep(Date.now() * 2)), 'sweep')
+})
+
+t.test('B12 prepare names each right that is missing', async (t) => {
+  const { pool, owner } = await stage(STATE_RIGHTS)
+  const { rows: [row] } = await pool.query<{ current_user: string }>('SELECT current_user')
+  const role = row?.current_user ?? ''
+  for (const [table, rights] of Object.entries(STATE_RIGHTS)) {
+    // Without it the tables can't be found to be there, which is told as ever.
+    if (table === 'authority_migrations') continue
+    for (const right of rights) {
+      await owner.query(`REVOKE ${right} ON ${table} FROM ${role}`)
+      await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: new RegExp(`${right} on ${table}`) }, `${right} on ${table}`)
+      await owner.query(`GRANT ${right} ON ${table} TO ${role}`)
+    }
+  }
+  await t.resolves(postgresState(pool).prepare())
+})
+
+t.test('B12 a role that may only read does not start', async (t) => {
+  const { pool } = await stage(STATE_RIGHTS, 'default_transaction_read_only = on')
+  await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: /read only/ })
+})
+
+t.test('B12 a function that may not be called is named', async (t) => {
+  const { pool, owner } = await stage(STATE_RIGHTS)
+  await owner.query("DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE proname = 'authority_add_family' LOOP EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || f || ' FROM PUBLIC'; END LOOP; END $$")
+  await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: /authority_add_family/ })
+})
+
+t.test('B12 prepare leaves nothing behind, and any number may do it at once', async (t) => {
+  const { pool, owner } = await stage(STATE_RIGHTS)
+  await Promise.all(Array.from({ length: 8 }, async () => { await postgresState(pool).prepare() }))
+  const { rows: [row] } = await owner.query<{ count: number }>('SELECT count(*)::integer AS count FROM authority_families')
+  t.equal(row?.count, 0)
+})

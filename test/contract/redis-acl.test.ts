@@ -1,0 +1,51 @@
+/** B10 The rights that docs/guides/state.md says are enough are enough, on one server and in a Cluster. */
+import { readFileSync } from 'node:fs'
+import type { Cluster, Redis } from 'ioredis'
+import t from 'tap'
+import { redisAttemptStore } from '../../lib/adapters/redis/attempt-store.ts'
+import { STATE_COMMANDS } from '../../lib/adapters/redis/rights.ts'
+import { sharedConnection } from '../../lib/adapters/redis/shared-connection.ts'
+import { redisState } from '../../lib/adapters/redis/state.ts'
+import { startRedis, startRedisCluster } from '../support/redis-server.ts'
+import { operations, userOf } from './support/redis-state-records.ts'
+
+const guide = readFileSync(new URL('../../docs/guides/state.md', import.meta.url), 'utf8')
+const RIGHTS = (/ACL SETUSER authority on >password ([^\n]+)/.exec(guide)?.[1] ?? '').split(' ')
+const LIMIT = { rule: 'login', key: 'k', windowMs: 1000, max: 1 }
+
+async function everything (client: Redis | Cluster): Promise<unknown[]> {
+  const state = redisState(client)
+  const attempts = redisAttemptStore(sharedConnection(client))
+  await state.prepare()
+  await attempts.prepare()
+  const failed: unknown[] = []
+  for (const [name, call] of [...operations(state, userOf('1')), ['reserve', async () => await attempts.reserve('a', [LIMIT])], ['refund', async () => { await attempts.refund('a', [LIMIT]) }]] as const) {
+    await call().catch((error: unknown) => { failed.push([name, error]) })
+  }
+  return failed
+}
+
+t.test('B10 the documented rights are enough for everything', async (t) => {
+  const server = await startRedis()
+  t.teardown(() => server.stop())
+  await server.client().call('ACL', 'SETUSER', 'authority', 'on', '>password', ...RIGHTS)
+  t.strictSame(await everything(server.client({ username: 'authority', password: 'password' })), [])
+})
+
+t.test('B10 and in a Cluster, for the clock too', async (t) => {
+  const cluster = await startRedisCluster()
+  t.teardown(() => cluster.stop())
+  for (const node of cluster.nodes) await node.client().call('ACL', 'SETUSER', 'authority', 'on', '>password', ...RIGHTS)
+  const client = cluster.client({ redisOptions: { username: 'authority', password: 'password' } })
+  t.strictSame(await everything(client), [])
+  t.ok(Math.abs(await redisState(client).time() - Date.now()) < 1000)
+})
+
+t.test('B10 the documented commands are those of the scripts, and no more', async (t) => {
+  const lua = ['records', 'family-scripts', 'session-scripts', 'consent-store', 'one-time-token-store', 'key-store', 'attempt-scripts', 'connection', 'server', 'owner']
+    .map((name) => readFileSync(new URL(`../../lib/adapters/redis/${name}.ts`, import.meta.url), 'utf8')).join('\n')
+  const called = [...lua.matchAll(/redis\.p?call\('([A-Z]+)'/g)].map(([, name]) => `+${name?.toLowerCase()}`)
+  t.strictSame(STATE_COMMANDS.map((command) => `+${command.toLowerCase()}`).toSorted(), [...new Set(called)].filter((right) => right !== '+info').toSorted(), 'B12 and those that prepare tries')
+  const ofTheClient = ['+eval', '+evalsha', '+info', '+cluster|slots', '+cluster|info', '+asking']
+  t.strictSame(RIGHTS.filter((right) => right.startsWith('+')).toSorted(), [...new Set([...called, ...ofTheClient])].toSorted())
+})

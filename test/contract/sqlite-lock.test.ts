@@ -1,0 +1,83 @@
+/** B7: another process has the lock of the file, and this one goes on. */
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import Database from 'libsql'
+import t, { type Test } from 'tap'
+import { sqliteState, sqliteUserStore, type State } from '../../lib/index.ts'
+import { PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+
+interface Locked { app: Awaited<ReturnType<typeof testApp>>['app'], refresh(token: string): Promise<number>, unlock(): Promise<void>, state: State }
+
+async function lockedApp (t: Test): Promise<Locked & { tokens: string[] }> {
+  const directory = mkdtempSync(join(tmpdir(), 'authority-lock-'))
+  t.teardown(() => rm(directory, { recursive: true, force: true }))
+  const file = join(directory, 'shared.db')
+  const db = new Database(file)
+  db.exec('PRAGMA busy_timeout = 5000; PRAGMA journal_mode = WAL')
+  const state = sqliteState(db)
+  const { app, close } = await testApp({ users: sqliteUserStore(db), state })
+  t.teardown(async () => {
+    await close()
+    db.close()
+  })
+  await signUp(app)
+  const tokens: string[] = []
+  for (let i = 0; i < 4; i++) tokens.push((await signIn(app, 'ann', PASSWORD)).refresh_token)
+  const locker = fork(fileURLToPath(new URL('support/sqlite-locker.ts', import.meta.url)), [file])
+  t.teardown(() => { locker.kill() })
+  await once(locker, 'message')
+  return {
+    app,
+    state,
+    tokens,
+    refresh: async (token) => (await app.inject({ method: 'POST', url: '/auth/refresh', headers: { authorization: `Bearer ${token}` } })).statusCode,
+    async unlock () {
+      locker.send('go')
+      await once(locker, 'exit')
+    }
+  }
+}
+
+/** The longest time for which nothing else had its turn. */
+function watch (): () => number {
+  let longest = 0
+  let last = performance.now()
+  const timer = setInterval(() => {
+    const now = performance.now()
+    longest = Math.max(longest, now - last)
+    last = now
+  }, 1)
+  return () => {
+    clearInterval(timer)
+    return longest
+  }
+}
+
+t.test('B7: refreshes wait for the lock, and the event loop does not', async (t) => {
+  const { tokens, refresh, unlock } = await lockedApp(t)
+  const stop = watch()
+  const answers = Promise.all(tokens.map(refresh))
+  await wait(600)
+  const longest = stop()
+  await unlock()
+  t.same(await answers, [200, 200, 200, 200])
+  // Waiting inside SQLite it would be the 600 ms and more. What is left of it is what a busy machine takes.
+  t.ok(longest < 300, `${Math.round(longest)} ms`)
+})
+
+t.test('B7: after a second and a half it is 503, reads go on, and it works again', async (t) => {
+  const { tokens, refresh, unlock, state, app } = await lockedApp(t)
+  const began = performance.now()
+  const answers = Promise.all(tokens.map(refresh))
+  t.equal((await state.keys.list()).length > 0 || (await app.inject({ url: '/.well-known/jwks.json' })).statusCode === 200, true)
+  t.same(await answers, [503, 503, 503, 503])
+  t.ok(performance.now() - began < 4000)
+  await unlock()
+  t.same(await Promise.all(tokens.map(refresh)), [200, 200, 200, 200])
+})

@@ -1,0 +1,19 @@
+import t from 'tap'
+import { authorizePath, openidApp } from '../support/openid.ts'
+import { PASSWORD } from '../support/app.ts'
+
+t.test('H12 an http issuer on another host: cookies without Secure and __Host-, and a sign-in that works', async (t) => {
+  const issuer = 'http://192.168.1.5:3000'
+  const { app, browser, close } = await openidApp({ issuer, allowInsecureIssuer: true })
+  t.teardown(close)
+  t.match((await app.inject('/.well-known/openid-configuration')).json(), { issuer, authorization_endpoint: `${issuer}/auth/authorize` })
+  const { url } = await browser.follow(await browser.get(authorizePath()))
+  const signedIn = await browser.submit(url, { username: 'ann', password: PASSWORD })
+  const cookies = [signedIn.headers['set-cookie'] ?? []].flat()
+  t.ok(cookies.length > 0)
+  for (const cookie of cookies) {
+    t.notMatch(cookie, /Secure|__Host-/, 'a browser would throw it away')
+    t.match(cookie, /HttpOnly; SameSite=Lax/)
+  }
+  t.match((await browser.follow(signedIn)).url, /^https:\/\/app\.example\/cb\?code=.*iss=http%3A%2F%2F192\.168\.1\.5%3A3000/)
+})

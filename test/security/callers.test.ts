@@ -1,0 +1,209 @@
+/**
+ * A2, H8: who may call which route. Every route of the plugin, in several configurations, is called by everybody there is; the table says
+ * who is let in, and a route that is not in the table fails. Let in is who gets neither 401 nor 403.
+ */
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import { type AuthorityOptions, memoryUserStore } from '../../lib/index.ts'
+import { useCallers } from '../../lib/http/edge/callers.ts'
+import { bearer, ISSUER, PASSWORD, signIn, signUp, type TestApp, testApp } from '../support/app.ts'
+import { testBrowser } from '../support/browser.ts'
+import { authorizePath, basic, CALLBACK, CLIENTS, KEYS, SECRET, tokensOf } from '../support/openid.ts'
+
+const CALLERS = ['nobody', 'own page', 'own token', 'first-party token', 'third-party token', 'client\'s own token', 'ID token', 'refresh token', 'client', 'browser', 'browser from elsewhere'] as const
+type Caller = typeof CALLERS[number]
+type Sent = { headers: Record<string, string>, payload?: object | string }
+
+const ALL: readonly Caller[] = CALLERS
+/** From a page of another site, nothing that could cost its visitor something. */
+const NOT_ELSEWHERE: readonly Caller[] = CALLERS.filter((caller) => caller !== 'browser from elsewhere')
+const ACCOUNT: readonly Caller[] = ['own token', 'first-party token', 'browser']
+const OWN_PAGE: readonly Caller[] = ['own page', 'browser']
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+const WRONG = { current_password: 'not this one', new_password: 'another long one' }
+
+/** What is sent, beside what says who calls; and who is let in. */
+const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
+  'POST /auth/token': [{ payload: { grant_type: 'password', username: 'ann', password: PASSWORD } }, NOT_ELSEWHERE],
+  'POST /auth/refresh': [{}, ['refresh token']],
+  'POST /auth/revoke': [{ payload: { token: 'no token of ours' } }, NOT_ELSEWHERE],
+  'POST /auth/introspect': [{ payload: { token: 'no token of ours' } }, ['client']],
+  'POST /auth/register': [{ payload: { username: 'ann', password: PASSWORD } }, NOT_ELSEWHERE],
+  'POST /auth/password': [{ payload: WRONG }, ACCOUNT],
+  'POST /auth/password-reset': [{ payload: { username: 'ann' } }, NOT_ELSEWHERE],
+  'POST /auth/password-reset/confirm': [{ payload: { token: 'x', password: PASSWORD } }, NOT_ELSEWHERE],
+  'POST /auth/email/verify': [{ payload: { token: 'x' } }, NOT_ELSEWHERE],
+  'GET /auth/sessions': [{}, ACCOUNT],
+  'DELETE /auth/sessions/:id': [{}, ACCOUNT],
+  'GET /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token']],
+  'POST /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token']],
+  'GET /.well-known/jwks.json': [{}, ALL],
+  'GET /.well-known/oauth-authorization-server': [{}, ALL],
+  'GET /.well-known/openid-configuration': [{}, ALL],
+  'GET /auth/session': [{}, ['browser']],
+  'POST /auth/session': [{}, ['browser']],
+  'DELETE /auth/session': [{}, OWN_PAGE],
+  'GET /auth/authorize': [{}, ALL],
+  'POST /auth/authorize': [{ headers: FORM, payload: 'client_id=spa' }, ALL],
+  'GET /auth/consent': [{}, ALL],
+  'POST /auth/consent': [{ headers: FORM, payload: '' }, OWN_PAGE],
+  'GET /auth/login': [{}, ALL],
+  'POST /auth/login': [{ headers: FORM, payload: 'username=ann&password=' }, OWN_PAGE],
+  'GET /auth/signup': [{}, ALL],
+  'POST /auth/signup': [{ headers: FORM, payload: 'username=&password=' }, OWN_PAGE],
+  'GET /auth/forgot-password': [{}, ALL],
+  'POST /auth/forgot-password': [{ headers: FORM, payload: 'username=' }, OWN_PAGE],
+  'GET /auth/reset-password': [{}, ALL],
+  'POST /auth/reset-password': [{ headers: FORM, payload: 'token=x' }, OWN_PAGE],
+  'GET /auth/verify-email': [{}, ALL],
+  'POST /auth/verify-email': [{ headers: FORM, payload: 'token=x' }, OWN_PAGE],
+  'GET /auth/logout': [{}, ALL],
+  // A client's own form; with a decision it is one of ours.
+  'POST /auth/logout': [{ headers: FORM, payload: 'client_id=spa' }, ALL],
+  'GET /auth/pages.css': [{}, ALL],
+  'GET /auth/pages.js': [{}, ALL]
+}
+
+const clients = [
+  ...CLIENTS.map((client) => client.clientId === 'third' ? { ...client, scopes: ['openid', 'profile', 'offline_access'] } : client),
+  { clientId: 'machine', clientSecret: SECRET, grantTypes: ['client_credentials' as const] }
+]
+const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, without: RegExp | null]> = [
+  ['all that there is', {}, null],
+  ['clients of a store', { clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } }, null],
+  ['no clients', { clients: [] }, /authorize|consent|openid-configuration/],
+  ['no pages', { pages: false }, /authorize|consent|openid-configuration|login|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$/],
+  ['a shared secret', { keys: { secret: SECRET } }, /authorize|consent|openid-configuration|jwks|userinfo/],
+  ['no registration, no messages', { registration: false, sendMessage: undefined }, /register|signup|password-reset|forgot|reset-password|email/],
+  ['paths and decorators of its own', { paths: { sessions: '/my/sign-ins', password: '/my/password' }, decorators: { auth: 'who', authenticate: 'guard' } }, null]
+]
+
+interface Route { method: string, url: string }
+
+async function walked (options: Partial<AuthorityOptions>): Promise<TestApp & { routes: Route[], send(caller: Caller, route: Route, sent: Partial<Sent>): Promise<{ statusCode: number, body: string, headers: Record<string, unknown> } | null> }> {
+  const routes: Route[] = []
+  const users = memoryUserStore()
+  const subject = await testApp({ keys: KEYS, clients, users, scopes: ['openid', 'profile', 'offline_access', 'api'], ...options }, {}, (app) => {
+    app.addHook('onRoute', ({ method, url, config }) => {
+      if (config !== undefined && 'fastifyAuthority' in config) for (const one of [method].flat()) routes.push({ method: one, url })
+    })
+    // Under its own name the hook is there for the routes of `testApp`.
+    if (options.decorators !== undefined) app.decorate('authenticate', () => {})
+    app.post('/host/sign-in', async (request, reply) => {
+      await app.authority.signIn(request, reply, (await users.findByUsername('ann'))?.id ?? '')
+      return {}
+    })
+  })
+  const { app } = subject
+  if (options.registration === false) await users.create({ username: 'ann', passwordHash: await app.authority.hashPassword(PASSWORD) })
+  else await signUp(app)
+  const { id } = await users.findByUsername('ann') ?? { id: '' }
+  const own = await signIn(app)
+  const known = options.clients === undefined || !Array.isArray(options.clients)
+  const of = async (clientId: string): Promise<string> => known ? (await app.authority.issueTokens(id, { clientId })).access_token : own.access_token
+  const machine = known ? (await app.inject({ method: 'POST', url: '/auth/token', headers: basic('machine', SECRET), payload: { grant_type: 'client_credentials' } })).json().access_token as string : null
+  const hasCodes = known && options.pages !== false && options.keys === undefined
+  const idToken = hasCodes ? (await tokensOf({ app, browser: testBrowser(app) })).id_token ?? null : null
+  const [first, third] = [await of('spa'), await of('third')]
+
+  async function cookies (): Promise<Record<string, string> | null> {
+    const browser = testBrowser(app)
+    if (options.pages === false) {
+      const reply = await app.inject({ method: 'POST', url: '/host/sign-in' })
+      for (const { name, value } of reply.cookies) browser.cookies.set(name, value)
+    } else await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+    return { cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ') }
+  }
+  async function headersOf (caller: Caller): Promise<Record<string, string> | null> {
+    switch (caller) {
+      case 'nobody': return {}
+      case 'own page': return { 'sec-fetch-site': 'same-origin', origin: ISSUER }
+      case 'own token': return bearer(own.access_token)
+      case 'first-party token': return known ? bearer(first) : null
+      case 'third-party token': return known ? bearer(third) : null
+      case 'client\'s own token': return machine === null ? null : bearer(machine)
+      case 'ID token': return idToken === null ? null : bearer(idToken)
+      case 'refresh token': return bearer(own.refresh_token)
+      case 'client': return known ? basic('web', SECRET) : null
+      case 'browser': return { ...await cookies(), 'sec-fetch-site': 'same-origin', origin: ISSUER }
+      case 'browser from elsewhere': return { ...await cookies(), 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+    }
+  }
+  return {
+    ...subject,
+    routes,
+    async send (caller, { method, url }, { headers = {}, payload }) {
+      const who = await headersOf(caller)
+      if (who === null) return null
+      const json = typeof payload === 'object' ? { 'content-type': 'application/json' } : {}
+      const body = payload === undefined ? {} : { payload: typeof payload === 'object' ? JSON.stringify(payload) : payload }
+      const { statusCode, body: text, headers: answered } = await app.inject({ method: method as 'GET', url: url.replace(':id', 'nobodys').replace('/auth/authorize', authorizePath()), headers: { ...json, ...headers, ...who }, ...method === 'HEAD' || method === 'GET' ? {} : body })
+      return { statusCode, body: text, headers: answered }
+    }
+  }
+}
+
+for (const [what, options, without] of CONFIGURATIONS) {
+  t.test(`A2 H8 ASVS-8.2.1 ASVS-8.3.1 who may call which route: ${what}`, async (t) => {
+    const subject = await walked(options)
+    t.teardown(subject.close)
+    const moved = Object.entries(options.paths ?? {}).map(([name, path = '']) => [path, `/auth/${name}`] as const)
+    const nameOf = ({ method, url }: Route): string => {
+      const [path, usual] = moved.find(([path]) => url.startsWith(path)) ?? ['', '']
+      return `${method === 'HEAD' ? 'GET' : method} ${path === '' ? url : url.replace(path, usual)}`
+    }
+    const seen = new Set<string>()
+    for (const route of subject.routes) {
+      const name = nameOf(route)
+      if (route.method === 'OPTIONS') {
+        for (const caller of ALL) t.match(await subject.send(caller, route, {}) ?? { statusCode: 204, body: '' }, { statusCode: 204, body: '' }, `${name}, ${caller}`)
+        continue
+      }
+      const row = TABLE[name]
+      if (row === undefined) {
+        t.fail(`${name} is in no table: say who may call it`)
+        continue
+      }
+      seen.add(name)
+      const [sent, letIn] = row
+      const there: Caller[] = []
+      const entered: Caller[] = []
+      for (const caller of ALL) {
+        const reply = await subject.send(caller, route, sent)
+        if (reply === null) continue
+        there.push(caller)
+        if (reply.statusCode !== 401 && reply.statusCode !== 403) entered.push(caller)
+        t.ok(reply.statusCode < 500, `${route.method} ${route.url}, ${caller}: ${reply.statusCode} ${reply.body.slice(0, 100)}`)
+        if (letIn === ACCOUNT && caller === 'third-party token') t.match(reply, { statusCode: 403, headers: { 'www-authenticate': /^Bearer error="insufficient_scope"/ }, ...(route.method === 'HEAD' ? {} : { body: /"insufficient_scope"/ }) }, name)
+      }
+      t.strictSame(entered, letIn.filter((caller) => there.includes(caller)), `${route.method} ${route.url}`)
+    }
+    t.strictSame([...seen].toSorted(), Object.keys(TABLE).filter((name) => without?.test(name) !== true).toSorted(), 'no route is missing')
+  })
+}
+
+t.test('A2 a route that does not say who may call it stops the start', async (t) => {
+  const app = Fastify() as unknown as FastifyInstance
+  t.teardown(async () => { await app.close() })
+  void app.register(async (child) => {
+    useCallers(child, () => ({}))
+    child.get('/forgotten', async () => 'open to all')
+  })
+  await t.rejects(async () => { await app.ready() }, { message: /GET \/forgotten does not say who may call it/ })
+})
+
+t.test('A2 a client that is gone, or that became somebody else\'s, is no first-party client any more', async (t) => {
+  const list = new Map(clients.map((client) => [client.clientId, client]))
+  const subject = await testApp({ keys: KEYS, clients: { findById: async (id) => list.get(id) ?? null } })
+  t.teardown(subject.close)
+  const { app } = subject
+  const { sub } = await signUp(app)
+  const { access_token: token } = await app.authority.issueTokens(sub, { clientId: 'spa' })
+  const status = async (url: string): Promise<number> => (await app.inject({ url, headers: bearer(token) })).statusCode
+  t.equal(await status('/auth/sessions'), 200)
+  list.set('spa', { clientId: 'spa', redirectUris: [CALLBACK], firstParty: false })
+  t.equal(await status('/auth/sessions'), 403)
+  list.delete('spa')
+  t.equal(await status('/auth/sessions'), 403)
+  t.equal(await status('/auth/userinfo'), 401)
+})

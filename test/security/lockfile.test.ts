@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+
+interface Entry { version?: string, integrity?: string, resolved?: string, link?: boolean, inBundle?: boolean, optionalDependencies?: Record<string, string> }
+type Packages = Record<string, Entry>
+
+const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')) as { packages: Packages }
+
+/** What would let another package in, or keep another system out. */
+function problems (packages: Packages): string[] {
+  return Object.entries(packages).flatMap(([path, entry]) => [
+    ...(path === '' || entry.integrity?.startsWith('sha512-') === true ? [] : [`${path}@${entry.version}: no SHA-512`]),
+    ...(entry.resolved === undefined ? [] : [`${path}: from ${entry.resolved}`]),
+    ...(entry.link === true || entry.inBundle === true ? [`${path}: not from a registry`] : []),
+    ...Object.keys(entry.optionalDependencies ?? {}).filter((name) => !isLocked(packages, path, name)).map((name) => `${path}: ${name} is not locked`)
+  ])
+}
+
+/** Node's own search: beside the package, then upwards. */
+function isLocked (packages: Packages, path: string, name: string): boolean {
+  if (`${path === '' ? '' : `${path}/`}node_modules/${name}` in packages) return true
+  return path !== '' && isLocked(packages, path.slice(0, Math.max(0, path.lastIndexOf('node_modules/') - 1)), name)
+}
+
+t.test('the lockfile has a hash and no host for every package, also for those of other platforms', async (t) => {
+  t.ok(Object.keys(lock.packages).length > 500)
+  t.strictSame(problems(lock.packages), [], 'npm leaves out a platform that the registry at hand does not carry: take a version that it has whole')
+})
+
+t.test('a package without a hash, from a host, from elsewhere or left out is found', async (t) => {
+  const integrity = 'sha512-AAAA'
+  t.strictSame(problems({ '': {}, 'node_modules/a': { version: '1.0.0' } }), ['node_modules/a@1.0.0: no SHA-512'])
+  t.strictSame(problems({ 'node_modules/a': { version: '1.0.0', integrity: 'sha1-AAAA' } }), ['node_modules/a@1.0.0: no SHA-512'])
+  t.strictSame(problems({ 'node_modules/a': { integrity, resolved: 'https://registry.example/a.tgz' } }), ['node_modules/a: from https://registry.example/a.tgz'])
+  t.strictSame(problems({ 'node_modules/a': { integrity, link: true } }), ['node_modules/a: not from a registry'])
+  const native = { integrity, optionalDependencies: { '@a/darwin-arm64': '1.0.0' } }
+  t.strictSame(problems({ 'node_modules/a': native }), ['node_modules/a: @a/darwin-arm64 is not locked'])
+  t.strictSame(problems({ 'node_modules/b/node_modules/a': native, 'node_modules/@a/darwin-arm64': { integrity } }), [])
+})

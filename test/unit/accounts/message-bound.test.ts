@@ -1,0 +1,100 @@
+import t from 'tap'
+import { changePassword } from '../../../lib/accounts/change-password.ts'
+import { register } from '../../../lib/accounts/register.ts'
+import { confirmPasswordReset, requestPasswordReset, startPasswordReset } from '../../../lib/accounts/reset-password.ts'
+import { requestEmailVerification, verifyEmail } from '../../../lib/accounts/verify-email.ts'
+import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world } from './world.ts'
+import type { World } from './world.ts'
+
+const MINUTES = 60_000
+
+async function ask (w: World, username = 'ada@example.com'): Promise<void> {
+  await requestPasswordReset({ username, origin }, w.deps)
+  await w.idle()
+}
+
+t.test('A11 forty requests from forty addresses are one message, and its link works', async (t) => {
+  const w = await world({ bounded: true })
+  await w.addUser()
+  for (let index = 0; index < 40; index++) {
+    await requestPasswordReset({ username: 'ada@example.com', origin: { ip: `192.0.2.${index}` } }, w.deps)
+    await w.idle()
+  }
+  t.equal(w.messages.length, 1)
+  t.equal(await outcomeOf(confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps)), 'done')
+})
+
+t.test('A11 whenever somebody asks, a link that works is in the mailbox', async (t) => {
+  const w = await world({ bounded: true })
+  await w.addUser()
+  for (let minute = 0; minute <= 60; minute++) {
+    await ask(w)
+    const token = w.messages.at(-1)?.token ?? ''
+    t.match(await outcomeOf(confirmPasswordReset({ token, password: 'short', origin }, w.deps)), { error: 'invalid_password' })
+    t.match(await outcomeOf(confirmPasswordReset({ token, password: 'ada@example.com', origin }, w.deps)), { error: 'invalid_password' }, `minute ${minute}: refused for what only the holder of a good link hears`)
+    w.clock.step(MINUTES)
+  }
+  t.equal(w.messages.length, 13, 'one in five minutes')
+})
+
+const others: Array<[string, (w: World) => Promise<void>, number]> = [
+  ['another account has messages of its own', async (w) => { await w.addUser({ username: 'bob@example.com', email: 'bob@example.com' }); await ask(w, 'bob@example.com') }, 2],
+  ['after the link was used there is a new one', async (w) => { await confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps); await ask(w) }, 2],
+  ['after the password was changed there is a new one', async (w) => {
+    const user = await w.store.findByUsername('ada@example.com')
+    await changePassword({ userId: user?.id ?? '', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, w.deps)
+    await ask(w)
+  }, 2],
+  ['after the address was changed there is a new one', async (w) => { w.rewrite('ada@example.com', { email: 'new@example.com' }); await ask(w) }, 2],
+  ['an attempt to register the address sends no second link', async (w) => { await register({ username: 'ada@example.com', password: PASSWORD, fields: {}, origin }, w.deps); await w.idle() }, 1],
+  ['the host may send one at any time', async (w) => { await startPasswordReset((await w.store.findByUsername('ada@example.com'))?.id ?? '', w.deps); await w.idle() }, 2]
+]
+for (const [name, act, links] of others) {
+  t.test(`A11 ${name}`, async (t) => {
+    const w = await world({ bounded: true, verifyEmail: true })
+    await w.addUser()
+    await ask(w)
+    await act(w)
+    t.equal(w.messages.filter(({ token }) => token !== undefined).length, links)
+  })
+}
+
+t.test('A11 a link that could not be kept does not count', async (t) => {
+  const w = await world({ bounded: true })
+  await w.addUser()
+  await requestPasswordReset({ username: 'ada@example.com', origin }, { ...w.deps, oneTimeTokens: { ...w.state.oneTimeTokens, put: async () => { throw new Error('down') } } })
+  await w.idle()
+  t.match(w.errors, [{ error: { message: 'down' } }])
+  await ask(w)
+  t.equal(w.messages.length, 1)
+})
+
+t.test('A11 a confirmation is sent once in five minutes, and the one that was sent works', async (t) => {
+  const w = await world({ bounded: true })
+  const user = await w.addUser({ emailVerified: false })
+  await Promise.all(Array.from({ length: 20 }, async () => { await requestEmailVerification(user, w.deps) }))
+  await turns()
+  t.equal(w.messages.length, 1)
+  w.clock.step(5 * MINUTES - 1)
+  await requestEmailVerification(user, w.deps)
+  await turns()
+  t.equal(w.messages.length, 1)
+  t.equal(await outcomeOf(verifyEmail({ token: w.messages[0]?.token ?? '', origin }, w.deps)), 'done')
+  w.clock.step(1)
+  await requestEmailVerification(user, w.deps)
+  await turns()
+  t.equal(w.messages.length, 2)
+})
+
+t.test('A11 after the address was changed there is a new confirmation at once', async (t) => {
+  const w = await world({ bounded: true })
+  await requestEmailVerification(await w.addUser({ emailVerified: false }), w.deps)
+  await turns()
+  w.rewrite('ada@example.com', { email: 'new@example.com' })
+  const user = await w.deps.users.findByUsername('ada@example.com')
+  if (user === null) { t.fail('no user'); return }
+  await requestEmailVerification(user, w.deps)
+  await turns()
+  t.match(w.messages, [{ user: { email: 'ada@example.com' } }, { user: { email: 'new@example.com' } }])
+  t.equal(await outcomeOf(verifyEmail({ token: w.messages[1]?.token ?? '', origin }, w.deps)), 'done')
+})

@@ -1,0 +1,205 @@
+import t from 'tap'
+import { createOutbox } from '../../../lib/accounts/outbox.ts'
+import type { Message, OutboxDeps, SendMessage } from '../../../lib/accounts/outbox.ts'
+import { steppedClock } from '../../../lib/testing/clock.ts'
+import { turns } from './world.ts'
+
+const TOKEN = 'the-token-of-the-message'
+const message: Message = {
+  kind: 'password_reset',
+  user: { id: 'u1', username: 'ada@example.com', email: 'ada@example.com', passwordHash: '$argon2id$secret' },
+  token: TOKEN,
+  url: `https://auth.example.com/reset#token=${TOKEN}`,
+  expiresAt: new Date(0)
+}
+
+function outboxOf (sendMessage: SendMessage, options: Partial<OutboxDeps> = {}) {
+  const clock = steppedClock()
+  const errors: Array<{ error: unknown, what: string }> = []
+  const outbox = createOutbox(sendMessage, { clock, onError (error, what) { errors.push({ error, what }) }, ...options })
+  return { clock, errors, outbox }
+}
+
+/** A hook that hangs until told. */
+function heldHook () {
+  const held: Array<() => void> = []
+  return { held, send: (): Promise<void> => new Promise((resolve) => { held.push(resolve) }) }
+}
+
+t.test('a message is sent after the poster has gone on, without the password hash', async (t) => {
+  const sent: Message[] = []
+  const { outbox, errors } = outboxOf((given) => { sent.push(given) })
+  outbox.post(message)
+  t.strictSame(sent, [])
+  await turns()
+  t.strictSame(sent, [{ ...message, user: { id: 'u1', username: 'ada@example.com', email: 'ada@example.com' } }])
+  t.notOk('passwordHash' in (sent[0]?.user ?? {}))
+  t.strictSame(errors, [])
+})
+
+t.test('a failure is tried again after 1, 10 and 60 seconds, then reported without its secrets', async (t) => {
+  const failures: Array<[string, SendMessage]> = [
+    ['throws', () => { throw new Error(`550 <${message.url}>`) }],
+    ['rejects', async (given) => { throw Object.assign(new Error(`550 token ${given.token}`), { mail: given }) }],
+    ['rejects with no Error', () => Promise.reject(TOKEN as unknown as Error)]
+  ]
+  for (const [name, fail] of failures) {
+    let calls = 0
+    const { outbox, clock, errors } = outboxOf((given) => { calls++; return fail(given) })
+    outbox.post(message)
+    await turns()
+    t.equal(calls, 1, name)
+    for (const [delay, expected] of [[1_000, 2], [10_000, 3], [60_000, 4]] as const) {
+      clock.step(delay - 1)
+      await turns()
+      t.equal(calls, expected - 1, `${name}: not before ${delay} ms`)
+      clock.step(1)
+      await turns()
+      t.equal(calls, expected, `${name}: at ${delay} ms`)
+    }
+    clock.step(3_600_000)
+    await turns()
+    t.equal(calls, 4, name)
+    t.equal(errors.length, 1, name)
+    t.match(errors[0]?.what, /password_reset to the user u1 was given up after attempt 4/)
+    const { error } = errors[0] ?? {}
+    const reported = error instanceof Error ? [error.message, error.stack, error.cause, JSON.stringify(Object.getOwnPropertyNames(error).map((key) => Reflect.get(error, key)))] : ['no error']
+    t.notMatch(reported.join('\n'), TOKEN, name)
+  }
+})
+
+t.test('a message that goes out at a later attempt is not reported', async (t) => {
+  let calls = 0
+  const { outbox, clock, errors } = outboxOf(() => { if (++calls < 3) throw new Error('no') })
+  outbox.post(message)
+  await turns()
+  clock.step(1_000)
+  await turns()
+  clock.step(10_000)
+  await turns()
+  clock.step(3_600_000)
+  await turns()
+  t.equal(calls, 3)
+  t.strictSame(errors, [])
+})
+
+t.test('at most 8 are in flight', async (t) => {
+  const { held, send } = heldHook()
+  const { outbox } = outboxOf(send)
+  for (let index = 0; index < 20; index++) outbox.post(message)
+  await turns()
+  t.equal(held.length, 8)
+  for (const release of held.slice(0, 3)) release()
+  await turns()
+  t.equal(held.length, 11)
+})
+
+t.test('hooks that hang for two minutes make room for others, and are not called again', async (t) => {
+  let hang = true
+  let calls = 0
+  const { outbox, clock, errors } = outboxOf(async () => { calls++; if (hang) await new Promise(() => {}) })
+  for (let index = 0; index < 9; index++) outbox.post(message)
+  await turns()
+  hang = false
+  clock.step(119_999)
+  await turns()
+  t.equal(calls, 8)
+  clock.step(1)
+  await turns()
+  t.equal(calls, 9)
+  clock.step(3_600_000)
+  await turns()
+  t.equal(calls, 9)
+  t.equal(errors.length, 8)
+})
+
+t.test('a hook that ends after it was given up frees no second place', async (t) => {
+  const { held, send } = heldHook()
+  const { outbox, clock } = outboxOf(send)
+  for (let index = 0; index < 8; index++) outbox.post(message)
+  await turns()
+  clock.step(120_000)
+  for (const release of held) release()
+  await turns()
+  for (let index = 0; index < 20; index++) outbox.post(message)
+  await turns()
+  t.equal(held.length, 16)
+})
+
+t.test('DOS-outbox what is beyond the capacity is dropped, and that is said once', async (t) => {
+  const { held, send } = heldHook()
+  const { outbox, errors } = outboxOf(send, { capacity: 10 })
+  for (let index = 0; index < 30; index++) outbox.post(message)
+  t.equal(errors.length, 1)
+  for (let round = 0; round < 5; round++) {
+    for (const release of held) release()
+    await turns()
+  }
+  t.equal(held.length, 10, 'ten were sent')
+  outbox.post(message)
+  await turns()
+  t.equal(held.length, 11, 'there is room again')
+})
+
+t.test('DOS-outbox messages that wait to be sent again count', async (t) => {
+  const { outbox, errors } = outboxOf(() => { throw new Error('no') }, { capacity: 3 })
+  for (let index = 0; index < 3; index++) outbox.post(message)
+  await turns()
+  t.strictSame(errors, [])
+  outbox.post(message)
+  t.match(errors, [{ what: /dropped/ }])
+})
+
+t.test('close', async (t) => {
+  t.test('is at once where there is nothing to do', async () => {
+    await outboxOf(() => {}).outbox.close()
+  })
+
+  t.test('lets finish what it has and takes no more', async (t) => {
+    const { held, send } = heldHook()
+    const { outbox, errors } = outboxOf(send)
+    for (let index = 0; index < 9; index++) outbox.post(message)
+    await turns()
+    let closed = false
+    const closing = outbox.close().then(() => { closed = true })
+    outbox.post(message)
+    t.match(errors, [{ what: /dropped/ }])
+    for (const release of held.slice(0, 8)) release()
+    await turns()
+    t.equal(closed, false)
+    t.equal(held.length, 9)
+    held[8]?.()
+    await closing
+    t.equal(held.length, 9)
+  })
+
+  t.test('takes no longer than 5 seconds', async (t) => {
+    const { held, send } = heldHook()
+    const { outbox, clock, errors } = outboxOf(send)
+    for (let index = 0; index < 9; index++) outbox.post(message)
+    await turns()
+    let closed = false
+    const closing = outbox.close().then(() => { closed = true })
+    clock.step(4_999)
+    await turns()
+    t.equal(closed, false)
+    clock.step(1)
+    await closing
+    t.equal(errors.length, 1, 'the one that was not begun is reported')
+    held[0]?.()
+    await turns()
+    t.equal(held.length, 8, 'and stays undone')
+  })
+
+  t.test('tries once more what waits to be sent again, and then gives it up', async (t) => {
+    let calls = 0
+    const { outbox, clock, errors } = outboxOf(() => { calls++; throw new Error('no') })
+    outbox.post(message)
+    await turns()
+    await outbox.close()
+    clock.step(3_600_000)
+    await turns()
+    t.equal(calls, 2)
+    t.equal(errors.length, 1)
+  })
+})

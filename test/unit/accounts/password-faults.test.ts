@@ -1,0 +1,180 @@
+import t from 'tap'
+import { changePassword } from '../../../lib/accounts/change-password.ts'
+import type { AccountsDeps } from '../../../lib/accounts/deps.ts'
+import { confirmPasswordReset, requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
+import { createEvents } from '../../../lib/events.ts'
+import { delayed } from '../../../lib/testing/delayed.ts'
+import { revocations } from '../../../lib/sessions/revocations.ts'
+import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
+import { INVALID_LINK, NEXT_PASSWORD, origin, outcomeOf, PASSWORD, world } from './world.ts'
+import type { World } from './world.ts'
+
+/** What becomes of one call to a store. `lost`: it was done, and nobody hears of it. */
+type Fault = 'not done' | 'lost' | 'from there on'
+
+interface Faulty {
+  deps: AccountsDeps
+  /** How many calls were made. */
+  calls: () => string[]
+  heal: () => void
+}
+
+/** The world's stores, of whose calls the one with this number fails (from 1 on; 0: none). */
+function faulty (w: World, failing: number, fault: Fault): Faulty {
+  const calls: string[] = []
+  let healed = false
+  const faultyStore = <Store extends object>(name: string, store: Store): Store => new Proxy(store, {
+    get (target, method, receiver) {
+      const found: unknown = Reflect.get(target, method, receiver)
+      if (typeof found !== 'function') return found
+      return async (...args: unknown[]): Promise<unknown> => {
+        const call = calls.push(`${name}.${String(method)}`)
+        const fails = !healed && (fault === 'from there on' ? failing > 0 && call >= failing : call === failing)
+        if (fails && fault !== 'lost') throw new Error('down')
+        const result: unknown = await Reflect.apply(found, target, args)
+        if (fails) throw new Error('down')
+        return result
+      }
+    }
+  })
+  const oneTimeTokens = faultyStore('oneTimeTokens', delayed(w.state.oneTimeTokens))
+  const deps: AccountsDeps = {
+    ...w.deps,
+    users: faultyStore('users', delayed(w.store)),
+    oneTimeTokens,
+    consents: faultyStore('consents', delayed(w.state.consents)),
+    sessions: createSessions({
+      tokens: faultyStore('tokens', delayed(w.state.tokens)), browserSessions: faultyStore('browserSessions', delayed(w.state.browserSessions)), oneTimeTokens,
+      revocations: revocations(900_000, w.clock), events: createEvents(() => {}), clock: w.clock, onSessionsEnded () {}
+    })
+  }
+  return { deps, calls: () => calls, heal: () => { healed = true } }
+}
+
+/** A user who is signed in here, and whose password a thief knows: signed in too, with a client of theirs allowed. */
+async function robbed (): Promise<{ w: World, userId: string }> {
+  const w = await world()
+  const { id: userId } = await w.addUser()
+  for (const sid of ['mine', 'thief']) await w.addSession(userId, sid)
+  const now = w.clock.now()
+  await w.state.browserSessions.createSession({ sid: 'thief-browser', userId, authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, clientIds: [] }, 'digest')
+  await w.state.consents.grantConsent({ userId, clientId: 'thiefs-client', scopes: ['openid'], grantedAt: now, expiresAt: now + 1e9 })
+  w.clock.step(60_000)
+  return { w, userId }
+}
+
+/** What of the thief's still works, as a refresh and an authorization request would find it. */
+async function thiefs (w: World, userId: string): Promise<string[]> {
+  const user = await w.store.findById(userId)
+  if (user === null) throw new Error('There is no such user.')
+  const now = w.clock.now()
+  const signIns = [...await w.state.tokens.listFamiliesOfUser(userId, now), ...await w.state.browserSessions.listSessionsOfUser(userId, now)]
+  const alive: string[] = []
+  for (const signIn of signIns) if (signIn.sid !== 'mine' && !await w.deps.sessions.isOver(user, signIn)) alive.push(signIn.sid)
+  return [...alive, ...(await w.state.consents.listConsents(userId, now)).map(({ clientId }) => clientId)]
+}
+
+const signsIn = async (w: World, userId: string, password: string): Promise<boolean> => await w.deps.hashing.verify(await w.passwordHashOf(userId) ?? null, password) === 'match'
+
+interface Flow {
+  name: string
+  /** Sets `NEXT_PASSWORD`. */
+  begin: (w: World, userId: string) => Promise<(deps: AccountsDeps) => Promise<void>>
+  /** Whose sign-ins stay. */
+  stays: string[]
+}
+
+const FLOWS: Flow[] = [
+  {
+    name: 'reset',
+    async begin (w) {
+      await requestPasswordReset({ username: 'ada@example.com', origin }, w.deps)
+      await w.idle()
+      const token = w.messages.at(-1)?.token ?? ''
+      return async (deps) => { await confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, deps) }
+    },
+    stays: []
+  },
+  {
+    name: 'change',
+    begin: async (_w, userId) => async (deps) => { await changePassword({ userId, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, deps) },
+    stays: ['mine']
+  }
+]
+
+for (const { name, begin, stays } of FLOWS) {
+  t.test(`B2 A9 ${name}: whichever call to a store fails, the thief is out once the new password works, and a repeat finishes the work`, async (t) => {
+    const { w, userId } = await robbed()
+    const { deps, calls } = faulty(w, 0, 'not done')
+    await (await begin(w, userId))(deps)
+    t.strictSame(await thiefs(w, userId), [], 'without a fault')
+    t.strictSame(await w.sids(userId), stays)
+    const steps = calls().length
+    t.ok(steps >= 10)
+
+    for (const fault of ['not done', 'lost', 'from there on'] as const) {
+      for (let failing = 1; failing <= steps; failing++) {
+        const at = `${fault}: ${failing} of ${steps}, ${calls()[failing - 1] ?? ''}`
+        const { w, userId } = await robbed()
+        const attempt = await begin(w, userId)
+        const { deps, heal } = faulty(w, failing, fault)
+        const failed = await outcomeOf(attempt(deps)).catch((error: unknown) => error)
+        // What is done after everything has ended may fail without a word.
+        if (failed === 'done') t.ok(await signsIn(w, userId, NEXT_PASSWORD), `${at}: confirmed, and so it is`)
+        if (await signsIn(w, userId, NEXT_PASSWORD)) t.strictSame(await thiefs(w, userId), [], `${at}: nothing of the thief's works beside the new password`)
+        heal()
+        if (failed !== 'done') t.equal(await outcomeOf(attempt(deps)), 'done', `${at}: a repeat succeeds`)
+        t.ok(await signsIn(w, userId, NEXT_PASSWORD), at)
+        t.strictSame(await thiefs(w, userId), [], at)
+        t.strictSame(await w.sids(userId), stays, at)
+      }
+    }
+  })
+
+  t.test(`B2 ${name}: a thief who signs in with the old password in between is out too`, async (t) => {
+    const { w, userId } = await robbed()
+    const setPasswordHash: World['store']['setPasswordHash'] = async (...args) => {
+      await w.addSession(userId, 'in-between')
+      return await w.store.setPasswordHash(...args)
+    }
+    await (await begin(w, userId))({ ...w.deps, users: { ...w.deps.users, setPasswordHash } })
+    t.strictSame(await w.sids(userId), stays)
+  })
+
+  t.test(`B2 ${name}: and where the store tells when the password changed, even if they could not be ended`, async (t) => {
+    const { w, userId } = await robbed()
+    const noRevocation = createSessions({
+      tokens: { ...w.state.tokens, revokeFamiliesOfUser: async () => [] }, browserSessions: { ...w.state.browserSessions, revokeSessionsOfUser: async () => [] },
+      oneTimeTokens: w.state.oneTimeTokens, revocations: revocations(900_000, w.clock), events: createEvents(() => {}), clock: w.clock, onSessionsEnded () {}
+    })
+    await (await begin(w, userId))({ ...w.deps, sessions: noRevocation })
+    t.strictSame(await w.sids(userId), ['mine', 'thief'], 'they are still in the store')
+    t.strictSame(await thiefs(w, userId), [])
+    const user = await w.store.findById(userId)
+    const [mine] = (await w.state.tokens.listFamiliesOfUser(userId, w.clock.now())).filter(({ sid }) => sid === 'mine')
+    if (user === null || mine === undefined) throw new Error('They are not there.')
+    t.equal(await w.deps.sessions.isOver(user, mine), !stays.includes('mine'))
+  })
+}
+
+t.test('B2 a link that has set its password sets no other, finished or not', async (t) => {
+  const { w, userId } = await robbed()
+  await requestPasswordReset({ username: 'ada@example.com', origin }, w.deps)
+  await w.idle()
+  const token = w.messages.at(-1)?.token ?? ''
+  const consents = { ...w.state.consents, listConsents: async () => await (await w.passwordHashOf(userId) === before ? w.state.consents.listConsents(userId, w.clock.now()) : Promise.reject(new Error('down'))) }
+  const before = await w.passwordHashOf(userId)
+  await t.rejects(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, { ...w.deps, consents }), { message: 'down' })
+  t.ok(await signsIn(w, userId, NEXT_PASSWORD))
+  t.strictSame(await outcomeOf(confirmPasswordReset({ token, password: 'a wholly different one', origin }, w.deps)), INVALID_LINK)
+  t.ok(await signsIn(w, userId, NEXT_PASSWORD))
+  t.equal(await outcomeOf(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps)), 'done')
+  t.strictSame(await outcomeOf(confirmPasswordReset({ token, password: NEXT_PASSWORD, origin }, w.deps)), INVALID_LINK, 'finished')
+  t.equal(w.count('password_changed'), 1)
+})
+
+t.test('B2 a finished change leaves no second way to prove the password', async (t) => {
+  const { w, userId } = await robbed()
+  await changePassword({ userId, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, w.deps)
+  t.match(await outcomeOf(changePassword({ userId, sid: 'mine', currentPassword: 'a guess that is wrong', newPassword: NEXT_PASSWORD, origin }, w.deps)), { error: 'invalid_grant' })
+})

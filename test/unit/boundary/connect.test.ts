@@ -1,0 +1,116 @@
+/** Whose clock counts, and what a start over stores that don't answer is like. */
+import { setImmediate, setTimeout as delay } from 'node:timers/promises'
+import Fastify, { type FastifyInstance } from 'fastify'
+import t from 'tap'
+import authPlugin, { memoryState, memoryUserStore, type State } from '../../../lib/index.ts'
+import { OutageError } from '../../../lib/errors.ts'
+import { createEvents } from '../../../lib/events.ts'
+import { connectStores } from '../../../lib/composition/stores.ts'
+import { settingsOf } from '../../../lib/settings/check.ts'
+import { fastHasher } from '../../../lib/testing/index.ts'
+import { ISSUER, signIn, signUp, testApp } from '../../support/app.ts'
+import { decodeJwt } from '../../support/jwt.ts'
+
+const SKEW_MS = 300_000
+const SECRET = 'of a shared state, of 32 bytes at least'
+
+function stateWithTime (time: () => Promise<number>): State {
+  return { ...memoryState(), kind: 'test', shared: true, time }
+}
+
+async function realApp (state: State, log: Array<Record<string, unknown>> = []): Promise<FastifyInstance> {
+  const app = Fastify({ logger: { level: 'warn', stream: { write: (line: string) => { log.push(JSON.parse(line) as Record<string, unknown>) } } } }) as unknown as FastifyInstance
+  await app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore(), state, secret: SECRET, rateLimit: false, registration: { username: 'any' }, password: { hasher: fastHasher() } })
+  await app.ready()
+  return app
+}
+
+for (const skewMs of [SKEW_MS, -SKEW_MS]) {
+  t.test(`a server whose clock is ${skewMs / 1000} s off this machine's: tokens bear its time, and the log says so`, async (t) => {
+    const log: Array<Record<string, unknown>> = []
+    const app = await realApp(stateWithTime(async () => Date.now() + skewMs), log)
+    t.teardown(async () => { await app.close() })
+    await signUp(app)
+    const { claims } = decodeJwt((await signIn(app)).access_token)
+    t.ok(Math.abs(Number(claims['iat']) * 1000 - (Date.now() + skewMs)) < 5000)
+    t.match(log.find(({ skewMs: told }) => told !== undefined), { msg: /clock differs/ })
+  })
+}
+
+t.test('the option clock is used as it is: the server is not asked', async (t) => {
+  let asked = 0
+  const subject = await testApp({ secret: SECRET, state: stateWithTime(async () => { asked++; return 0 }) })
+  t.teardown(subject.close)
+  subject.clock.step(180_000)
+  for (let turn = 0; turn < 20; turn++) await setImmediate()
+  await signUp(subject.app)
+  const { claims } = decodeJwt((await signIn(subject.app)).access_token)
+  t.equal(Number(claims['iat']), Math.floor(subject.clock.now() / 1000))
+  t.equal(asked, 0)
+})
+
+for (const [what, time] of [['rejects', async () => { throw new Error('down') }], ['hangs', async () => await new Promise<never>(() => {})]] as const) {
+  t.test(`a server whose clock can't be read at the start (${what}): the machine's own counts, and the start goes on`, async (t) => {
+    const beganAt = performance.now()
+    // The clock of the plugin keeps no process alive.
+    const alive = setInterval(() => {}, 1000)
+    t.teardown(() => { clearInterval(alive) })
+    const app = await realApp(stateWithTime(time))
+    t.teardown(async () => { await app.close() })
+    t.ok(performance.now() - beganAt < 6000)
+    await signUp(app)
+    const { claims } = decodeJwt((await signIn(app)).access_token)
+    t.ok(Math.abs(Number(claims['iat']) * 1000 - Date.now()) < 5000)
+  })
+}
+
+t.test('a server whose clock hangs later keeps nothing from being swept', async (t) => {
+  let sweeps = 0
+  const state: State = { ...stateWithTime(async () => await new Promise<never>(() => {})), sweep () { sweeps++ } }
+  const stores = connectStores(settingsOf({ issuer: ISSUER, users: memoryUserStore(), state }), { redis: null, events: createEvents(() => {}), log: Fastify().log })
+  const beganAt = performance.now()
+  // The clock of the plugin keeps no process alive.
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => { clearInterval(alive) })
+  await stores.sweep()
+  t.equal(sweeps, 1)
+  t.ok(performance.now() - beganAt < 4000)
+})
+
+t.test('B11 an instance an hour ahead that starts in an outage signs nothing by its own clock', async (t) => {
+  const isDown = { state: true }
+  const real = memoryState()
+  const guarded = <Store extends object>(store: Store): Store => new Proxy(store, {
+    get: (target, name, receiver) => (...args: unknown[]): unknown => {
+      if (isDown.state) throw new OutageError('down')
+      return Reflect.apply(Reflect.get(target, name, receiver) as (...given: unknown[]) => unknown, target, args)
+    }
+  })
+  const behindMs = 3_600_000
+  const state: State = {
+    ...real, kind: 'test', shared: true, tokens: guarded(real.tokens), keys: guarded(real.keys), browserSessions: guarded(real.browserSessions),
+    time: async () => {
+      if (isDown.state) throw new OutageError('down')
+      return Date.now() - behindMs
+    }
+  }
+  const alive = setInterval(() => {}, 1000)
+  t.teardown(() => { clearInterval(alive) })
+  const app = await realApp(state)
+  t.teardown(async () => { await app.close() })
+  const body = { username: 'ann@example.com', password: 'correct horse battery staple' }
+  await app.inject({ method: 'POST', url: '/auth/register', payload: body })
+  isDown.state = false
+  for (let tries = 0; tries < 100; tries++) {
+    const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', ...body } })
+    if (reply.statusCode !== 200) {
+      t.equal(reply.statusCode, 503)
+      await delay(50)
+      continue
+    }
+    const { claims } = decodeJwt(reply.json<{ access_token: string }>().access_token)
+    t.ok(Math.abs(Number(claims['iat']) * 1000 - (Date.now() - behindMs)) < 5000, 'the first token bears the time of the server')
+    return
+  }
+  t.fail('it never signed anything')
+})

@@ -1,0 +1,67 @@
+import t from 'tap'
+import { MisfitError, UsernameTakenError } from '../../../lib/errors.ts'
+import type { Client } from '../../../lib/ports/client-store.ts'
+import type { NewUser, User, UserStore } from '../../../lib/ports/user-store.ts'
+import { hostClientStore, hostUserStore } from '../../../lib/boundary/host-stores.ts'
+import { steppedClock } from '../../../lib/testing/clock.ts'
+import { countingClock } from './counting-clock.ts'
+
+const ANN: User = { id: '1', username: 'ann', passwordHash: null }
+
+/** A host's store as a class, with state that its methods reach by `this`. */
+class HostStore implements UserStore {
+  readonly calls: unknown[][] = []
+  async findById (...args: unknown[]): Promise<User | null> { this.calls.push(['findById', ...args]); return ANN }
+  async findByUsername (...args: unknown[]): Promise<User | null> { this.calls.push(['findByUsername', ...args]); return null }
+  async create (user: NewUser): Promise<User> { this.calls.push(['create', user]); throw new UsernameTakenError() }
+  async setPasswordHash (...args: unknown[]): Promise<boolean> { this.calls.push(['setPasswordHash', ...args]); return true }
+  async setEmailVerified (...args: unknown[]): Promise<void> { this.calls.push(['setEmailVerified', ...args]) }
+}
+
+t.test('every call reaches the host\'s store with its own arguments, and its answer comes back', async (t) => {
+  const host = new HostStore()
+  const users = hostUserStore(host, steppedClock())
+  t.equal(await users.findById('1'), ANN)
+  t.equal(await users.findByUsername('bob'), null)
+  await t.rejects(async () => await users.create?.({ username: 'ann', passwordHash: 'x' }), UsernameTakenError)
+  t.equal(await users.setPasswordHash?.('1', 'next'), true)
+  t.equal(await users.setPasswordHash?.('1', 'next', null), true)
+  await users.setEmailVerified?.('1')
+  t.strictSame(host.calls, [
+    ['findById', '1'], ['findByUsername', 'bob'], ['create', { username: 'ann', passwordHash: 'x' }],
+    ['setPasswordHash', '1', 'next'], ['setPasswordHash', '1', 'next', null], ['setEmailVerified', '1']
+  ])
+})
+
+t.test('what the store lacks stays lacking', async (t) => {
+  const users = hostUserStore({ findById: async () => null, findByUsername: async () => null }, steppedClock())
+  t.strictSame(Object.keys(users), ['findById', 'findByUsername'])
+})
+
+t.test('a store that hangs is given up on after five seconds, and no timer is left', async (t) => {
+  const clock = countingClock()
+  const never = async <T>(): Promise<T> => await new Promise<T>(() => {})
+  const users = hostUserStore({ findById: never<User | null>, findByUsername: never<User | null>, create: never<User>, setPasswordHash: never<boolean>, setEmailVerified: never<void> }, clock)
+  const clients = hostClientStore({ findById: never<Client | null> }, { clock, read: (row) => row as Client, onMisfit () {} })
+  const results = Promise.allSettled([users.findById('1'), users.findByUsername('a'), users.create?.({ username: 'a', passwordHash: 'x' }), users.setPasswordHash?.('1', 'x'), users.setEmailVerified?.('1'), clients.findById('c')])
+  clock.step(4999)
+  t.equal(clock.waiting(), 6)
+  clock.step(1)
+  t.ok((await results).every(({ status }) => status === 'rejected'))
+  t.equal(clock.waiting(), 0)
+})
+
+t.test('A4: a misfit of one client is told once a minute', async (t) => {
+  const clock = steppedClock()
+  const told: string[] = []
+  const clients = hostClientStore({ findById: async (clientId) => ({ clientId }) }, {
+    clock,
+    read () { throw new MisfitError('store', { source: 'clients.findById', field: 'firstParty', problem: 'a number' }) },
+    onMisfit (_error, clientId) { told.push(clientId) }
+  })
+  for (const id of ['a', 'a', 'b', 'a']) t.equal(await clients.findById(id), null)
+  t.same(told, ['a', 'b'])
+  clock.step(60_000)
+  t.equal(await clients.findById('a'), null)
+  t.same(told, ['a', 'b', 'a'])
+})

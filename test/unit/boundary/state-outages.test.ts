@@ -1,0 +1,308 @@
+import t from 'tap'
+import { OutageError } from '../../../lib/errors.ts'
+import type { State } from '../../../lib/ports/state.ts'
+import { surviveStateOutages } from '../../../lib/boundary/state-outages.ts'
+import { PostgresError } from '../../../lib/adapters/postgres/outage.ts'
+import { RedisRefusal } from '../../../lib/adapters/redis/refusal.ts'
+import { memoryState } from '../../../lib/adapters/memory/state.ts'
+import { countingClock } from './counting-clock.ts'
+import { family, next, use } from '../../../lib/testing/token-fixtures.ts'
+
+const GRACE_MS = 10_000
+
+/** A state on a server that can be down, hang, or do the work and lose the answer. */
+function stage (graceMs = GRACE_MS) {
+  const clock = countingClock()
+  const memory = memoryState()
+  const graces: number[] = []
+  const server: { fault: 'none' | 'down' | 'hangs' | 'answer lost', error: Error | null } = { fault: 'none', error: null }
+  const faulty = <Store extends object>(store: Store): Store => new Proxy(store, {
+    get: (target, name, receiver) => async (...args: unknown[]) => {
+      const { fault } = server
+      const [asked] = args
+      if (typeof asked === 'object' && asked !== null && 'graceMs' in asked) graces.push(Number(asked.graceMs))
+      if (server.error !== null) throw server.error
+      if (fault === 'down') throw new OutageError('ECONNREFUSED')
+      if (fault === 'hangs') return await new Promise(() => {})
+      const answer: unknown = await Reflect.apply(Reflect.get(target, name, receiver) as (...given: unknown[]) => unknown, target, args)
+      if (fault === 'answer lost') throw new OutageError('ECONNRESET')
+      return answer
+    }
+  })
+  const inner: State = {
+    ...memory,
+    tokens: faulty(memory.tokens), keys: faulty(memory.keys), consents: faulty(memory.consents), browserSessions: faulty(memory.browserSessions), oneTimeTokens: faulty(memory.oneTimeTokens)
+  }
+  const told: string[] = []
+  const state = surviveStateOutages(inner, { clock, graceMs, onDegraded: (error) => { told.push(`degraded: ${(error as Error).message}`) }, onRecovered: () => { told.push('recovered') } })
+  const t0 = clock.now()
+  const times = { authenticatedAt: t0, createdAt: t0, lastUsedAt: t0, expiresAt: t0 + 86_400_000, idleExpiresAt: t0 + 86_400_000 }
+  return {
+    clock,
+    server,
+    told,
+    /** Every call, from now on. */
+    throws: (error: Error | null) => { server.error = error },
+    /** The grace times that the state was asked to allow. */
+    graces,
+    state,
+    begin: async () => { await state.tokens.createFamily(family(times)) },
+    rotate: async (digest: string, index: number) => {
+      const result = await state.tokens.rotateToken(use({ digest, now: clock.now(), graceMs, idleExpiresAt: clock.now() + 86_400_000 }), next(index))
+      return result.outcome === 'repeated' ? `repeated ${result.sealed}` : result.outcome
+    }
+  }
+}
+
+t.test('without an outage the grace time is what it is', async (t) => {
+  const { clock, begin, rotate } = stage()
+  await begin()
+  t.equal(await rotate('digest-0', 1), 'rotated')
+  clock.step(GRACE_MS)
+  t.equal(await rotate('digest-0', 2), 'repeated sealed-1')
+  clock.step(1)
+  t.equal(await rotate('digest-0', 3), 'replayed')
+})
+
+for (const quiet of [true, false]) {
+  t.test(`a rotation whose answer an outage of 30 s took works when it is tried again, ${quiet ? 'with nobody else about' : 'in the midst of other calls'}`, async (t) => {
+    const { clock, server, state, begin, rotate } = stage()
+    await begin()
+    server.fault = 'answer lost'
+    await t.rejects(rotate('digest-0', 1))
+    server.fault = 'down'
+    for (let second = 0; second < 30; second++) {
+      clock.step(1000)
+      if (!quiet) await t.rejects(state.keys.list())
+    }
+    server.fault = 'none'
+    if (!quiet) await state.keys.list()
+    clock.step(GRACE_MS)
+    t.equal(await rotate('digest-0', 2), 'repeated sealed-1')
+    t.equal(await rotate('digest-1', 3), 'rotated')
+  })
+}
+
+t.test('after the outage the grace time runs again: a replay is a replay', async (t) => {
+  const { clock, server, state, begin, rotate } = stage()
+  await begin()
+  server.fault = 'answer lost'
+  await t.rejects(rotate('digest-0', 1))
+  clock.step(30_000)
+  server.fault = 'none'
+  await state.keys.list()
+  clock.step(GRACE_MS + 1)
+  t.equal(await rotate('digest-0', 2), 'replayed')
+})
+
+t.test('a grace time of 0 stays 0', async (t) => {
+  const { server, begin, rotate } = stage(0)
+  await begin()
+  server.fault = 'answer lost'
+  await t.rejects(rotate('digest-0', 1))
+  server.fault = 'none'
+  t.equal(await rotate('digest-0', 2), 'replayed')
+})
+
+t.test('an outage makes up for an hour at the most', async (t) => {
+  const { clock, server, begin, rotate } = stage()
+  await begin()
+  server.fault = 'answer lost'
+  await t.rejects(rotate('digest-0', 1))
+  clock.step(3_600_000 + GRACE_MS)
+  server.fault = 'none'
+  t.equal(await rotate('digest-0', 2), 'repeated sealed-1')
+
+  const longer = stage()
+  await longer.begin()
+  longer.server.fault = 'answer lost'
+  await t.rejects(longer.rotate('digest-0', 1))
+  longer.clock.step(3_600_000 + GRACE_MS + 1)
+  longer.server.fault = 'none'
+  t.equal(await longer.rotate('digest-0', 2), 'replayed')
+})
+
+t.test('a store gets whole milliseconds of grace time, though the clock of the process counts parts of them', async (t) => {
+  const { clock, server, state, begin, rotate, graces } = stage()
+  await begin()
+  clock.step(0.25)
+  server.fault = 'answer lost'
+  await t.rejects(rotate('digest-0', 1))
+  server.fault = 'none'
+  clock.step(30_000.5)
+  const asked = use({ digest: 'digest-0', now: clock.now(), graceMs: GRACE_MS, idleExpiresAt: clock.now() + 86_400_000 })
+  await state.tokens.peekToken(asked)
+  await state.tokens.useToken(asked)
+  await rotate('digest-0', 2)
+  t.strictSame(graces, [GRACE_MS, ...[1, 2, 3].map(() => GRACE_MS + 30_001)])
+})
+
+t.test('an answer to a call from before the last failure says nothing', async (t) => {
+  const { clock, server, state, begin, rotate, told } = stage()
+  await begin()
+  const early = state.keys.list()
+  server.fault = 'answer lost'
+  await t.rejects(rotate('digest-0', 1))
+  await early
+  clock.step(30_000)
+  server.fault = 'none'
+  t.equal(await rotate('digest-0', 2), 'repeated sealed-1')
+  t.strictSame(told, ['degraded: ECONNRESET', 'recovered'])
+})
+
+t.test('whatever hangs is over after two seconds, and what comes late is nobody\'s', async (t) => {
+  const { clock, server, state } = stage()
+  server.fault = 'hangs'
+  const pending = [state.keys.list(), state.consents.listConsents('u', 0), state.browserSessions.findSession('s', 'd', 0), state.oneTimeTokens.find('verify_email', 'd', 0), state.tokens.findFamily('s', 0)]
+  const results = Promise.allSettled(pending)
+  await new Promise((resolve) => { setImmediate(resolve) })
+  clock.step(1999)
+  await new Promise((resolve) => { setImmediate(resolve) })
+  clock.step(1)
+  t.ok((await results).every(({ status }) => status === 'rejected'))
+  t.equal(clock.waiting(), 0, 'no timer is left')
+})
+
+t.test('an outage is told once, however many calls fail, and its end once', async (t) => {
+  const { clock, server, state, told } = stage()
+  server.fault = 'down'
+  for (let index = 0; index < 20; index++) await t.rejects(state.keys.list())
+  t.strictSame(told, ['degraded: ECONNREFUSED'])
+  server.fault = 'none'
+  clock.step(1)
+  for (let index = 0; index < 3; index++) await state.keys.list()
+  t.strictSame(told, ['degraded: ECONNREFUSED', 'recovered'])
+  clock.step(GRACE_MS + 1)
+  server.fault = 'down'
+  await t.rejects(state.keys.list())
+  t.equal(told.length, 3, 'the next one is told again')
+})
+
+t.test('B3 an hour in which one call in a hundred fails adds the time that was really down, and no more', async (t) => {
+  const { clock, server, state, graces, begin, rotate } = stage()
+  await begin()
+  t.equal(await rotate('digest-0', 1), 'rotated')
+  for (let second = 0; second < 3600; second++) {
+    clock.step(990)
+    server.fault = 'down'
+    await t.rejects(state.keys.list())
+    server.fault = 'none'
+    clock.step(10)
+    await state.keys.list()
+  }
+  clock.step(1)
+  t.equal(await rotate('digest-0', 2), 'replayed')
+  t.ok(Number(graces.at(-1)) >= GRACE_MS && Number(graces.at(-1)) <= GRACE_MS * 1.02, `${graces.at(-1)} ms of grace`)
+})
+
+t.test('B3 two outages soon after each other are summed, and the time between them is not', async (t) => {
+  const { clock, server, state, begin, rotate } = stage()
+  const outage = async (ms: number): Promise<void> => {
+    server.fault = 'down'
+    await t.rejects(state.keys.list())
+    clock.step(ms)
+    server.fault = 'none'
+    await state.keys.list()
+  }
+  await begin()
+  server.fault = 'answer lost'
+  await t.rejects(rotate('digest-0', 1))
+  server.fault = 'none'
+  clock.step(1)
+  await state.keys.list()
+  await outage(30_000)
+  clock.step(4000)
+  await outage(20_000)
+  clock.step(GRACE_MS - 4000)
+  t.equal(await rotate('digest-0', 2), 'repeated sealed-1', 'after 50 s of outages and 10 s of none')
+  clock.step(1)
+  t.equal(await rotate('digest-0', 3), 'replayed')
+})
+
+t.test('B3 a store that comes and goes all the time has what it was away for made up, however often', async (t) => {
+  const { clock, server, state, graces, begin, rotate } = stage()
+  await begin()
+  await rotate('digest-0', 1)
+  for (let count = 0; count < 200; count++) {
+    server.fault = 'down'
+    await t.rejects(state.keys.list())
+    clock.step(30)
+    server.fault = 'none'
+    await state.keys.list()
+    clock.step(20)
+  }
+  t.equal(await rotate('digest-0', 2), 'repeated sealed-1')
+  const made = Number(graces.at(-1)) - GRACE_MS
+  t.ok(made > 5000 && made <= 6000, `${made} ms were made up for, of 6000 that it was down`)
+})
+
+for (const [what, error] of [
+  ['a lock that another process holds', Object.assign(new Error('database is locked'), { code: 'SQLITE_BUSY' })],
+  ['a record that can not be read', new TypeError('Redis holds a record of another form.')],
+  ['a fault of ours', new TypeError('undefined is not a function')],
+  ['a statement that the server refuses', new PostgresError('PostgreSQL refused a statement (23505).', '23505')],
+  ['a command that the server refuses', new RedisRefusal('WRONGTYPE')]
+] as const) {
+  t.test(`B3 ${what} is no outage`, async (t) => {
+    const { clock, state, told, throws, begin, rotate } = stage()
+    await begin()
+    t.equal(await rotate('digest-0', 1), 'rotated')
+    throws(error)
+    await t.rejects(state.keys.list(), error)
+    clock.step(GRACE_MS + 1)
+    throws(null)
+    t.equal(await rotate('digest-0', 2), 'replayed')
+    t.strictSame(told, [])
+  })
+}
+
+t.test('B3 an error of a host\'s own store is an outage where it says so', async (t) => {
+  const { clock, state, told, throws, begin, rotate } = stage()
+  await begin()
+  t.equal(await rotate('digest-0', 1), 'rotated')
+  throws(Object.assign(new Error('the cluster is away'), { isOutage: true }))
+  await t.rejects(state.keys.list())
+  clock.step(30_000)
+  throws(null)
+  t.equal(await rotate('digest-0', 2), 'repeated sealed-1')
+  t.strictSame(told, ['degraded: the cluster is away', 'recovered'])
+})
+
+t.test('a store that flickers is told of once, and again where it stays away', async (t) => {
+  const { clock, server, state, told } = stage()
+  const fail = async (): Promise<void> => { await t.rejects(state.keys.list()) }
+  for (let count = 0; count < 5; count++) {
+    server.fault = 'down'
+    await fail()
+    clock.step(10)
+    server.fault = 'none'
+    await state.keys.list()
+    clock.step(1000)
+  }
+  t.strictSame(told, ['degraded: ECONNREFUSED', 'recovered'])
+  server.fault = 'down'
+  await fail()
+  clock.step(GRACE_MS + 1)
+  await fail()
+  t.strictSame(told.slice(2), ['degraded: ECONNREFUSED'])
+})
+
+t.test('a store may be a class, frozen, or have its methods replaced, and is guarded by whatever methods it has', async (t) => {
+  const memory = memoryState()
+  class Keys {
+    #asked = 0
+    async list () { return [{ kid: String(++this.#asked) }] }
+    more = async () => { throw new OutageError('ECONNREFUSED') }
+  }
+  const told: string[] = []
+  const consents = { ...memory.consents }
+  const inner = { ...memory, consents, keys: Object.freeze(new Keys()) as unknown as State['keys'] }
+  const state = surviveStateOutages(inner, { clock: countingClock(), graceMs: GRACE_MS, onDegraded: () => { told.push('degraded') }, onRecovered: () => { told.push('recovered') } })
+  const { keys } = state as unknown as { keys: Keys }
+  t.same([await keys.list(), await keys.list()], [[{ kid: '1' }], [{ kid: '2' }]])
+  await t.rejects(keys.more())
+  t.same(told, ['degraded'])
+  consents.listConsents = async () => []
+  t.same(await state.consents.listConsents('u', 0), [])
+  t.equal(await Promise.resolve(state.tokens), state.tokens, 'what is no method is not there')
+})

@@ -1,0 +1,61 @@
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import { createBackground } from '../../../lib/accounts/background.ts'
+import { createOutbox, type Message } from '../../../lib/accounts/outbox.ts'
+import { steppedClock } from '../../../lib/testing/clock.ts'
+
+interface Told { what: string, message: string }
+
+/** Takes `onError` of what is tested. */
+function ear (): { told: Told[], onError: (error: unknown, what: string) => void } {
+  const told: Told[] = []
+  return { told, onError: (error, what) => { told.push({ what, message: (error as Error).message }) } }
+}
+
+t.test('B17: an overload of works in the background is told once, and its end with a count', async (t) => {
+  const { told, onError } = ear()
+  const background = createBackground({ clock: steppedClock(), onError })
+  const pending: Array<() => void> = []
+  const start = (key: number): void => { background.run(String(key), 'a message could not be prepared', async () => { await new Promise<void>((resolve) => { pending.push(resolve) }) }) }
+  let key = 0
+  while (key < 256) start(key++)
+  await setImmediate()
+  // At the brink: one ends, one comes in, and one more is dropped.
+  for (let turn = 0; turn < 50; turn++) {
+    start(key++)
+    pending.shift()?.()
+    await setImmediate()
+    start(key++)
+    await setImmediate()
+  }
+  t.equal(told.length, 1)
+  t.match(told[0], { what: 'a message could not be prepared', message: /More than 256 works in the background wait/ })
+  while (pending.length > 0) {
+    for (const end of pending.splice(0)) end()
+    await setImmediate()
+  }
+  await background.idle()
+  t.match(told.slice(1), [{ what: 'the overload of works in the background is over', message: '50 works in the background were dropped in all.' }])
+})
+
+t.test('B17: an overload of messages likewise', async (t) => {
+  const { told, onError } = ear()
+  const pending: Array<() => void> = []
+  const outbox = createOutbox(async () => { await new Promise<void>((resolve) => { pending.push(resolve) }) }, { clock: steppedClock(), onError, capacity: 4 })
+  const message: Message = { kind: 'password_changed', user: { id: '1', username: 'ann' } }
+  for (let i = 0; i < 4; i++) outbox.post(message)
+  for (let turn = 0; turn < 20; turn++) {
+    outbox.post(message)
+    await setImmediate()
+    pending.shift()?.()
+    await setImmediate()
+    outbox.post(message)
+  }
+  t.match(told, [{ what: /was dropped/, message: /More than 4 messages wait/ }])
+  for (let turn = 0; turn < 5; turn++) {
+    await setImmediate()
+    for (const end of pending.splice(0)) end()
+  }
+  await setImmediate()
+  t.match(told.slice(1), [{ what: 'the overload of messages is over', message: '20 messages were dropped in all.' }])
+})

@@ -1,0 +1,18 @@
+import t from 'tap'
+import { cookieValues } from '../../../lib/http/edge/cookie-header.ts'
+
+const values = (cookie: string | undefined, name = 'sid'): string[] => cookieValues({ headers: cookie === undefined ? {} : { cookie } }, name)
+
+t.test('every value of a name, in the order of the header', async (t) => {
+  t.strictSame(values(undefined), [])
+  t.strictSame(values(''), [])
+  t.strictSame(values('sid=1'), ['1'])
+  t.strictSame(values('a=0; sid=1;sid=2;   sid=3 ; b=4'), ['1', '2', '3'])
+  t.strictSame(values('sid='), [''])
+  t.strictSame(values('sid=a=b'), ['a=b'])
+})
+
+t.test('a name that only begins or ends so is another', async (t) => {
+  t.strictSame(values('sid2=1; xsid=2; sid; SID=3; __Host-sid=4'), [])
+  t.strictSame(values('__Host-sid=4', '__Host-sid'), ['4'])
+})

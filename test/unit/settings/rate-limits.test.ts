@@ -1,0 +1,29 @@
+import t from 'tap'
+import { resolveRateLimits } from '../../../lib/settings/sections/rate-limit.ts'
+
+t.test('RL the defaults are the documented ones', async (t) => {
+  t.same(resolveRateLimits(), {
+    rules: {
+      login: { windowMs: 900_000, max: 5, count: 'all' },
+      register: { windowMs: 3_600_000, max: 3, count: 'all' },
+      passwordReset: { windowMs: 3_600_000, max: 3, count: 'all' },
+      account: { windowMs: 900_000, max: 10, count: 'failed' },
+      refresh: { windowMs: 900_000, max: 100, count: 'failed' }
+    },
+    bypass: [],
+    prefix: 'rl:',
+    onStoreError: 'local',
+    key: null,
+    apiKey: null,
+    onLimit: null
+  })
+})
+
+t.test('RL parts of a rule, single rules and everything can be changed', async (t) => {
+  const verify = () => true
+  const resolved = resolveRateLimits({ login: { max: 7 }, account: false, refresh: { count: 'all' }, apiKey: { header: 'X-Partner', verify } })
+  t.match(resolved, { rules: { login: { windowMs: 900_000, max: 7, count: 'all' }, account: false, refresh: { max: 100, count: 'all' } } })
+  t.same(resolved && resolved.apiKey, { header: 'x-partner', verify }, 'as Node spells headers')
+  t.match(resolveRateLimits({ apiKey: { verify } }), { apiKey: { header: 'x-api-key' } })
+  t.equal(resolveRateLimits(false), false)
+})
