@@ -64,24 +64,23 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
     if (browser.length > 0) onSessionsEnded(browser)
   }
 
-  /**
-   * Browser sessions end before families do. A code is made together with a use of its session: either that finds no session and there is
-   * no code, or the code was there when the families ended. One that fails keeps no other from being tried.
-   */
-  async function endBoth (userId: string, by: EndedBy, origin: Origin, steps: { browser: () => Promise<BrowserSession[]>, families: () => Promise<string[]> }): Promise<boolean> {
+  /** One step that fails keeps no other from being tried. */
+  async function endAll (userId: string, by: EndedBy, origin: Origin, steps: { browser: () => Promise<BrowserSession[]>, families: () => Promise<string[]> }, before: string[] = []): Promise<boolean> {
+    // The session first. A code is made together with a use of it: either that finds no session and there is no code, or the code was
+    // there when the families ended.
     const [browser] = await Promise.allSettled([steps.browser()])
     const [families] = await Promise.allSettled([steps.families()])
-    const ended = { browser: valueOf(browser), families: valueOf(families) }
+    const ended = { browser: valueOf(browser), families: [...before, ...valueOf(families)] }
     conclude(userId, by, origin, ended)
     for (const step of [browser, families]) if (step.status === 'rejected') throw step.reason
     return ended.browser.length > 0 || ended.families.length > 0
   }
 
   async function revokeBrowserSession (userId: string, sid: string, by: EndedBy, { clientId, origin = {} }: { clientId?: string | undefined, origin?: Origin } = {}): Promise<boolean> {
-    return await endBoth(userId, by, origin, {
-      browser: async () => [await browserSessions.revokeSession(sid, userId)].filter((session) => session !== null),
-      families: async () => await tokens.revokeFamiliesOfSession(userId, sid, clientId)
-    })
+    const families = async (): Promise<string[]> => await tokens.revokeFamiliesOfSession(userId, sid, clientId)
+    // Once before the session too: where this fails the session is there still, and the sign-out that is tried again finds by it what is left.
+    const before = await families()
+    return await endAll(userId, by, origin, { browser: async () => [await browserSessions.revokeSession(sid, userId)].filter((session) => session !== null), families }, before)
   }
 
   return {
@@ -109,7 +108,7 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
       const kept = exceptSid === undefined ? null : await tokens.findFamily(exceptSid, clock.now())
       const exceptSession = kept === null ? exceptSid : kept.sessionSid ?? undefined
       const [noted] = await Promise.allSettled([keepSignIn(userId, kept ?? (exceptSid === undefined ? null : { sid: exceptSid }), { oneTimeTokens, clock })])
-      await endBoth(userId, by, origin, {
+      await endAll(userId, by, origin, {
         browser: () => browserSessions.revokeSessionsOfUser(userId, exceptSession),
         families: () => tokens.revokeFamiliesOfUser(userId, exceptSid)
       })

@@ -86,16 +86,44 @@ t.test('a store that fails in one half: the other half ends and is told, and the
   const world = sessionWorld()
   const { here } = await annEverywhere(world)
   const down = async (): Promise<never> => { throw new Error('down') }
-  const noFamilies = createSessions({ ...world.deps, tokens: { ...world.state.tokens, revokeFamiliesOfUser: down, revokeFamiliesOfSession: down } })
-  await t.rejects(noFamilies.revokeBrowserSession('ann', here, 'user'), { message: 'down' })
-  await t.rejects(noFamilies.revokeAll('ann', 'disabled'), { message: 'down' })
-  t.strictSame(await world.browsers(), [])
-  t.equal(world.ended.flat().length, 2)
-  t.equal(world.loggedOut.length, 2)
+  const noFamilies = createSessions({ ...world.deps, tokens: { ...world.state.tokens, revokeFamiliesOfUser: down } })
+  await t.rejects(noFamilies.revokeAll('ann', 'disabled', { exceptSid: here }), { message: 'down' })
+  t.strictSame(await world.browsers(), [here])
+  t.equal(world.ended.flat().length, 1)
+  t.equal(world.loggedOut.length, 1)
   const noBrowsers = createSessions({ ...world.deps, browserSessions: { ...world.state.browserSessions, revokeSessionsOfUser: down } })
   await t.rejects(noBrowsers.revokeAll('ann', 'disabled'), { message: 'down' })
   t.strictSame(await world.families(), [])
-  t.equal(world.loggedOut.length, 3)
+  t.equal(world.loggedOut.length, 2)
+})
+
+t.test('a sign-out that fails at any of its steps, and is tried again as the browser would, leaves nothing of the session', async (t) => {
+  const steps = ['revokeFamiliesOfSession', 'revokeSession', 'revokeFamiliesOfSession'] as const
+  for (const carriedOut of [false, true]) {
+    for (const failing of steps.keys()) {
+      const world = sessionWorld()
+      const { session, cookie } = await world.browser.start('ann', null, undefined, origin)
+      await world.addFamily({ sid: 'family', sessionSid: session.sid, offline: false })
+      await world.addCode({ sid: 'code', sessionSid: session.sid })
+      let step = -1
+      const failsOnce = <A extends unknown[], R>(method: (...args: A) => Promise<R>) => async (...args: A): Promise<R> => {
+        if (++step !== failing) return await method(...args)
+        if (carriedOut) await method(...args)
+        throw new Error('down')
+      }
+      const { tokens, browserSessions } = world.state
+      const sessions = createSessions({
+        ...world.deps,
+        tokens: { ...tokens, revokeFamiliesOfSession: failsOnce(tokens.revokeFamiliesOfSession) },
+        browserSessions: { ...browserSessions, revokeSession: failsOnce(browserSessions.revokeSession) }
+      })
+      await t.rejects(sessions.revokeBrowserSession('ann', session.sid, 'user'), { message: 'down' })
+      const found = await world.browser.find(cookie)
+      if (found !== null) await sessions.revokeBrowserSession('ann', found.sid, 'user')
+      const what = `${steps[failing]} (${failing})${carriedOut ? ', its answer lost' : ''}`
+      t.strictSame([await world.families(), await world.browsers(), await world.redeems('code')], [[], [], false], what)
+    }
+  }
 })
 
 t.test('all that a client was given for a user ends, and nothing else', async (t) => {
@@ -109,7 +137,7 @@ t.test('all that a client was given for a user ends, and nothing else', async (t
 })
 
 t.test('a code that is made while its session ends is dead, wherever between the steps it is made', async (t) => {
-  for (const moment of ['before', 'between', 'parallel']) {
+  for (const moment of ['before', 'after 1', 'after 2', 'parallel']) {
     const world = sessionWorld()
     const { session } = await world.browser.start('ann', null, undefined, origin)
     const issue = async (): Promise<void> => {
@@ -119,7 +147,7 @@ t.test('a code that is made while its session ends is dead, wherever between the
     let steps = 0
     const afterFirst = async <T>(step: Promise<T>): Promise<T> => {
       const result = await step
-      if (++steps === 1 && moment === 'between') await issue()
+      if (`after ${++steps}` === moment) await issue()
       return result
     }
     const sessions = createSessions({
@@ -129,7 +157,7 @@ t.test('a code that is made while its session ends is dead, wherever between the
     })
     if (moment === 'before') await issue()
     await Promise.all([sessions.revokeBrowserSession('ann', session.sid, 'user'), moment === 'parallel' ? issue() : null])
-    t.equal(steps, 2)
+    t.equal(steps, 3)
     t.equal(await world.redeems('code'), false, moment)
   }
 })
