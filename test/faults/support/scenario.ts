@@ -4,6 +4,7 @@ import { check, type Report } from './checker.ts'
 import { type Fleet, startFleet, type Stopped } from './fleet.ts'
 import { type LoadSettings, startLoad } from './load.ts'
 import { createLog, type Entry, type Operation, saidYes } from './log.ts'
+import { watchMachine } from './machine.ts'
 import { type InstanceSettings, ISSUER, type Planted } from './settings.ts'
 import { summarize } from './summary.ts'
 import type { Excuse, Fault, Interval, Terms } from './terms.ts'
@@ -128,6 +129,10 @@ export async function runScenario (scenario: Scenario): Promise<Result> {
     else if (scenario.onStoreError === 'deny') excuses.push({ rules: ['unavailable'], reason: 'the counters answered too late', instance, start: now - SLOW_MS, end: now + SLOW_MS })
     else excuses.push({ rules: ['limit'], reason: 'an instance counted for itself, for the counters answered too late', instance, start: now - RATE_LIMIT.login.windowMs, end: now + SLOW_MS })
   })
+  const machine = watchMachine({
+    now: log.now,
+    onStill: ({ start, end }) => { excuses.push({ rules: ['unavailable', 'limit', 'late', 'ping', 'not-recovered'], reason: 'the machine stood still', start: start - SLOW_MS, end: end + SLOW_MS }) }
+  })
   try {
     await allHaveKeys(fleet)
     const watching = watch(scenario, fleet, log.entries)
@@ -158,6 +163,7 @@ export async function runScenario (scenario: Scenario): Promise<Result> {
     if (failures[0] !== undefined) throw failures[0]
     stopped.push(...await Promise.all([...fleet.running.keys()].map(fleet.stopGracefully)))
   } finally {
+    await machine.stop()
     await fleet.close()
   }
   const terms: Terms = {
