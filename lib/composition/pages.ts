@@ -37,7 +37,7 @@ export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { m
   return {
     ...parts,
     pages: createPageReply({ issuer, prefix: `${host.prefix}${prefix}`, usernames: parts.grants.accounts.usernames, pages }),
-    journey: createJourneys(parts.authorize, { authorizeUrl: link('authorize'), homeUrl }),
+    journeys: createJourneys(parts.authorize, { authorizeUrl: link('authorize'), homeUrl }),
     signIn: parts.browser.signIn,
     prefix,
     link,

@@ -306,7 +306,7 @@ t.test('a journey to a bad client is an error page, and nothing is done', async 
 })
 
 t.test('what the real journey throws unexpectedly is 503', async (t) => {
-  const test = await pagesApp(t, { deps: () => ({ journey: { async read (request) { if (request.method === 'POST') throw new Error('the client store is down'); return await readJourney(request) } } }) })
+  const test = await pagesApp(t, { deps: () => ({ journeys: { async read (request) { if (request.method === 'POST') throw new Error('the client store is down'); return await readJourney(request) } } }) })
   t.equal((await test.get('/auth/signup')).statusCode, 200)
   const reply = await test.post('/auth/signup', { username: 'ada', password: PASSWORD }, OWN)
   t.equal(reply.statusCode, 503)

@@ -15,14 +15,14 @@ import { logLine } from '../../ports/log.ts'
 import { hookFailed, infoOf, LimitedError, type Log, refusalReports, refuse, showStanding } from './limit-refusal.ts'
 
 /** What an attempt counts under before it is made: an address rule, and where `account` is given, the `account` rule too. */
-interface AttemptCheck {
+export interface AttemptCheck {
   rule: Exclude<AddressRuleName, 'refresh'>
   /** The normalised username, whether such a user exists or not. */
   account?: string
 }
 
 /** The user of the account on both sides of an attempt, so that nobody has to be looked up twice. */
-interface AttemptUser {
+export interface AttemptUser {
   /** As they were just before the attempt, where that had to be found out: the browser is known for the account. */
   known: User | null
   /** To be told by work that knows how it leaves them. */

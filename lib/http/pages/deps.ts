@@ -8,7 +8,7 @@ import type { SessionCookie } from '../edge/session-cookie.ts'
 
 /** What the routes of the account pages are built from. */
 export interface AccountPageDeps extends PageErrorDeps, Pick<HttpDeps, 'grants' | 'limiter' | 'registration' | 'path'> {
-  journey: Journeys
+  journeys: Journeys
   signIn: SignIn
   /** Least length of a new password, in code points. */
   minLength: number

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest, FastifySchema, onRequestHookHandler } from 'fastify'
 import type { TObject } from '@sinclair/typebox'
+import { OAuthError } from '../../errors.ts'
 import { parseForm } from '../edge/body.ts'
 import { callableBy, type CallersConfig } from '../edge/callers.ts'
 import { noStoreHook } from '../edge/error-reply.ts'
@@ -40,7 +41,7 @@ export function formPost ({ summary, body }: { summary: string, body: TObject })
 interface PageGet { config: CallersConfig, exposeHeadRoute: false, schema: FastifySchema, validatorCompiler: () => () => boolean, onRequest: onRequestHookHandler }
 
 /** The settings of a route that shows a page. */
-export function pageGet ({ summary, querystring }: { summary: string, querystring?: TObject }): PageGet {
+export function pageGet ({ summary, querystring }: { summary: string, querystring?: TObject | undefined }): PageGet {
   return {
     ...callableBy('anyone'),
     exposeHeadRoute: false,
@@ -53,6 +54,16 @@ export function pageGet ({ summary, querystring }: { summary: string, querystrin
 /** A post without a body, and so without a content type, is an empty form. */
 export function formOf (request: FastifyRequest): Form {
   return (request.body ?? Object.create(null)) as Form
+}
+
+/**
+ * The fields of these names. One that is empty or missing is a slip of the person, and no attempt: it is refused before anything is counted.
+ * @throws OAuthError `invalid_request` naming the first such field
+ */
+export function required<Name extends string> (form: Form, names: readonly Name[]): Record<Name, string> {
+  const missing = names.find((name) => (form[name] ?? '') === '')
+  if (missing !== undefined) throw new OAuthError('invalid_request', `${missing}: it is required.`, { field: missing, reason: 'required' })
+  return form as Record<Name, string>
 }
 
 /**

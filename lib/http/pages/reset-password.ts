@@ -1,47 +1,42 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { checkResetToken, confirmPasswordReset } from '../../accounts/reset-password.ts'
-import type { OAuthError } from '../../errors.ts'
-import { originOf } from '../edge/deps.ts'
-import type { Journey } from './journey.ts'
-import type { AccountPageDeps } from './deps.ts'
-import { attempt, formError } from './errors.ts'
-import { formOf, formPost, pageGet, queryParam } from './forms.ts'
 import { OneTimeTokenValue, Password } from '../edge/schemas.ts'
+import type { AccountPageDeps } from './deps.ts'
+import { formPage } from './form-page.ts'
+import { queryParam } from './forms.ts'
 
 /**
- * Where the link of a reset message leads. To open it uses nothing up, for mail programs do that too; its form sets the password as
+ * Where the link of a reset message leads. Opening it uses nothing up, for mail programs open links too; its form sets the password as
  * `POST /auth/password-reset/confirm` does, under one limit with it, and signs nobody in.
  */
-export function resetPasswordPage (child: FastifyInstance, { grants: { accounts }, limiter, journey: journeys, link, pages, path, minLength }: AccountPageDeps): void {
-  async function show (request: FastifyRequest, reply: FastifyReply, journey: Journey, { token, refused, done = false }: { token: string, refused?: OAuthError, done?: boolean }): Promise<FastifyReply> {
-    return await pages.send(request, reply, 'reset_password', {
-      action: `${link('resetPassword')}${journey.query}`,
-      error: refused === undefined ? null : formError(refused, request, reply, { pages, fields: ['password'], uiLocales: journey.uiLocales, minLength }),
-      token: done ? '' : token,
-      minLength,
-      loginUrl: `${link('login')}${journey.query}`,
-      done
-    }, { statusCode: refused?.statusCode ?? 200, clientName: journey.clientName, uiLocales: journey.uiLocales, noReferrer: true })
-  }
-
-  // With HEAD, which mail programs ask first: a request for no route of ours would be in the host's log with its token.
-  child.get(path('resetPassword'), { ...pageGet({ summary: 'New password page', querystring: Type.Object({ token: OneTimeTokenValue }) }), exposeHeadRoute: true }, async (request, reply) => {
-    const journey = await journeys.read(request)
-    const token = queryParam(request, 'token')
-    // Counted nowhere: any page can make a browser ask for this.
-    await checkResetToken(token, accounts)
-    return await show(request, reply, journey, { token })
-  })
-
-  child.post(path('resetPassword'), formPost({ summary: 'Set a new password by a form', body: Type.Object({ token: OneTimeTokenValue, password: Password }) }), async (request, reply) => {
-    const journey = await journeys.read(request)
-    const { token = '', password = '' } = formOf(request)
-    const outcome = await attempt(async () => {
-      await limiter.countFailure(request, reply, async () => { await confirmPasswordReset({ token, password, origin: originOf(request) }, accounts) })
-    })
-    // No password would help: there is nothing to fill in once more.
-    if ('refused' in outcome && outcome.refused.error === 'invalid_token') throw outcome.refused
-    return await show(request, reply, journey, { token, ...('refused' in outcome ? outcome : { done: true }) })
-  })
+export function resetPasswordPage (child: FastifyInstance, deps: AccountPageDeps): void {
+  const { grants: { accounts }, link, minLength } = deps
+  formPage<'reset_password', { token: string, done: boolean }>(child, {
+    name: 'reset_password',
+    path: 'resetPassword',
+    summaries: { page: 'New password page', form: 'Set a new password by a form' },
+    querystring: Type.Object({ token: OneTimeTokenValue }),
+    body: Type.Object({ token: OneTimeTokenValue, password: Password }),
+    fields: ['password'],
+    tokenInAddress: true,
+    async open ({ request }) {
+      const token = queryParam(request, 'token')
+      await checkResetToken(token, accounts)
+      return { token, done: false }
+    },
+    submit: ({ token = '', password = '' }, { origin }) => ({
+      limit: 'failures',
+      async work () {
+        await confirmPasswordReset({ token, password, origin }, accounts)
+        return { token: '', done: true }
+      }
+    }),
+    again ({ token = '' }, refused) {
+      // No other password would help.
+      if (refused.error === 'invalid_token') throw refused
+      return { token, done: false }
+    },
+    content: ({ token, done }, { journey }) => ({ token, minLength, loginUrl: `${link('login')}${journey.query}`, done })
+  }, deps)
 }

@@ -59,9 +59,11 @@ export interface PagesAppOptions extends WorldOptions {
   host?: (app: FastifyInstance) => void
   /** Changes what the routes are built from. */
   deps?: (deps: AccountPageDeps) => Partial<AccountPageDeps>
+  /** Other pages, in place of the account pages. */
+  pages?: typeof accountPages
 }
 
-const PATHS: Record<string, string> = { signup: '/signup', forgotPassword: '/forgot-password', resetPassword: '/reset-password', verifyEmail: '/verify-email', login: '/login', register: '/register', password: '/password', passwordReset: '/password-reset', passwordResetConfirm: '/password-reset/confirm', emailVerify: '/email/verify' }
+const PATHS: Record<string, string> = { signup: '/signup', forgotPassword: '/forgot-password', resetPassword: '/reset-password', verifyEmail: '/verify-email', login: '/login', logout: '/logout', register: '/register', password: '/password', passwordReset: '/password-reset', passwordResetConfirm: '/password-reset/confirm', emailVerify: '/email/verify' }
 
 /** A journey as the real one is read: from the page's own query string, and with nothing else of it. */
 export async function readJourney (request: FastifyRequest): Promise<Journey> {
@@ -104,7 +106,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     limiter,
     registration: options.registration === false ? null : await registrationWith(options.fields ?? null),
     path: (name) => `/auth${PATHS[name]}`,
-    journey: { read: readJourney },
+    journeys: { read: readJourney },
     signIn: async (_request, reply, userId) => {
       signedIn.push(userId)
       reply.header('set-cookie', '__Host-session=fresh')
@@ -131,7 +133,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
       registerFormParser(child)
       usePageErrors(child, changed, app)
       useCallers(child, guardOf)
-      accountPages(child, changed)
+      ;(options.pages ?? accountPages)(child, changed)
     })
     await scope.register(async (child) => {
       useStrictValidation(child)

@@ -1,0 +1,107 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { TObject } from '@sinclair/typebox'
+import type { OAuthError } from '../../errors.ts'
+import type { FormModel, PageModels, PageName } from '../../pages/model.ts'
+import type { Origin } from '../../sessions/sessions.ts'
+import type { PathName } from '../../settings/paths.ts'
+import { originOf } from '../edge/deps.ts'
+import type { AttemptCheck, AttemptUser } from '../edge/limit.ts'
+import type { AccountPageDeps } from './deps.ts'
+import { attempt, formError } from './errors.ts'
+import { type Form, formOf, formPost, pageGet } from './forms.ts'
+import type { Journey } from './journey.ts'
+import type { PageContent, PageSettings } from './reply.ts'
+
+/** A request for a page, and where its person came from and goes on to. */
+export interface Visit {
+  request: FastifyRequest
+  journey: Journey
+  origin: Origin
+}
+
+/** An answer that leads away from the page. */
+type Leave = (reply: FastifyReply) => Promise<FastifyReply>
+
+/** Leads the browser on with a GET. */
+export function goOn (url: string): Leave {
+  return async (reply) => await reply.redirect(url, 303)
+}
+
+/** What a submitted form asks for. */
+export interface Submission<Shown> {
+  /** What the work counts under: a rule before the work for what can be guessed or costs much, or `failures` for what proves itself by a secret of 256 bits. */
+  limit: AttemptCheck | 'failures'
+  /** The use case. What it throws is shown on the form. Resolves to what the page shows next, or to the way on. */
+  work(user: AttemptUser): Promise<Shown | Leave>
+}
+
+type FormPageName = { [Name in PageName]: PageModels[Name] extends FormModel ? Name : never }[PageName]
+
+/** A page with a form that posts to the page's own address. `Shown` is what one view of it differs in from the next. */
+export interface FormPage<Name extends FormPageName, Shown extends object> {
+  name: Name
+  path: PathName
+  /** For the host's API document. */
+  summaries: { page: string, form: string }
+  querystring?: TObject
+  body: TObject
+  /** The fields that the person sees. An error about any other is shown as about the whole form. */
+  fields: readonly string[]
+  /** The page's address holds a token: no referrer names it, and mail programs may ask with HEAD first. */
+  tokenInAddress?: true
+  /** The form leads on to the client, or to where else the journey goes. */
+  leadsOn?: true
+  /** What a GET shows. It changes nothing and counts nowhere, for any page can make a browser ask for it. What it throws is an error page. */
+  open(visit: Visit): Promise<Shown | Leave>
+  /** Reads a posted form. What it throws is shown on the form, and counts under no limit. */
+  submit(form: Form, visit: Visit): Submission<Shown> | Promise<Submission<Shown>>
+  /** What the form shows beside the error. Throws the error where another try would not help; then it is an error page. */
+  again(form: Form, refused: OAuthError, visit: Visit): Promise<Shown> | Shown
+  content(shown: Shown, visit: Visit): Omit<PageModels[Name], keyof FormModel>
+  /** Default 200. A refusal has its own status. */
+  statusCode?(shown: Shown): number
+}
+
+type FormPageDeps = Pick<AccountPageDeps, 'journeys' | 'limiter' | 'link' | 'minLength' | 'pages' | 'path'>
+
+/**
+ * Adds the routes of a page with a form: GET shows it, POST does what it asks for, and then shows what became of it, shows the form
+ * again with the error, or leads on. Only a page of our own may post the form, no answer is cached, and the work is done under the
+ * limit that the submission names.
+ */
+export function formPage<Name extends FormPageName, Shown extends object> (child: FastifyInstance, page: FormPage<Name, Shown>, { journeys, limiter, link, minLength, pages, path }: FormPageDeps): void {
+  const { name, summaries: { page: pageSummary, form: formSummary }, querystring, body, fields, tokenInAddress = false, leadsOn = false } = page
+
+  async function visitOf (request: FastifyRequest): Promise<Visit> {
+    return { request, journey: await journeys.read(request), origin: originOf(request) }
+  }
+
+  async function answer (visit: Visit, reply: FastifyReply, next: Shown | Leave, refused?: OAuthError): Promise<FastifyReply> {
+    if (typeof next === 'function') return await next(reply)
+    const { request, journey: { query, clientName, uiLocales, formActions } } = visit
+    const settings: PageSettings = { statusCode: refused?.statusCode ?? page.statusCode?.(next) ?? 200, clientName, uiLocales, ...(leadsOn ? { formActions } : {}), ...(tokenInAddress ? { noReferrer: true } : {}) }
+    return await pages.send(request, reply, name, {
+      action: `${link(page.path)}${query}`,
+      error: refused === undefined ? null : formError(refused, request, reply, { pages, fields, uiLocales, minLength }),
+      ...page.content(next, visit)
+    } as unknown as PageContent<Name>, settings)
+  }
+
+  child.get(path(page.path), { ...pageGet({ summary: pageSummary, querystring }), exposeHeadRoute: tokenInAddress }, async (request, reply) => {
+    const visit = await visitOf(request)
+    return await answer(visit, reply, await page.open(visit))
+  })
+
+  child.post(path(page.path), formPost({ summary: formSummary, body }), async (request, reply) => {
+    const visit = await visitOf(request)
+    const form = formOf(request)
+    const outcome = await attempt(async () => {
+      const { limit, work } = await page.submit(form, visit)
+      return limit === 'failures'
+        ? await limiter.countFailure(request, reply, async () => await work({ known: null, leaves () {} }))
+        : await limiter.reserve(request, reply, limit, work)
+    })
+    if ('done' in outcome) return await answer(visit, reply, outcome.done)
+    return await answer(visit, reply, await page.again(form, outcome.refused, visit), outcome.refused)
+  })
+}
