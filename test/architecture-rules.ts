@@ -37,7 +37,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   oauth: { rooms: [...BASE, 'events', 'clients', 'sessions', 'tokens', 'accounts'] },
   authorize: { rooms: [...BASE, 'delivery', 'events', 'clients', 'sessions', 'tokens', 'accounts', 'oauth'] },
   pages: { rooms: ['errors'] },
-  'http/edge': { rooms: [...BASE, 'events', 'keys', 'clients', 'limits', 'sessions', 'tokens', 'oauth'], modules: { ...FASTIFY } },
+  'http/edge': { rooms: [...BASE, 'events', 'keys', 'clients', 'limits', 'sessions', 'tokens', 'oauth', 'pages'], modules: { ...FASTIFY } },
   'http/api': { rooms: [...BASE, 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'http/edge'], modules: { ...FASTIFY } },
   'http/pages': { rooms: [...BASE, 'clients', 'sessions', 'accounts', 'authorize', 'pages', 'http/edge'], modules: { ...FASTIFY } },
   http: { rooms: ['http/edge', 'http/api', 'http/pages'], modules: { ...FASTIFY } },

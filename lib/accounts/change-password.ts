@@ -13,6 +13,7 @@ interface PasswordChange {
   sid?: string | undefined
   currentPassword: string
   newPassword: string
+  locale?: string | undefined
   origin: Origin
 }
 
@@ -25,8 +26,8 @@ interface PasswordChange {
  *   `temporarily_unavailable`
  */
 export async function changePassword (change: PasswordChange, deps: AccountsDeps): Promise<void> {
-  const { userId, sid, newPassword, origin } = change
-  const given: NewPassword = { by: 'change', exceptSid: sid, origin }
+  const { userId, sid, newPassword, locale, origin } = change
+  const given: NewPassword = { by: 'change', exceptSid: sid, locale, origin }
   const user = await deps.users.findById(userId)
   if (user !== null && await wasBegunBefore(user, newPassword, deps)) {
     await finishNewPassword(user, given, deps)

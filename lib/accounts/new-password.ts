@@ -12,6 +12,8 @@ export interface NewPassword {
   by: 'change' | 'reset' | 'disowned'
   /** The sign-in that stays. */
   exceptSid?: string | undefined
+  /** The language in which the user is told. */
+  locale?: string | undefined
   origin: Origin
 }
 
@@ -33,7 +35,7 @@ export async function setNewPassword (user: User, next: string, given: NewPasswo
   await oneTimeTokens.put({ purpose: 'password_change', digest: nameOf(user.id, next), userId: user.id, expiresAt: clock.now() + UNFINISHED_FOR_MS })
   if (!await users.setPasswordHash(user.id, next, user.passwordHash, clock.now())) return false
   events.emit('password_changed', { userId: user.id, by: given.by, ...given.origin })
-  if (given.by !== 'disowned') deps.outbox?.post({ kind: 'password_changed', user: addressed(user) })
+  if (given.by !== 'disowned') deps.outbox?.post({ kind: 'password_changed', user: addressed(user), locale: given.locale })
   await finishNewPassword(user, given, deps)
   return true
 }

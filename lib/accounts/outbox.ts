@@ -1,35 +1,15 @@
 import { boundedQueue } from '../delivery/bounded-queue.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { LinkMessage, Message, MessageUser, NoticeMessage, SendMessage } from '../ports/message.ts'
 import type { User } from '../ports/user-store.ts'
 import { emailOf } from './username.ts'
 
-export type MessageKind = 'password_reset' | 'verify_email' | 'password_changed' | 'already_registered' | 'new_sign_in'
-
-/** The user as a message shows it: without the password hash. */
-export interface MessageUser {
-  id: string
-  username: string
-  email?: string
-  emailVerified?: boolean
-  disabled?: boolean
-  [claim: string]: unknown
-}
-
-/** What `sendMessage` gets. A message with a `token` has `url` (which bears the token) and `expiresAt` too. */
-export interface Message {
-  kind: MessageKind
-  /** To be sent to `user.email`, and nowhere else: it is the stored address, never one that a request named. */
-  user: MessageUser
-  url?: string
-  token?: string
-  expiresAt?: Date
-}
-
-export type SendMessage = (message: Message) => void | Promise<void>
+/** A message whose cause may have named no language. */
+export type Post = (Omit<LinkMessage, 'locale'> | Omit<NoticeMessage, 'locale'>) & { locale: string | undefined }
 
 export interface Outbox {
   /** Takes the message and returns at once; never throws. */
-  post(message: Message): void
+  post(message: Post): void
   /** Takes no more, tries once to send what it has, and resolves when that is done or after 5 seconds. */
   close(): Promise<void>
 }
@@ -38,6 +18,8 @@ export interface OutboxDeps {
   clock: Clock
   /** Hears of each message that is given up. What it gets holds neither token nor link. */
   onError(error: unknown, what: string): void
+  /** The language of a message whose cause named none. */
+  localeOf(user: MessageUser): string
   /** How many messages may wait, be sent or wait to be sent again, all together. */
   capacity?: number
 }
@@ -61,9 +43,8 @@ export function addressOf (user: User): string {
   return addressed(user).email ?? ''
 }
 
-function withoutHash (message: Message): Message {
-  const { passwordHash: _hash, ...user } = message.user
-  return { ...message, user }
+function withoutHash ({ passwordHash: _hash, ...user }: MessageUser): MessageUser {
+  return user
 }
 
 /** A mailer's error may quote the mail. The copy has neither its link nor its token, nor anything else to look into. */
@@ -79,7 +60,7 @@ function scrubbed (error: unknown, { token, url }: Message): Error {
  * time. A failed message is tried again after 1, 10 and 60 seconds, then reported. At most 8 are in flight. In memory: what a
  * process had not sent when it died is lost, and the person asks again.
  */
-export function createOutbox (sendMessage: SendMessage, { clock, onError, capacity = 1000 }: OutboxDeps): Outbox {
+export function createOutbox (sendMessage: SendMessage, { clock, onError, localeOf, capacity = 1000 }: OutboxDeps): Outbox {
   const { add, close } = boundedQueue<Message>({
     tasks: 'messages',
     capacity,
@@ -95,5 +76,11 @@ export function createOutbox (sendMessage: SendMessage, { clock, onError, capaci
     },
     onError
   })
-  return { post: (message) => { add(withoutHash(message)) }, close }
+  return {
+    post (message) {
+      const user = withoutHash(message.user)
+      add({ ...message, user, locale: message.locale ?? localeOf(user) })
+    },
+    close
+  }
 }

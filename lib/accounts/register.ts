@@ -12,6 +12,8 @@ interface Registration {
   password: string
   /** The host's own profile fields, checked against its schema. */
   fields: Record<string, unknown>
+  /** The language of what the person is sent. */
+  locale?: string | undefined
   origin: Origin
 }
 
@@ -25,7 +27,7 @@ const OWN_FIELDS = new Set(['id', 'sub', 'username', 'password', 'passwordHash',
  * @throws OAuthError `invalid_request` naming the field; `invalid_password` with the reason; `username_taken` (only where no
  *   e-mail has to be verified); `temporarily_unavailable`
  */
-export async function register ({ username, password, fields, origin }: Registration, deps: AccountsDeps): Promise<{ user: User } | 'pending'> {
+export async function register ({ username, password, fields, locale, origin }: Registration, deps: AccountsDeps): Promise<{ user: User } | 'pending'> {
   if (deps.users.create === undefined) throw new OAuthError('server_error', 'There is no registration here.', { detail: 'the user store has no create' })
   const name = newUsername(username, deps)
   refuseUnstorable(fields)
@@ -42,12 +44,12 @@ export async function register ({ username, password, fields, origin }: Registra
   } catch (error) {
     if (!isUsernameTaken(error)) throw error
     if (!deps.verifyEmail) throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
-    sendAlreadyRegistered(name, deps)
+    sendAlreadyRegistered(name, locale, deps)
     return 'pending'
   }
   deps.events.emit('registered', { userId: user.id, username: user.username, ...origin })
   if (deps.users.setEmailVerified !== undefined) {
-    deps.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, deps) })
+    deps.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, locale, deps) })
   }
   return deps.verifyEmail ? 'pending' : { user }
 }

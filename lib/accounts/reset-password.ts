@@ -19,14 +19,14 @@ const LIFETIME_MS = 30 * 60 * 1000
  * a store or of the mail changes it. The link goes to the stored address, is good for 30 minutes, and ends the one before; within five
  * minutes of that one no other is sent.
  */
-export async function requestPasswordReset ({ username, origin }: { username: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
+export async function requestPasswordReset ({ username, locale, origin }: { username: string, locale?: string | undefined, origin: Origin }, deps: AccountsDeps): Promise<void> {
   const name = normalizeUsername(username)
   if (name === null) return
   resetInBackground(name, deps, async () => {
     const user = await deps.users.findByUsername(name)
     if (!isActive(user)) return
     deps.events.emit('password_reset_requested', { userId: user.id, ...origin })
-    await sendResetOnce(user, 'password_reset', deps)
+    await sendResetOnce(user, { kind: 'password_reset', locale }, deps)
   })
 }
 
@@ -40,17 +40,17 @@ export async function startPasswordReset (userId: string, deps: AccountsDeps): P
   const user = await deps.users.findById(userId)
   if (user === null) throw new OAuthError('not_found', 'There is no such user.')
   if (user.disabled) throw new OAuthError('invalid_request', 'The user is disabled.')
-  await sendReset(user, 'password_reset', deps)
+  await sendReset(user, { kind: 'password_reset', locale: undefined }, deps)
   deps.events.emit('password_reset_requested', { userId: user.id })
 }
 
 /** To the owner of a name that somebody wanted to register: the link gives the account to whoever reads that mailbox. */
-export function sendAlreadyRegistered (username: string, deps: AccountsDeps): void {
+export function sendAlreadyRegistered (username: string, locale: string | undefined, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {
     const user = await deps.users.findByUsername(username)
     if (!isActive(user)) return
     if (user.emailVerified !== true) await contestSignUp(user, deps)
-    await sendResetOnce(user, 'already_registered', deps)
+    await sendResetOnce(user, { kind: 'already_registered', locale }, deps)
   })
 }
 
@@ -61,7 +61,7 @@ export function sendAlreadyRegistered (username: string, deps: AccountsDeps): vo
  *
  * @throws OAuthError `invalid_token` with status 400; `invalid_password` with the reason; `temporarily_unavailable`
  */
-export async function confirmPasswordReset ({ token, password, origin }: { token: string, password: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
+export async function confirmPasswordReset ({ token, password, locale, origin }: { token: string, password: string, locale?: string | undefined, origin: Origin }, deps: AccountsDeps): Promise<void> {
   const { users, policy, hashing } = deps
   if (users.setPasswordHash === undefined) throw new OAuthError('server_error', 'Passwords can not be reset here.', { detail: 'the user store has no setPasswordHash' })
   const user = await ownerOf(token, deps)
@@ -71,7 +71,7 @@ export async function confirmPasswordReset ({ token, password, origin }: { token
   await requireGoodPassword(policy, password, user === null ? null : { username: user.username, email: user.email })
   if (user === null) throw invalidLink()
 
-  const given: NewPassword = { by: 'reset', origin }
+  const given: NewPassword = { by: 'reset', locale, origin }
   if (setsPasswordOf(token, user)) {
     // The password was changed after this began. That ended the links of before, and this is one.
     if (!await setNewPassword(user, await hashing.hash(password), given, deps)) throw invalidLink()
@@ -104,17 +104,22 @@ function setsPasswordOf (token: string, user: User): boolean {
   return isBoundTo(token, 1, user.passwordHash ?? '')
 }
 
-/** Strangers can ask for it at will: within minutes of a link that still works there is no other, which would end that one too. */
-export async function sendResetOnce (user: User, kind: 'password_reset' | 'already_registered', deps: AccountsDeps): Promise<void> {
-  await deps.messageBound.send(['password_reset', user.id, addressOf(user), user.passwordHash ?? ''], async () => { await sendReset(user, kind, deps) })
+interface ResetMessage {
+  kind: 'password_reset' | 'already_registered'
+  locale: string | undefined
 }
 
-async function sendReset (user: User, kind: 'password_reset' | 'already_registered', deps: AccountsDeps): Promise<void> {
+/** Strangers can ask for it at will: within minutes of a link that still works there is no other, which would end that one too. */
+export async function sendResetOnce (user: User, message: ResetMessage, deps: AccountsDeps): Promise<void> {
+  await deps.messageBound.send(['password_reset', user.id, addressOf(user), user.passwordHash ?? ''], async () => { await sendReset(user, message, deps) })
+}
+
+async function sendReset (user: User, message: ResetMessage, deps: AccountsDeps): Promise<void> {
   if (deps.outbox === null) return
   const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user), user.passwordHash ?? ''])
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'password_reset', digest, userId: user.id, expiresAt })
-  deps.outbox.post({ kind, user: addressed(user), url: deps.messageUrl('password_reset', token), token, expiresAt: new Date(expiresAt) })
+  deps.outbox.post({ ...message, user: addressed(user), url: deps.messageUrl('password_reset', token), token, expiresAt: new Date(expiresAt) })
 }
 
 /** One key for all that sends a reset link: of two at once the later message could bear the token that the earlier put replaced. */

@@ -8,7 +8,9 @@ import { argon2Hasher } from '../adapters/argon2/argon2-hasher.ts'
 import { importedHashVerifier } from '../adapters/imported-hashes/imported-hash-verifier.ts'
 import type { Events } from '../events.ts'
 import type { MessageBound } from '../limits/message-bound.ts'
+import { chooseLocale } from '../pages/locale.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { MessageUser } from '../ports/message.ts'
 import type { ImportedHashVerifier } from '../ports/password-hasher.ts'
 import type { Random } from '../ports/random.ts'
 import type { State } from '../ports/state.ts'
@@ -35,6 +37,14 @@ function toldOfOnce (imported: ImportedHashVerifier, users: UserStore, log: Fast
   }
 }
 
+/**
+ * The language of a message that no request caused: that of the user's own claim, which some write with an underscore.
+ * @see OpenID Connect Core 1.0 §5.1
+ */
+function ownLocale ({ locale }: MessageUser): string {
+  return chooseLocale(typeof locale === 'string' ? [locale.replaceAll('_', '-')] : [], undefined)
+}
+
 /** What the account use cases need, from the settings. */
 export function accountsDeps (settings: Settings, { users, clock, random, state, sessions, messages, events, log, messageUrl }: AccountParts): AccountsDeps {
   const { hasher, isBreached, pepper, minLength, maxBytes, contextWords, ...costs } = settings.password
@@ -58,7 +68,7 @@ export function accountsDeps (settings: Settings, { users, clock, random, state,
     sessions,
     messageBound: messages,
     background: createBackground({ clock, onError }),
-    outbox: settings.sendMessage === null ? null : createOutbox(settings.sendMessage, { clock, onError: reports('FST_AUTHORITY_MESSAGE_FAILED') }),
+    outbox: settings.sendMessage === null ? null : createOutbox(settings.sendMessage, { clock, onError: reports('FST_AUTHORITY_MESSAGE_FAILED'), localeOf: ownLocale }),
     usernames: settings.registration === false || users.create === undefined ? 'any' : settings.registration.username,
     verifyEmail: settings.registration !== false && settings.registration.verifyEmail,
     messageUrl,

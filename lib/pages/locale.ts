@@ -3,18 +3,23 @@ import { LOCALES, type Locale } from './texts.ts'
 /** Far more than any browser sends. */
 const MAX_RANGES = 50
 
+/** The language of a page: the one that was asked for, or else English. */
+export function chooseLocale (uiLocales: readonly string[], acceptLanguage: string | undefined): Locale {
+  return findLocale(uiLocales, acceptLanguage) ?? LOCALES[0] ?? 'en'
+}
+
 /**
- * The language of a page: the first of the wanted ones that there is a catalogue for, an authorization request's `ui_locales`
- * before the browser's `Accept-Language`; English where there is none. Lookup takes the end off a range until it fits:
- * `de-Latn-AT` is `de-Latn`, then `de`.
+ * The first of the wanted languages that there is a catalogue for, an authorization request's `ui_locales` before the browser's
+ * `Accept-Language`; `undefined` where there is none for any. Lookup takes the end off a range until it fits: `de-Latn-AT` is
+ * `de-Latn`, then `de`.
  * @see RFC 4647 §3.4, RFC 9110 §12.5.4, OpenID Connect Core 1.0 §3.1.2.1
  */
-export function chooseLocale (uiLocales: readonly string[], acceptLanguage: string | undefined): Locale {
+export function findLocale (uiLocales: readonly string[], acceptLanguage: string | undefined): Locale | undefined {
   for (const range of [...uiLocales.slice(0, MAX_RANGES), ...rangesOf(acceptLanguage ?? '')]) {
     const found = lookUp(range)
     if (found !== undefined) return found
   }
-  return LOCALES[0] ?? 'en'
+  return undefined
 }
 
 function lookUp (range: string): Locale | undefined {

@@ -1,9 +1,9 @@
 import type { RedisClient } from '../adapters/redis/connection.ts'
-import type { Message } from '../accounts/outbox.ts'
 import type { ClaimsFunction } from '../oauth/deps.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { JsonWebKeyObject } from '../ports/jwt.ts'
+import type { SendMessage } from '../ports/message.ts'
 import type { State } from '../ports/state.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import type { PathName } from './paths.ts'
@@ -34,7 +34,7 @@ export interface AuthorityOptions extends TokenOptions {
   pages?: false | PagesOptions | undefined
   password?: PasswordOptions | undefined
   registration?: false | RegistrationOptions | undefined
-  sendMessage?: ((message: Message) => void | Promise<void>) | undefined
+  sendMessage?: SendMessage | undefined
   rateLimit?: false | RateLimitOptions | undefined
   decorators?: DecoratorOptions | undefined
   claims?: ClaimsFunction | undefined

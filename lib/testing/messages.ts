@@ -1,14 +1,4 @@
-import type { User } from '../ports/user-store.ts'
-
-/** What `sendMessage` gets. Which of the optional fields there are depends on the kind. */
-export interface Message {
-  kind: 'password_reset' | 'verify_email' | 'password_changed' | 'already_registered' | 'new_sign_in'
-  /** Without the password hash. */
-  user: Omit<User, 'passwordHash'>
-  url?: string
-  token?: string
-  expiresAt?: Date
-}
+import type { Message } from '../ports/message.ts'
 
 export interface CapturedMessages<M extends { kind: string }> {
   /** The option `sendMessage`. */
@@ -19,19 +9,19 @@ export interface CapturedMessages<M extends { kind: string }> {
    * The oldest message (of this kind) that no call of `next` has had; waits for it where there is none yet, since replies
    * don't wait for messages.
    */
-  next(kind?: M['kind']): Promise<M>
+  next<Kind extends M['kind']>(kind?: Kind): Promise<M & { kind: Kind }>
 }
 
-interface Reader<M> {
+interface Reader {
   kind: string | undefined
-  resolve: (message: M) => void
+  resolve(message: unknown): void
 }
 
 /** Records messages in place of sending them. */
 export function capturedMessages<M extends { kind: string } = Message> (): CapturedMessages<M> {
   const messages: M[] = []
   const unread: M[] = []
-  const readers: Array<Reader<M>> = []
+  const readers: Reader[] = []
   return {
     messages,
     async send (message) {
@@ -40,10 +30,10 @@ export function capturedMessages<M extends { kind: string } = Message> (): Captu
       if (reader === -1) unread.push(message)
       else for (const { resolve } of readers.splice(reader, 1)) resolve(message)
     },
-    async next (kind) {
+    async next<Kind extends M['kind']> (kind?: Kind) {
       const index = unread.findIndex((message) => kind === undefined || message.kind === kind)
       const [message] = index === -1 ? [] : unread.splice(index, 1)
-      return message ?? await new Promise<M>((resolve) => { readers.push({ kind, resolve }) })
+      return (message ?? await new Promise((resolve) => { readers.push({ kind, resolve }) })) as M & { kind: Kind }
     }
   }
 }

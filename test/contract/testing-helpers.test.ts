@@ -57,14 +57,14 @@ t.test('fastHasher looks like argon2id, bears the parameters, and tells password
 
 t.test('capturedMessages records, hands each out once, and waits for what is to come', async (t) => {
   const { send, messages, next } = capturedMessages()
-  const user = { id: 'a', username: 'alice', passwordHash: null }
-  await send({ kind: 'verify_email', user, token: '1' })
-  await send({ kind: 'password_reset', user, token: '2' })
+  const common = { user: { id: 'a', username: 'alice' }, locale: 'en', url: 'https://auth.example/', expiresAt: new Date(0) }
+  await send({ kind: 'verify_email', ...common, token: '1' })
+  await send({ kind: 'password_reset', ...common, token: '2' })
   t.equal((await next('password_reset')).token, '2')
   t.equal((await next()).token, '1')
   const [reset, any] = [next('password_reset'), next()]
-  await send({ kind: 'verify_email', user, token: '3' })
-  await send({ kind: 'password_reset', user, token: '4' })
+  await send({ kind: 'verify_email', ...common, token: '3' })
+  await send({ kind: 'password_reset', ...common, token: '4' })
   t.same([(await reset).token, (await any).token], ['4', '3'])
   t.same(messages.map(({ token }) => token), ['1', '2', '3', '4'])
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
 import Fastify from 'fastify'
 import { Type } from '@sinclair/typebox'
-import authPlugin, { type AuthorityOptions, memoryUserStore, type Message } from '../../lib/index.ts'
+import authPlugin, { type AuthorityOptions, memoryUserStore } from '../../lib/index.ts'
 import { LOCALES } from '../../lib/pages/texts.ts'
 import { capturedMessages, fastHasher, steppedClock } from '../../lib/testing/index.ts'
 import { ISSUER, PASSWORD } from '../support/app.ts'
@@ -11,7 +11,7 @@ import { testBrowser } from '../support/browser.ts'
 async function plain (t: { teardown(task: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}) {
   const app = Fastify()
   const users = memoryUserStore()
-  const messages = capturedMessages<Message>()
+  const messages = capturedMessages()
   await app.register(authPlugin, { issuer: ISSUER, users, clock: steppedClock(), rateLimit: false, sendMessage: messages.send, password: { hasher: fastHasher() }, ...options })
   await app.ready()
   t.teardown(async () => { await app.close() })

@@ -23,7 +23,7 @@ export async function testApp (options: Partial<AuthorityOptions> = {}, server: 
   const app = Fastify(server) as unknown as FastifyInstance
   const clock = steppedClock()
   const hasher = fastHasher()
-  const messages = capturedMessages<Message>()
+  const messages = capturedMessages()
   await before?.(app)
   await app.register(authPlugin, {
     issuer: ISSUER,

@@ -6,7 +6,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Fastify from 'fastify'
 import jwt from '@fastify/jwt'
 import authPlugin, { authPlugin as named, memoryState, memoryUserStore, OAuthError, UsernameTakenError } from 'fastify-authority'
-import type { AuthorityOptions, AuthSession, Client, ClientStore, CommonModel, NewUser, PageModels, PageName, RenderPage, Session, User, UserStore } from 'fastify-authority'
+import type { AuthorityOptions, AuthSession, Client, ClientStore, CommonModel, LinkMessage, Message, NewUser, PageModels, PageName, RenderPage, Session, User, UserStore } from 'fastify-authority'
 
 declare module '@fastify/jwt' {
   interface FastifyJWT {
@@ -254,4 +254,21 @@ export function errors (error: unknown): number {
   // @ts-expect-error -- the list of codes is closed
   if (error.error === 'no_such_code') return 0
   return error.error === 'invalid_grant' ? error.statusCode : 401
+}
+
+/** The kind of a message tells what it has; the fields can be taken apart first. */
+export const sendMessage: AuthorityOptions['sendMessage'] = async ({ kind, user, locale, url, token, expiresAt }) => {
+  const [to, language]: [string | undefined, string] = [user.email, locale]
+  if (kind === 'verify_email') return mail(to, language, url, token, expiresAt)
+  // @ts-expect-error -- a notice has no link
+  if (kind === 'password_changed') mail(to, language, url, token, expiresAt)
+  // @ts-expect-error -- no message has the hash
+  user.passwordHash satisfies string
+}
+function mail (to: string | undefined, language: string, url: string, token: string, expiresAt: Date): void { void [to, language, url, token, expiresAt] }
+export function linkOf (message: Message): string | undefined {
+  if (message.kind === 'password_reset') message satisfies LinkMessage<'password_reset'>
+  // @ts-expect-error -- there is no such kind
+  if (message.kind === 'birthday') return
+  return message.url
 }

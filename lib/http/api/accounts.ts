@@ -12,6 +12,7 @@ import { accountOf } from '../edge/caller-guards.ts'
 import { callableBy } from '../edge/callers.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
+import { localeOf } from '../edge/locale.ts'
 import { aboutUsername, type Registration } from '../edge/registration.ts'
 import { describeRoute, Empty, ErrorResponse, FOR_THE_ACCOUNT, OneTimeTokenValue, Password, Username } from '../edge/schemas.ts'
 
@@ -41,7 +42,7 @@ function registerRoute (child: FastifyInstance, { grants: { accounts }, limiter,
     schema: describeRoute({ summary: 'Register', body, response: { 201: Type.Object({ sub: Type.String(), username: Type.String() }, { additionalProperties: true }), 202: Type.Object({ message: Type.String() }), ...failures } })
   }, async (request, reply) => await guarded(async () => {
     const { username, password, ...given } = request.body
-    const result = await limiter.reserve(request, reply, { rule: 'register' }, async () => await register({ username, password, fields: given, origin: originOf(request) }, accounts).catch((error: unknown) => {
+    const result = await limiter.reserve(request, reply, { rule: 'register' }, async () => await register({ username, password, fields: given, locale: localeOf(request), origin: originOf(request) }, accounts).catch((error: unknown) => {
       throw error instanceof OAuthError ? aboutUsername(error, names) : error
     }))
     reply.code(result === 'pending' ? 202 : 201)
@@ -59,7 +60,7 @@ function changePasswordRoute (child: FastifyInstance, { grants, limiter, path }:
     const { user, sid } = accountOf(request)
     // As sign-ins count it, whatever the store spells.
     await limiter.reserve(request, reply, { rule: 'login', account: normalizeUsername(user.username) ?? user.username }, async () => {
-      await changePassword({ userId: user.id, sid, currentPassword: request.body.current_password, newPassword: request.body.new_password, origin: originOf(request) }, grants.accounts)
+      await changePassword({ userId: user.id, sid, currentPassword: request.body.current_password, newPassword: request.body.new_password, locale: localeOf(request), origin: originOf(request) }, grants.accounts)
     })
     reply.code(204)
   }))
@@ -70,7 +71,7 @@ function resetRoutes (child: FastifyInstance, { grants: { accounts }, limiter, p
     ...common,
     schema: describeRoute({ summary: 'Ask for a password reset', body: Type.Object({ username: Username }, { additionalProperties: false }), response: { 202: Type.Object({ message: Type.String() }), ...failures } })
   }, async (request, reply) => await guarded(async () => {
-    await limiter.reserve(request, reply, { rule: 'passwordReset' }, async () => { await requestPasswordReset({ ...request.body, origin: originOf(request) }, accounts) })
+    await limiter.reserve(request, reply, { rule: 'passwordReset' }, async () => { await requestPasswordReset({ ...request.body, locale: localeOf(request), origin: originOf(request) }, accounts) })
     reply.code(202)
     return ACCEPTED
   }))
@@ -79,7 +80,7 @@ function resetRoutes (child: FastifyInstance, { grants: { accounts }, limiter, p
     ...common,
     schema: describeRoute({ summary: 'Set a new password by a reset token', body: Type.Object({ token: OneTimeTokenValue, password: Password }, { additionalProperties: false }), response: { 204: Empty, ...failures } })
   }, async (request, reply) => await guarded(async () => {
-    await limiter.countFailure(request, reply, async () => { await confirmPasswordReset({ ...request.body, origin: originOf(request) }, accounts) })
+    await limiter.countFailure(request, reply, async () => { await confirmPasswordReset({ ...request.body, locale: localeOf(request), origin: originOf(request) }, accounts) })
     reply.code(204)
   }))
 }

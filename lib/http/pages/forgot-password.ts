@@ -16,12 +16,12 @@ export function forgotPasswordPage (child: FastifyInstance, deps: AccountPageDep
     body: Type.Object({ username: Username }),
     fields: ['username'],
     open: async ({ journey }) => ({ username: journey.loginHint ?? '', sent: false }),
-    submit (form, { origin }) {
+    submit (form, { origin, locale }) {
       const { username } = required(form, ['username'])
       return {
         limit: { rule: 'passwordReset' },
         async work () {
-          await requestPasswordReset({ username, origin }, accounts)
+          await requestPasswordReset({ username, locale, origin }, accounts)
           return { username, sent: true }
         }
       }

@@ -6,6 +6,7 @@ import type { Origin } from '../../sessions/sessions.ts'
 import type { PathName } from '../../settings/paths.ts'
 import { originOf } from '../edge/deps.ts'
 import type { AttemptCheck, AttemptUser } from '../edge/limit.ts'
+import { localeOf } from '../edge/locale.ts'
 import type { AccountPageDeps } from './deps.ts'
 import { attempt, formError } from './errors.ts'
 import { type Form, formOf, formPost, pageGet } from './forms.ts'
@@ -17,6 +18,8 @@ export interface Visit {
   request: FastifyRequest
   journey: Journey
   origin: Origin
+  /** The language of what this makes be sent. */
+  locale: string | undefined
 }
 
 /** An answer that leads away from the page. */
@@ -73,7 +76,7 @@ export function formPage<Name extends FormPageName, Shown extends object> (child
   const { name, summaries: { page: pageSummary, form: formSummary }, querystring, body, fields, tokenInAddress = false, leadsOn = false } = page
 
   async function visitOf (request: FastifyRequest): Promise<Visit> {
-    return { request, journey: await journeys.read(request), origin: originOf(request) }
+    return { request, journey: await journeys.read(request), origin: originOf(request), locale: localeOf(request) }
   }
 
   async function answer (visit: Visit, reply: FastifyReply, next: Shown | Leave, refused?: OAuthError): Promise<FastifyReply> {

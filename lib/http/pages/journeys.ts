@@ -16,8 +16,9 @@ export function createJourneys (deps: AuthorizeDeps, { authorizeUrl, homeUrl }: 
       const params = readAuthorizationParams(query)
       if (params.client_id === undefined) {
         const next = localPath(query.return_to, deps.issuer)
+        const kept = serializeParams({ return_to: next ?? undefined, ui_locales: params.ui_locales })
         return {
-          query: next === null ? '' : `?${serializeParams({ return_to: next })}`,
+          query: kept === '' ? '' : `?${kept}`,
           clientName: null,
           uiLocales: wordsOf(params.ui_locales),
           formActions: [],

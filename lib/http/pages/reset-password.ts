@@ -25,10 +25,10 @@ export function resetPasswordPage (child: FastifyInstance, deps: AccountPageDeps
       await checkResetToken(token, accounts)
       return { token, done: false }
     },
-    submit: ({ token = '', password = '' }, { origin }) => ({
+    submit: ({ token = '', password = '' }, { origin, locale }) => ({
       limit: 'failures',
       async work () {
-        await confirmPasswordReset({ token, password, origin }, accounts)
+        await confirmPasswordReset({ token, password, locale, origin }, accounts)
         return { token: '', done: true }
       }
     }),

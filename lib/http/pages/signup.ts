@@ -23,12 +23,12 @@ export function signupPage (child: FastifyInstance, deps: AccountPageDeps, regis
     fields: profile.names,
     leadsOn: true,
     open: async () => ({ form: null, sent: false }),
-    submit (form, { request, journey, origin }) {
+    submit (form, { request, journey, origin, locale }) {
       const input = profile.read(form)
       return {
         limit: { rule: 'register' },
         async work () {
-          const registered = await register({ ...input, origin }, accounts).catch((error: unknown) => {
+          const registered = await register({ ...input, locale, origin }, accounts).catch((error: unknown) => {
             throw error instanceof OAuthError ? aboutUsername(error, profile.names) : error
           })
           if (registered === 'pending') return { form, sent: true }

@@ -147,14 +147,14 @@ async function signIn (page: Page, { origin }: Provider): Promise<void> {
 
 async function resetPassword (page: Page, { app, ann, messages }: Provider): Promise<void> {
   await app.authority.startPasswordReset(ann.id)
-  const { url = '' } = await messages.next('password_reset')
+  const { url } = await messages.next('password_reset')
   await page.goto(url)
 }
 
 async function verifyEmail (page: Page, provider: Provider): Promise<void> {
   await signup(page, provider)
   await post(page, { username: nextName(), password: PASSWORD })
-  const { url = '' } = await provider.messages.next('verify_email')
+  const { url } = await provider.messages.next('verify_email')
   await page.goto(url)
 }
 

@@ -1,7 +1,6 @@
 import t from 'tap'
 import { memoryUserStore } from '../../../lib/adapters/memory/user-store.ts'
 import { capturedMessages } from '../../../lib/testing/index.ts'
-import type { Message } from '../../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../../support/app.ts'
 
 const BROWSER = { 'sec-fetch-site': 'same-origin' }
@@ -10,7 +9,7 @@ const NEXT = 'a wholly new password'
 /** An app in which an account has three wrong guesses, and a browser that signed in to it. */
 async function known () {
   const users = memoryUserStore()
-  const messages = capturedMessages<Message>()
+  const messages = capturedMessages()
   const test = await testApp({ users, sendMessage: messages.send, rateLimit: { login: false, passwordReset: false, refresh: false, account: { max: 3 } } })
   await signUp(test.app, 'ann@example.com')
   const guess = async (password: string, cookie?: string) => await test.app.inject({

@@ -1,13 +1,15 @@
 import t from 'tap'
 import { createOutbox } from '../../../lib/accounts/outbox.ts'
-import type { Message, OutboxDeps, SendMessage } from '../../../lib/accounts/outbox.ts'
+import type { OutboxDeps } from '../../../lib/accounts/outbox.ts'
+import type { LinkMessage, Message, SendMessage } from '../../../lib/ports/message.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 import { turns } from './world.ts'
 
 const TOKEN = 'the-token-of-the-message'
-const message: Message = {
+const message: LinkMessage<'password_reset'> = {
   kind: 'password_reset',
   user: { id: 'u1', username: 'ada@example.com', email: 'ada@example.com', passwordHash: '$argon2id$secret' },
+  locale: 'de',
   token: TOKEN,
   url: `https://auth.example.com/reset#token=${TOKEN}`,
   expiresAt: new Date(0)
@@ -16,7 +18,7 @@ const message: Message = {
 function outboxOf (sendMessage: SendMessage, options: Partial<OutboxDeps> = {}) {
   const clock = steppedClock()
   const errors: Array<{ error: unknown, what: string }> = []
-  const outbox = createOutbox(sendMessage, { clock, onError (error, what) { errors.push({ error, what }) }, ...options })
+  const outbox = createOutbox(sendMessage, { clock, onError (error, what) { errors.push({ error, what }) }, localeOf: () => 'en', ...options })
   return { clock, errors, outbox }
 }
 
@@ -35,6 +37,15 @@ t.test('a message is sent after the poster has gone on, without the password has
   t.strictSame(sent, [{ ...message, user: { id: 'u1', username: 'ada@example.com', email: 'ada@example.com' } }])
   t.notOk('passwordHash' in (sent[0]?.user ?? {}))
   t.strictSame(errors, [])
+})
+
+t.test('a message whose cause named no language has that of its user', async (t) => {
+  const sent: string[] = []
+  const { outbox } = outboxOf(({ locale }) => { sent.push(locale) }, { localeOf: (user) => { t.notOk('passwordHash' in user); return String(user['locale']) } })
+  outbox.post({ ...message, user: { ...message.user, locale: 'ja' }, locale: undefined })
+  outbox.post({ ...message, user: { ...message.user, locale: 'ja' } })
+  await turns()
+  t.strictSame(sent, ['ja', 'de'])
 })
 
 t.test('a failure is tried again after 1, 10 and 60 seconds, then reported without its secrets', async (t) => {

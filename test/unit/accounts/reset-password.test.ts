@@ -72,7 +72,7 @@ t.test('ASVS-6.5.1 ASVS-6.5.5 ASVS-6.6.2 every link that is not good is refused 
     }],
     ['made for another purpose', async (w) => {
       const user = await w.store.findByUsername('ada@example.com')
-      if (user !== null) await requestEmailVerification(user, w.deps)
+      if (user !== null) await requestEmailVerification(user, undefined, w.deps)
       await w.idle()
       return w.messages.at(-1)?.token ?? ''
     }],

@@ -10,7 +10,7 @@ const kept = (token: string): string => digestOfOneTimeToken(token) ?? ''
 
 async function requested (w: World, fields: Parameters<World['addUser']>[0] = {}) {
   const user = await w.addUser({ emailVerified: false, ...fields })
-  await requestEmailVerification(user, w.deps)
+  await requestEmailVerification(user, undefined, w.deps)
   await turns()
   return { user, token: w.messages.at(-1)?.token ?? '' }
 }
@@ -44,7 +44,7 @@ t.test('ASVS-6.5.5 a link that is not good', async (t) => {
     }],
     ['replaced', async (w) => {
       const { user, token } = await requested(w)
-      await requestEmailVerification(user, w.deps)
+      await requestEmailVerification(user, undefined, w.deps)
       return token
     }],
     ['made for another purpose', async (w) => {
@@ -100,8 +100,8 @@ t.test('ASVS-2.3.3 a link is not lost to a failing store', async (t) => {
 
 t.test('nothing is sent without an address or an outbox', async (t) => {
   const w = await world()
-  await requestEmailVerification(await w.addUser({ username: 'bob', email: '' }), w.deps)
-  await requestEmailVerification(await w.addUser(), { ...w.deps, outbox: null })
+  await requestEmailVerification(await w.addUser({ username: 'bob', email: '' }), undefined, w.deps)
+  await requestEmailVerification(await w.addUser(), undefined, { ...w.deps, outbox: null })
   await turns()
   t.strictSame([w.messages, w.secrets], [[], []])
 })

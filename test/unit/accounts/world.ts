@@ -6,12 +6,12 @@ import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
 import { createBackground } from '../../../lib/accounts/background.ts'
 import type { AccountsDeps } from '../../../lib/accounts/deps.ts'
 import { createOutbox } from '../../../lib/accounts/outbox.ts'
-import type { Message, SendMessage } from '../../../lib/accounts/outbox.ts'
 import { createPasswordHashing } from '../../../lib/accounts/password-hashing.ts'
 import { createPasswordPolicy } from '../../../lib/accounts/password-policy.ts'
 import { OAuthError } from '../../../lib/errors.ts'
 import { createEvents, EVENT_NAMES } from '../../../lib/events.ts'
 import { messageBound } from '../../../lib/limits/message-bound.ts'
+import type { Message, SendMessage } from '../../../lib/ports/message.ts'
 import type { User, UserStore } from '../../../lib/ports/user-store.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 import { delayed } from '../../../lib/testing/delayed.ts'
@@ -81,7 +81,7 @@ export async function world (options: WorldOptions = {}) {
     messageBound: messageBound(options.bounded === true && { windowMs: 3_600_000, max: 3, count: 'all' }, { reserve: async (id, limits) => attempts.reserve(id, limits), refund: (id, limits) => attempts.refund(id, limits), random: systemRandom() }),
     sessions: createSessions({ tokens: delayed(state.tokens), browserSessions: delayed(state.browserSessions), oneTimeTokens: delayed(state.oneTimeTokens), revocations: revocations(900_000, clock), events, clock, onSessionsEnded () {} }),
     background: createBackground({ clock, onError }),
-    outbox: options.sendMessage === null ? null : createOutbox(send, { clock, onError }),
+    outbox: options.sendMessage === null ? null : createOutbox(send, { clock, onError, localeOf: () => 'en' }),
     usernames: options.usernames ?? 'any',
     verifyEmail: options.verifyEmail ?? false,
     messageUrl: (kind, token) => `https://auth.example.com/${kind}#token=${token}`,

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { createBackground } from '../../../lib/accounts/background.ts'
-import { createOutbox, type Message } from '../../../lib/accounts/outbox.ts'
+import { createOutbox, type Post } from '../../../lib/accounts/outbox.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 
 interface Told { what: string, message: string }
@@ -41,8 +41,8 @@ t.test('B17: an overload of works in the background is told once, and its end wi
 t.test('B17: an overload of messages likewise', async (t) => {
   const { told, onError } = ear()
   const pending: Array<() => void> = []
-  const outbox = createOutbox(async () => { await new Promise<void>((resolve) => { pending.push(resolve) }) }, { clock: steppedClock(), onError, capacity: 4 })
-  const message: Message = { kind: 'password_changed', user: { id: '1', username: 'ann' } }
+  const outbox = createOutbox(async () => { await new Promise<void>((resolve) => { pending.push(resolve) }) }, { clock: steppedClock(), onError, localeOf: () => 'en', capacity: 4 })
+  const message: Post = { kind: 'password_changed', user: { id: '1', username: 'ann' }, locale: 'en' }
   for (let i = 0; i < 4; i++) outbox.post(message)
   for (let turn = 0; turn < 20; turn++) {
     outbox.post(message)

@@ -1,0 +1,51 @@
+/** The user as a message shows it: without the password hash. */
+export interface MessageUser {
+  id: string
+  username: string
+  email?: string
+  emailVerified?: boolean
+  disabled?: boolean
+  [claim: string]: unknown
+}
+
+/** What every message has. */
+export interface MessageCommon {
+  /** To be sent to `user.email`, and nowhere else: it is the stored address, never one that a request named. */
+  user: MessageUser
+  /**
+   * The language to write in, as a BCP 47 tag: one of those of the hosted pages. It is that of the page or the request that caused the
+   * message; where neither asked for one of them, that of the user's own claim `locale`; English where there is none.
+   */
+  locale: string
+}
+
+/** Kinds with a link. */
+export type LinkKind = 'password_reset' | 'verify_email' | 'already_registered'
+/** Kinds without one. */
+export type NoticeKind = 'password_changed' | 'new_sign_in'
+export type MessageKind = LinkKind | NoticeKind
+
+/** A message that leads somewhere. */
+export interface LinkMessage<Kind extends LinkKind = LinkKind> extends MessageCommon {
+  kind: Kind
+  /** Where the link leads. It bears the token. */
+  url: string
+  token: string
+  /** When the link stops working. */
+  expiresAt: Date
+}
+
+/** A message that only tells what happened. */
+export interface NoticeMessage<Kind extends NoticeKind = NoticeKind> extends MessageCommon {
+  kind: Kind
+  // None, so that the fields of both can be taken apart before `kind` is looked at.
+  url?: undefined
+  token?: undefined
+  expiresAt?: undefined
+}
+
+/** What `sendMessage` gets: `kind` tells which fields there are. */
+export type Message = { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind] | { [Kind in NoticeKind]: NoticeMessage<Kind> }[NoticeKind]
+
+/** The option `sendMessage`. */
+export type SendMessage = (message: Message) => void | Promise<void>
