@@ -57,4 +57,4 @@ export type { Argon2Parameters, PasswordHasher } from './ports/password-hasher.t
 export type { BrowserSession, SessionRenewal, SessionStore, SessionUse } from './ports/session-store.ts'
 export type { State } from './ports/state.ts'
 export type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily, RedeemOutcome, RefreshTokenFamily, ReplacedToken, RotateOutcome, RotationUndo, Successor, TokenStore, TokenUse, UseOutcome } from './ports/token-store.ts'
-export type { NewUser, User, UserStore } from './ports/user-store.ts'
+export type { NewUser, User, UserPatch, UserStore } from './ports/user-store.ts'

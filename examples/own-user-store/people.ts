@@ -1,5 +1,5 @@
 /** A table with names, ids and hashes of its own, as a `UserStore`. */
-import { type NewUser, type User, UsernameTakenError, type UserStore } from 'fastify-authority'
+import { type NewUser, type User, UsernameTakenError, type UserPatch, type UserStore } from 'fastify-authority'
 import type { PeopleDatabase } from './table.ts'
 
 interface PersonRow {
@@ -31,6 +31,9 @@ function userOf (row: PersonRow): User {
 function numberOf (id: string): number | null {
   return /^[1-9]\d{0,14}$/.test(id) ? Number(id) : null
 }
+
+/** The message names the column; `login_key` is under the one unique index there is. */
+const isUsernameTaken = (error: unknown) => error instanceof Error && 'code' in error && error.code === 'SQLITE_CONSTRAINT_UNIQUE' && error.message.includes('login_key')
 
 /**
  * `create` is one INSERT under the unique index, and `setPasswordHash` one UPDATE that compares: look up, then write, would let
@@ -73,6 +76,24 @@ export function peopleStore (db: PeopleDatabase) {
     async setEmailVerified (id: string) {
       const no = numberOf(id)
       if (no !== null) query('UPDATE crm_person SET mail_ok = 1 WHERE person_no = ? RETURNING person_no', no)
+    },
+    async update (id: string, { username, email, emailVerified }: UserPatch) {
+      const no = numberOf(id)
+      if (no === null) return null
+      const verified = emailVerified === undefined ? null : Number(emailVerified ?? false)
+      try {
+        return first(query(
+          `UPDATE crm_person SET login = coalesce(?, login), login_key = coalesce(?, login_key), mail = CASE WHEN ? THEN ? ELSE mail END, mail_ok = coalesce(?, mail_ok)
+          WHERE person_no = ? RETURNING ${COLUMNS}`,
+          username ?? null, username ?? null, email === undefined ? 0 : 1, email ?? null, verified, no
+        ))
+      } catch (error) {
+        throw isUsernameTaken(error) ? new UsernameTakenError() : error
+      }
+    },
+    async remove (id: string) {
+      const no = numberOf(id)
+      if (no !== null) query('DELETE FROM crm_person WHERE person_no = ? RETURNING person_no', no)
     }
   } satisfies UserStore
 }

@@ -18,7 +18,7 @@ interface Registration {
 }
 
 /** Fields that decide who somebody is and what they may: never taken from a request, whatever the host's schema lets through. */
-const OWN_FIELDS = new Set(['id', 'sub', 'username', 'password', 'passwordHash', 'disabled', 'email', 'emailVerified', 'email_verified', 'passwordChangedAt', '__proto__'])
+const OWN_FIELDS = new Set(['id', 'sub', 'username', 'password', 'passwordHash', 'disabled', 'email', 'emailVerified', 'email_verified', 'passwordChangedAt', 'version', '__proto__'])
 
 /**
  * Creates an account. Where an e-mail must be verified first, the answer is `pending` whether the name was free or not, and

@@ -5,6 +5,7 @@ const isText = (value: unknown): boolean => typeof value === 'string' && value !
 /** Databases without booleans have 0 and 1, and some rows have the time at which the flag was set. Other truthy values don't fit: the string `false` is one. */
 const isFlag = (value: unknown): boolean => typeof value === 'boolean' || value instanceof Date || [0, 1, 0n, 1n].includes(value as number)
 const isNone = (value: unknown): boolean => value === undefined || value === null
+const isVersion = (value: unknown): boolean => (typeof value === 'number' && Number.isFinite(value)) || typeof value === 'string'
 const FLAGS = ['emailVerified', 'disabled'] as const
 
 interface Field { name: keyof User & string, fits(value: unknown): boolean, takes: string }
@@ -15,6 +16,7 @@ const FIELDS: readonly Field[] = [
   { name: 'username', fits: isText, takes: 'a string that is not empty' },
   { name: 'passwordHash', fits: (value) => typeof value === 'string' || isNone(value), takes: 'a string or null: String(hash) makes one of a Buffer' },
   { name: 'email', fits: (value) => typeof value === 'string' || isNone(value), takes: 'a string, null or left out' },
+  { name: 'version', fits: (value) => isVersion(value) || isNone(value), takes: 'a number, a string, null or left out: String(version) makes one of a bigint or a Date' },
   ...FLAGS.map((name) => ({ name, fits: (value: unknown) => isFlag(value) || isNone(value), takes: 'true, false, 1, 0, a Date, null or left out' }))
 ]
 

@@ -13,14 +13,9 @@ const BUDGET_MS = 5000
  * is not what the port says rejects with `MisfitError`. What the store lacks stays lacking.
  */
 export function hostUserStore (users: UserStore, clock: Clock): UserStore {
-  const { create, setPasswordHash, setEmailVerified } = users
+  const { create, setPasswordHash, setEmailVerified, update, remove } = users
   return {
-    async findById (id) {
-      const user = userOrNone('users.findById', await within(BUDGET_MS, clock, () => users.findById(id)))
-      // A query without its condition answers with the first user there is.
-      if (user !== null && user.id !== id) throw new MisfitError('store', { source: 'users.findById', field: 'id', problem: 'not the one that was asked for' })
-      return user
-    },
+    findById: async (id) => userOfId('users.findById', id, await within(BUDGET_MS, clock, () => users.findById(id))),
     findByUsername: async (username) => userOrNone('users.findByUsername', await within(BUDGET_MS, clock, () => users.findByUsername(username))),
     ...(create === undefined ? {} : { create: async (user): Promise<User> => userFrom('users.create', await within(BUDGET_MS, clock, () => create.call(users, user))) }),
     ...(setPasswordHash === undefined
@@ -33,8 +28,18 @@ export function hostUserStore (users: UserStore, clock: Clock): UserStore {
             return replaced
           }
         }),
-    ...(setEmailVerified === undefined ? {} : { setEmailVerified: (id) => within(BUDGET_MS, clock, () => setEmailVerified.call(users, id)) })
+    ...(setEmailVerified === undefined ? {} : { setEmailVerified: (id) => within(BUDGET_MS, clock, () => setEmailVerified.call(users, id)) }),
+    // The arguments as they came, here too.
+    ...(update === undefined ? {} : { update: async (...args) => userOfId('users.update', args[0], await within(BUDGET_MS, clock, () => update.apply(users, args))) }),
+    ...(remove === undefined ? {} : { remove: async (id) => { await within(BUDGET_MS, clock, () => remove.call(users, id)) } })
   }
+}
+
+/** A query without its condition answers with the first user there is. */
+function userOfId (source: string, id: string, answer: unknown): User | null {
+  const user = userOrNone(source, answer)
+  if (user !== null && user.id !== id) throw new MisfitError('store', { source, field: 'id', problem: 'not the one that was asked for' })
+  return user
 }
 
 interface ClientStoreDeps {

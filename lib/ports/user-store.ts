@@ -14,6 +14,11 @@ export interface User {
   passwordChangedAt?: number | Date | null
   /** A disabled user can't sign in, and every refresh token of theirs is refused. */
   disabled?: boolean
+  /**
+   * A number or a string of the store's own that is another one after each `update`, so that of parallel updates of what all have read one
+   * wins. Left out, or `null`: the store has none, and of parallel updates the last one stays.
+   */
+  version?: number | string | null
   [claim: string]: unknown
 }
 
@@ -23,6 +28,18 @@ export interface NewUser {
   passwordHash: string
   email?: string
   emailVerified?: boolean
+  [claim: string]: unknown
+}
+
+/**
+ * What of a user changes. A field that is `null` is removed, one that is left out or `undefined` stays as it is. The plugin never hands in
+ * `id`, `passwordHash`, `passwordChangedAt` or `version`, and a store changes none of them here.
+ */
+export interface UserPatch {
+  /** Normalised, as `findByUsername` gets it. A user always has one, so it is never `null`. */
+  username?: string | undefined
+  email?: string | null | undefined
+  emailVerified?: boolean | null | undefined
   [claim: string]: unknown
 }
 
@@ -47,4 +64,13 @@ export interface UserStore {
   setPasswordHash?(id: string, next: string, expected?: string | null, changedAt?: number): Promise<boolean>
   /** Idempotent. */
   setEmailVerified?(id: string): Promise<void>
+  /**
+   * Changes the fields of the patch and no others, all of them in one step or none; resolves to the user as they are after it. `null`, and
+   * nothing is written, where there is no such user, or where `expectedVersion` is given and the user's `version` is another one by now.
+   * Rejects with `UsernameTakenError`, and writes nothing, where the patch has a `username` that is somebody else's: of any number of
+   * parallel calls with one username, for whatever users, one resolves. Must not make a user who is being removed again.
+   */
+  update?(id: string, patch: UserPatch, expectedVersion?: number | string): Promise<User | null>
+  /** Removes the user with all that the store has of them. Idempotent: resolves where there is none, too. The `id` is never given to somebody else. */
+  remove?(id: string): Promise<void>
 }

@@ -60,7 +60,7 @@ function checkStores ({ users, state, redis }: AuthorityOptions): void {
   for (const method of ['findById', 'findByUsername']) {
     if (!hasMethod(users, method)) throw invalid('users', users, `a UserStore: it lacks ${method}`)
   }
-  for (const method of ['create', 'setPasswordHash', 'setEmailVerified']) {
+  for (const method of ['create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove']) {
     if ((users as unknown as Record<string, unknown>)[method] !== undefined && !hasMethod(users, method)) throw invalid(`users.${method}`, (users as unknown as Record<string, unknown>)[method], 'a function')
   }
   if (state !== undefined && !(isObject(state) && ['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'].every((port) => isObject((state as unknown as Record<string, unknown>)[port])))) {
@@ -113,7 +113,7 @@ function checkRegistration ({ registration, users, sendMessage }: AuthorityOptio
   if (registration.fields !== undefined) {
     const fields = registration.fields as TSchema
     if (fields[Kind] !== 'Object') throw invalid('registration.fields', fields, 'a Type.Object(…) of @sinclair/typebox')
-    const reserved = ['id', 'username', 'password', 'passwordHash', 'emailVerified', 'disabled', 'passwordChangedAt'].find((name) => name in fields.properties)
+    const reserved = ['id', 'username', 'password', 'passwordHash', 'emailVerified', 'disabled', 'passwordChangedAt', 'version'].find((name) => name in fields.properties)
     if (reserved !== undefined) throw invalid(`registration.fields.${reserved}`, 'a field', 'another name: this one is not the caller\'s to set')
     if ('email' in fields.properties && registration.username !== 'any') throw invalid('registration.fields.email', 'a field', 'nothing: the username is the e-mail address. For usernames of another kind beside it, set registration.username to "any"')
   }

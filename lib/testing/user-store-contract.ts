@@ -1,49 +1,14 @@
 import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict'
-import { userFrom } from '../boundary/answers.ts'
 import { hostUserStore } from '../boundary/host-stores.ts'
-import type { NewUser, User, UserStore } from '../ports/user-store.ts'
 import { steppedClock } from './clock.ts'
 import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
-import type { Closable, ContractCase } from './contract.ts'
-
-export interface UserStoreSubject extends Closable {
-  store: UserStore
-  /** Puts a user there by other means. Needed only where the store has no `create`. */
-  add?(user: NewUser): Promise<User>
-}
-
-export type OptionalUserStoreMethod = 'create' | 'setPasswordHash' | 'setEmailVerified'
-
-const CODE = 'FST_AUTHORITY_USERNAME_TAKEN'
-/** Usernames are e-mail addresses here, which suits a schema that has one column for both. */
-const ALICE = 'alice@example.com'
-const BOB = 'bob@example.com'
-const newUser = (fields: Partial<NewUser> = {}): NewUser => ({ username: ALICE, passwordHash: 'hash-0', ...fields })
-
-function method<Name extends OptionalUserStoreMethod> (store: UserStore, name: Name): NonNullable<UserStore[Name]> {
-  const found = store[name]
-  ok(found, `The store has no ${name}; name it in \`without\` if that is meant.`)
-  return found.bind(store) as NonNullable<UserStore[Name]>
-}
-
-async function add ({ store, add: addUser }: UserStoreSubject, user: NewUser): Promise<User> {
-  return addUser === undefined ? await method(store, 'create')(user) : userFrom('add', await addUser(user))
-}
+import type { ContractCase } from './contract.ts'
+import { userChangeCases } from './user-change-contract.ts'
+import { ALICE, BOB, CODE, add, method, newUser, outcomeOf, saidOf, type DefineUserCase, type OptionalUserStoreMethod, type UserStoreSubject } from './user-fixtures.ts'
 
 /** The store as the plugin reads it: `undefined` is none, 0, 1 and a Date say whether, and what does not fit rejects. */
 function asRead<Subject extends UserStoreSubject> (subject: Subject): Subject {
   return { ...subject, store: hostUserStore(subject.store, steppedClock()) }
-}
-
-/** What a user says, in whatever way it says nothing. */
-function saidOf (user: User | null): Record<string, unknown> {
-  const { emailVerified = false, disabled = false, ...rest } = user ?? {}
-  return Object.fromEntries(Object.entries({ ...rest, emailVerified: emailVerified ?? false, disabled: disabled ?? false }).filter(([, value]) => value !== null && value !== undefined))
-}
-
-/** `resolved`, or the code of the error. */
-async function outcomeOf (attempt: Promise<unknown>): Promise<string> {
-  return await attempt.then(() => 'resolved', (error: unknown) => error instanceof Error && 'code' in error ? String(error.code) : String(error))
 }
 
 /**
@@ -52,7 +17,7 @@ async function outcomeOf (attempt: Promise<unknown>): Promise<string> {
  */
 export function userStoreContract (make: () => Promise<UserStoreSubject>, without: readonly OptionalUserStoreMethod[] = []): ContractCase[] {
   const cases: ContractCase[] = []
-  const define = (needs: OptionalUserStoreMethod | null, name: string, check: (subject: UserStoreSubject) => Promise<void>): void => {
+  const define: DefineUserCase = (needs, name, check) => {
     if (needs === null || !without.includes(needs)) cases.push(caseOf(make, `${needs ?? 'find'}: ${name}`, (subject) => check(asRead(subject))))
   }
 
@@ -219,5 +184,6 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
     equal(await subject.store.findById('none'), null)
   })
 
+  userChangeCases(define, (name) => !without.includes(name))
   return cases
 }

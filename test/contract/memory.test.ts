@@ -17,7 +17,7 @@ t.test('memoryUserStore starts with copies of the users given', async (t) => {
   const alice = { id: 'a', username: 'alice', passwordHash: null, roles: ['admin'] }
   const store = memoryUserStore([alice])
   alice.roles.push('changed')
-  t.same(await store.findByUsername('alice'), { id: 'a', username: 'alice', passwordHash: null, roles: ['admin'] })
+  t.same(await store.findByUsername('alice'), { id: 'a', username: 'alice', passwordHash: null, roles: ['admin'], version: 1 })
   t.equal(await store.setPasswordHash('a', 'x', null), true, 'null is compared with')
   t.throws(() => memoryUserStore([alice, { ...alice, id: 'b' }]), { code: 'FST_AUTHORITY_USERNAME_TAKEN' })
   t.throws(() => memoryUserStore([alice, { ...alice, username: 'b' }]), TypeError)

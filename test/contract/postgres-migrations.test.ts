@@ -13,7 +13,7 @@ const server = await startPostgres()
 t.teardown(async () => { await server.stop() })
 
 const LOG = 'SELECT component, version FROM authority_migrations ORDER BY component, version'
-const MIGRATED = [...stateMigrations('').map((_, index) => ({ component: 'state', version: index + 1 })), { component: 'users:authority_users', version: 1 }, { component: 'users:authority_users', version: 2 }]
+const MIGRATED = [...stateMigrations('').map((_, index) => ({ component: 'state', version: index + 1 })), ...[1, 2, 3].map((version) => ({ component: 'users:authority_users', version }))]
 const TABLES = 'SELECT table_name FROM information_schema.tables WHERE table_schema = \'public\' ORDER BY 1'
 
 t.test('a Pool, a Client and PGlite fit without casts', async (t) => {

@@ -238,20 +238,46 @@ t.test('postgres: what it can not store is refused and never found', async (t) =
     await t.rejects(users.create({ username, passwordHash: 'h' }), TypeError)
     await t.rejects(users.create({ username: 'x', passwordHash: 'h', note: [username] }), TypeError)
     await t.rejects(users.create({ username: 'x', passwordHash: 'h', [username]: 1 }), TypeError)
+    await t.rejects(users.update('x', { username }), TypeError)
+    await t.rejects(users.update('x', { note: [username] }), TypeError)
+    await t.rejects(users.update('x', { [username]: 1 }), TypeError)
+    t.equal(await users.update(username, { [username]: null }), null)
+    await users.remove(username)
     await t.rejects(state.tokens.createFamily(family({ userAgent: username })), TypeError)
     await t.rejects(state.tokens.revokeFamiliesOfUser(username), TypeError)
   }
   await t.rejects(users.create({ username: 'x', passwordHash: 'h', disabled: 'yes' }), TypeError)
+  for (const patch of [{ username: null }, { username: 1 }, { email: 1 }, { emailVerified: 'yes' }, { disabled: 1 }]) await t.rejects(users.update('x', patch as never), TypeError)
+})
+
+t.test('postgres: an update whose name is free is not told of a taken one where an index of the host\'s own refuses it', async (t) => {
+  const { pool } = await fresh()
+  const users = postgresUserStore(pool)
+  const ann = await users.create({ username: 'ann', passwordHash: 'h' })
+  await users.create({ username: 'bob', passwordHash: 'h', email: 'bob@example.com' })
+  await pool.query('CREATE UNIQUE INDEX of_the_host ON authority_users (email)')
+  await t.rejects(users.update(ann.id, { username: 'anna', email: 'bob@example.com' }), { code: '23505' })
+  await t.rejects(users.update(ann.id, { username: 'bob', email: 'bob@example.com' }), { code: 'FST_AUTHORITY_USERNAME_TAKEN' })
+  t.match(await users.findById(ann.id), { username: 'ann', version: 1 })
+})
+
+t.test('postgres: an update keeps what other code wrote into the profile, and takes away only what it names', async (t) => {
+  const { pool } = await fresh()
+  const users = postgresUserStore(pool)
+  const { id } = await users.create({ username: 'ann', passwordHash: 'h', roles: ['a'], city: 'Bern' })
+  const changed = await users.update(id, { city: null, nested: { a: null }, disabled: true, __proto__: null, version: 99, passwordChangedAt: 5 })
+  t.same(changed, { id, username: 'ann', passwordHash: 'h', roles: ['a'], nested: { a: null }, disabled: true, version: 2 })
+  t.same(await users.update(id, {}, '2' as never), null, 'a version of another type is another one')
 })
 
 t.test('postgres: rows are not trusted, and a driver may give numbers as it likes', async (t) => {
   const { pool, state } = await fresh()
   const users = postgresUserStore(pool)
   const created = await users.create({ username: 'alice', passwordHash: 'h', roles: ['a'], nested: { b: null } })
-  t.same(await users.findById(created.id), { id: created.id, username: 'alice', passwordHash: 'h', roles: ['a'], nested: { b: null } })
+  t.same(await users.findById(created.id), { id: created.id, username: 'alice', passwordHash: 'h', roles: ['a'], nested: { b: null }, version: 1 })
   await pool.query('UPDATE authority_users SET profile = $1, password_hash = NULL', ['{"__proto__":{"disabled":false},"id":"b","passwordHash":"h","disabled":true,"team":"t"}'])
   const alice = await users.findById(created.id)
-  t.same(alice, { id: created.id, username: 'alice', passwordHash: null, team: 't' }, 'columns win over the profile')
+  t.same(alice, { id: created.id, username: 'alice', passwordHash: null, team: 't', version: 1 }, 'columns win over the profile')
   t.equal(Object.hasOwn(alice ?? {}, '__proto__'), false)
   for (const profile of ['[]', 'null', '"text"', '1']) {
     await pool.query('UPDATE authority_users SET profile = $1', [profile])

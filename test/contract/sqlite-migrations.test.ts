@@ -15,7 +15,7 @@ t.test('sqlite: migrations are logged once, and a newer file is refused', async 
   }
   const log = () => db.prepare('SELECT component, version FROM authority_migrations ORDER BY component, version').all()
   const versions = STATE_MIGRATIONS.map((_, index) => ({ component: 'state', version: index + 1 }))
-  t.same(log(), [...versions, { component: 'users:authority_users', version: 1 }, { component: 'users:authority_users', version: 2 }])
+  t.same(log(), [...versions, ...[1, 2, 3].map((version) => ({ component: 'users:authority_users', version }))])
   db.exec(`INSERT INTO authority_migrations (component, version) VALUES ('state', ${versions.length + 1})`)
   t.throws(() => sqliteState(db), /newer release/)
   t.doesNotThrow(() => sqliteUserStore(db))
@@ -41,6 +41,20 @@ t.test('B9: sqlite: an older release starts where a newer one has only added', a
 
 t.test('B9: the steps since 0.1.0 only add', async (t) => {
   for (const step of STATE_MIGRATIONS.slice(3)) t.equal(typeof step === 'string' ? null : step.minReader, 3)
+})
+
+t.test('B9: sqlite: the users of 0.1.0 have a version, and 0.1.0 goes on beside this release', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  const users = sqliteUserStore(db)
+  t.same(db.prepare('SELECT version, min_reader FROM authority_migrations WHERE component = \'users:authority_users\' ORDER BY version').all().slice(1), [{ version: 2, min_reader: 1 }, { version: 3, min_reader: 1 }])
+  // As 0.1.0 writes a user: it knows nothing of the new columns.
+  db.exec('INSERT INTO authority_users (id, username, password_hash, email, email_verified, disabled, profile) VALUES (\'1\', \'ann\', \'h\', NULL, NULL, NULL, \'{}\')')
+  t.equal((await users.findById('1'))?.version, 1)
+  t.equal((await users.update('1', { nickname: 'An' }, 1))?.version, 2)
+  t.equal(await users.update('1', { nickname: 'Anny' }, 1), null)
+  db.exec('UPDATE authority_users SET email_verified = 1 WHERE id = \'1\'')
+  t.match(await users.findById('1'), { version: 2, emailVerified: true, nickname: 'An' })
 })
 
 t.test('sqlite: a file of the first release goes on with its families, in their order', async (t) => {

@@ -46,7 +46,7 @@ t.test('sqlite: what was written is there when the file is opened again', async 
   const second = new Database(file)
   t.teardown(() => second.close())
   t.same(await sqliteUserStore(second, { table: 'people' }).findByUsername('alice'), {
-    id: user.id, username: 'alice', passwordHash: 'h', email: 'a@example.com', roles: ['admin'], profile: { a: 1 }
+    id: user.id, username: 'alice', passwordHash: 'h', email: 'a@example.com', roles: ['admin'], profile: { a: 1 }, version: 1
   })
   const again = sqliteState(second)
   t.match(await again.tokens.rotateToken({ sid: 'sid-1', digest: 'd', now: 11, graceMs: 10, idleExpiresAt: 900 }, { digest: 'f', sealed: 'no' }), { outcome: 'repeated', sealed: 'sealed' })
@@ -86,6 +86,8 @@ t.test('sqlite: a locked file rejects with SQLITE_BUSY, breaks nothing, and work
     () => state.oneTimeTokens.put({ purpose: 'verify_email', digest: 'x', userId: 'u', expiresAt: 10 }),
     () => users.create({ username: 'alice', passwordHash: 'h' }),
     () => users.setEmailVerified('x'),
+    () => users.update('x', { emailVerified: true }),
+    () => users.remove('x'),
     async () => { await state.sweep(1) }
   ]
   // All at once: each tries for a second and a half.

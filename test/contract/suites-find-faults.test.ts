@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
 import { memoryState } from '../../lib/adapters/memory/state.ts'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
+import { UsernameTakenError } from '../../lib/errors.ts'
 import type { AttemptLimit, AttemptStore } from '../../lib/ports/attempt-store.ts'
 import type { Clock } from '../../lib/ports/clock.ts'
 import type { State } from '../../lib/ports/state.ts'
@@ -38,6 +39,128 @@ t.test('userStoreContract finds a store that looks first and writes later', asyn
   })
   const names = await failing(userStoreContract(async () => ({ store: racy(memoryUserStore()) })))
   t.same(names, ['setPasswordHash: of 50 parallel compare-and-sets from one hash one wins'])
+})
+
+const MISTAKES: Record<string, { make(store: ReturnType<typeof memoryUserStore>): Partial<UserStore>, found: string[] }> = {
+  'reads a user, and writes all of them back': {
+    make: (store) => ({
+      async update (id, patch) {
+        const user = await store.findById(id)
+        await setImmediate()
+        const { passwordHash: _hash, ...rest } = { ...user }
+        return user === null ? null : await store.update(id, { ...rest, ...patch })
+      }
+    }),
+    found: ['update: of parallel updates of different fields, and a new password, none is lost', 'update: compares the version where it is expected, if the store tells of one', 'update: of 20 parallel updates with one expected version one wins, if the store tells of one']
+  },
+  'looks at the version first': {
+    make: (store) => ({
+      async update (id, patch, expected) {
+        const user = await store.findById(id)
+        if (expected !== undefined && user?.version !== expected) return null
+        await setImmediate()
+        return await store.update(id, patch)
+      }
+    }),
+    found: ['update: of 20 parallel updates with one expected version one wins, if the store tells of one']
+  },
+  'looks whether the name is free first, and has no index': {
+    make (store) {
+      const names = new Map<string, string>()
+      return {
+        async update (id, patch) {
+          if (patch.username === undefined) return await store.update(id, patch)
+          if (await store.findByUsername(patch.username) !== null) throw new UsernameTakenError()
+          await setImmediate()
+          return await store.update(id, patch).catch(async () => {
+            names.set(id, patch.username ?? '')
+            return { ...await store.findById(id), username: patch.username } as User
+          })
+        }
+      }
+    },
+    found: ['update: of 20 users who take one username at once one does', 'update: of an update and a create with one username at once one wins']
+  },
+  'takes the name in one step and the address in another': {
+    make: (store) => ({
+      async update (id, { username, ...rest }, expected) {
+        const user = await store.update(id, rest, expected)
+        return user === null || username === undefined ? user : await store.update(id, { username })
+      }
+    }),
+    found: ['update: rejects a taken username, and writes nothing of the patch']
+  },
+  'takes null for a value': {
+    make: (store) => ({
+      async update (id, patch, expected) { return await store.update(id, Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== null)), expected) }
+    }),
+    found: ['update: removes what is null', "update: keeps a field of the host's or drops it, and never another value"]
+  },
+  'makes the user where there is none': {
+    make (store) {
+      return {
+        async update (id, patch, expected) { return await store.update(id, patch, expected) ?? await store.create({ passwordHash: 'h', username: id, ...patch } as never) }
+      }
+    },
+    found: ['update: resolves to null where there is no such user, and makes none', 'remove: beats whatever is written at the same time: nothing brings the user back']
+  },
+  'has a version and never counts it up': {
+    make (store) {
+      const still = (user: User | null): User | null => user === null ? null : { ...user, version: 1 }
+      return {
+        findById: async (id) => still(await store.findById(id)),
+        update: async (id, patch, expected) => expected === undefined || expected === 1 ? still(await store.update(id, patch)) : null
+      }
+    },
+    found: ['update: compares the version where it is expected, if the store tells of one', 'update: of 20 parallel updates with one expected version one wins, if the store tells of one']
+  },
+  'removes by the name': {
+    make: (store) => ({
+      async remove (id) { await store.remove((await store.findByUsername(id) ?? await store.findById(id))?.id ?? id) }
+    }),
+    found: ['remove: removes that user alone, under id and username, and does nothing where there is none']
+  },
+  'only marks the user as removed': {
+    make: (store) => ({ async remove (id) { await store.update(id, { disabled: true }) } }),
+    found: ['remove: removes that user alone, under id and username, and does nothing where there is none', 'remove: frees the username, for a user with another id', 'remove: twenty at once all resolve']
+  },
+  'rejects where there is nobody to remove': {
+    make: (store) => ({
+      async remove (id) {
+        if (await store.findById(id) === null) throw new Error('There is no such user.')
+        await store.remove(id)
+      }
+    }),
+    found: ['remove: removes that user alone, under id and username, and does nothing where there is none']
+  },
+  'cuts a name off at a NUL': {
+    make: (store) => ({
+      async update (id, { username, ...rest }, expected) { return await store.update(id, { ...rest, ...username === undefined ? {} : { username: username.split('\0', 1).join('') } }, expected) }
+    }),
+    found: ['update: keeps a NUL or refuses all of the patch, and never cuts the name off there']
+  }
+}
+
+for (const [what, { make, found }] of Object.entries(MISTAKES)) t.test(`userStoreContract finds a store that ${what}`, async (t) => {
+  const names = await failing(userStoreContract(async () => {
+    const store = memoryUserStore()
+    return { store: { ...store, ...make(store) } }
+  }))
+  for (const name of found) t.ok(names.includes(name), name)
+  t.ok(names.every((name) => /^(?:update|remove): /.test(name)), names.join(', '))
+})
+
+t.test('userStoreContract takes a store without versions', async (t) => {
+  const bare = (user: User | null): User | null => {
+    if (user === null) return null
+    const { version: _version, ...rest } = user
+    return rest as User
+  }
+  const names = await failing(userStoreContract(async () => {
+    const store = memoryUserStore()
+    return { store: { ...store, findById: async (id) => bare(await store.findById(id)), findByUsername: async (name) => bare(await store.findByUsername(name)), create: async (user) => bare(await store.create(user)) as User, update: async (id, patch) => bare(await store.update(id, patch)) } }
+  }))
+  t.same(names, [])
 })
 
 /** As rows of a database say it, by `flag`. */
@@ -77,7 +200,7 @@ t.test('userStoreContract finds a store that hands out its own objects, and one 
       async create (user) { return users[user.username] = { ...user, id: `id of ${user.username}` } }
     }
   }
-  const names = await failing(userStoreContract(async () => ({ store: own() }), ['setPasswordHash', 'setEmailVerified']))
+  const names = await failing(userStoreContract(async () => ({ store: own() }), ['setPasswordHash', 'setEmailVerified', 'update', 'remove']))
   for (const name of [
     'find: resolves to null where there is none', 'find: hands out copies', 'create: rejects a taken username and leaves the user as it was',
     'create: of 50 parallel calls with one username one resolves', 'create: keeps a username and a hash as they are: __proto__'

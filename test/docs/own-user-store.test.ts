@@ -46,8 +46,8 @@ async function empty (): Promise<UserStore> {
 }
 
 const test = (name: string, run: () => Promise<void>): void => { void t.test(`H1 ${name}`, async () => { await run() }) }
-runContract(userStoreContract(async () => ({ store: await empty() }), ['setEmailVerified']), test)
-runContract(userStoreContract(async () => ({ store: delayed(await empty()) }), ['setEmailVerified']), (name, run) => { test(`delayed: ${name}`, run) })
+runContract(userStoreContract(async () => ({ store: await empty() }), ['setEmailVerified', 'update', 'remove']), test)
+runContract(userStoreContract(async () => ({ store: delayed(await empty()) }), ['setEmailVerified', 'update', 'remove']), (name, run) => { test(`delayed: ${name}`, run) })
 
 void t.test('H1 and people sign up and sign in over it', async (t) => {
   const app = Fastify()

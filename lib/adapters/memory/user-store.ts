@@ -1,13 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { UsernameTakenError } from '../../errors.ts'
-import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
+import type { NewUser, User, UserPatch, UserStore } from '../../ports/user-store.ts'
+
+/** What `update` has no say in. */
+const NOT_PATCHED = new Set(['id', 'passwordHash', 'passwordChangedAt', 'version', '__proto__'])
 
 /**
  * Users in this process's memory: for tests, demos and development. Gone when the process ends.
  * Objects are copied on the way in and on the way out, so nobody changes a user but through the store.
  * Throws `UsernameTakenError` if two of `initial` have one username, and `TypeError` if two have one id.
  */
-export function memoryUserStore (initial: readonly User[] = []): UserStore & Required<Pick<UserStore, 'create' | 'setPasswordHash' | 'setEmailVerified'>> {
+export function memoryUserStore (initial: readonly User[] = []): Required<UserStore> {
   const byId = new Map<string, User>()
   const idByUsername = new Map<string, string>()
 
@@ -21,15 +24,15 @@ export function memoryUserStore (initial: readonly User[] = []): UserStore & Req
     const user = id === undefined ? undefined : byId.get(id)
     return user === undefined ? null : copied(user)
   }
-  for (const user of initial) add(structuredClone(user))
+  for (const user of initial) add({ ...structuredClone(user), version: 1 })
 
   // No method awaits before it has done its work: that is what makes each of them atomic.
   return {
     async findById (id) { return copyOf(id) },
     async findByUsername (username) { return copyOf(idByUsername.get(username)) },
     async create (user: NewUser) {
-      // The id comes last: a caller's field `id` must not choose the subject.
-      const stored: User = { ...structuredClone(user), id: randomBytes(16).toString('base64url') }
+      // These come last: a caller's field `id` must not choose the subject.
+      const stored: User = { ...structuredClone(user), id: randomBytes(16).toString('base64url'), version: 1 }
       add(stored)
       return structuredClone(stored)
     },
@@ -44,8 +47,33 @@ export function memoryUserStore (initial: readonly User[] = []): UserStore & Req
     async setEmailVerified (id) {
       const user = byId.get(id)
       if (user !== undefined) user.emailVerified = true
+    },
+    async update (id, patch, expectedVersion) {
+      const user = byId.get(id)
+      if (user === undefined || (expectedVersion !== undefined && user.version !== expectedVersion)) return null
+      const next = patched(user, patch)
+      if (next.username !== user.username && idByUsername.has(next.username)) throw new UsernameTakenError()
+      idByUsername.delete(user.username)
+      idByUsername.set(next.username, id)
+      byId.set(id, next)
+      return copied(next)
+    },
+    async remove (id) {
+      const user = byId.get(id)
+      if (user === undefined) return
+      byId.delete(id)
+      idByUsername.delete(user.username)
     }
   }
+}
+
+/** Another object, so that a patch that can't be copied leaves the user as it was. */
+function patched (user: User, patch: UserPatch): User {
+  const given = Object.entries(structuredClone(patch)).filter(([name, value]) => value !== undefined && !NOT_PATCHED.has(name))
+  const removed = new Set(given.filter(([, value]) => value === null).map(([name]) => name))
+  if (removed.has('username')) throw new TypeError('A user has a username.')
+  const kept = Object.entries({ ...user, ...Object.fromEntries(given) }).filter(([name]) => !removed.has(name))
+  return { ...Object.fromEntries(kept), version: Number(user.version) + 1 } as User
 }
 
 /** Most users are flat. A structured clone of one takes as long as a good part of a refresh. */

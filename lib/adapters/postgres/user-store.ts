@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { UsernameTakenError } from '../../errors.ts'
-import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
+import type { User, UserStore } from '../../ports/user-store.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
 import { isStorable } from '../sql/rows.ts'
-import { booleanOf, changedAtOf, profileOf, userOf } from '../sql/user-rows.ts'
+import { booleanOf, changedAtOf, profileOf, rowPatchOf, userOf, versionOf } from '../sql/user-rows.ts'
 import { quoted } from './database.ts'
 import type { PostgresDatabase } from './database.ts'
 import { connect } from './migrations.ts'
@@ -15,7 +15,7 @@ export interface PostgresUserStoreOptions {
   namedStatements?: boolean | undefined
 }
 
-export type PostgresUserStore = UserStore & Required<Pick<UserStore, 'create' | 'setPasswordHash' | 'setEmailVerified'>> & {
+export type PostgresUserStore = Required<UserStore> & {
   /** Makes the table where it is missing. Otherwise the first use does. Rejects with `StartError` where only a person can mend it. */
   prepare(): Promise<void>
 }
@@ -31,12 +31,15 @@ const migrations = (table: string): readonly MigrationStep[] => [
     profile jsonb NOT NULL DEFAULT '{}'
   )`,
 
-  { sql: `ALTER TABLE ${table} ADD COLUMN password_changed_at bigint`, minReader: 1 }
+  { sql: `ALTER TABLE ${table} ADD COLUMN password_changed_at bigint`, minReader: 1 },
+
+  // Only `update` counts it up, which older code does not have.
+  { sql: `ALTER TABLE ${table} ADD COLUMN version bigint NOT NULL DEFAULT 1`, minReader: 1 }
 ]
 
 /** JSON, in which PostgreSQL takes no NUL and no lone surrogate either. */
-function profileJson (user: NewUser): string {
-  return JSON.stringify(profileOf(user), (name, value: unknown) => {
+function jsonOf (fields: Record<string, unknown>): string {
+  return JSON.stringify(fields, (name, value: unknown) => {
     if (!isStorable(name) || (typeof value === 'string' && !isStorable(value))) throw new TypeError('PostgreSQL can\'t store a string with a NUL or a lone surrogate.')
     return value
   })
@@ -68,7 +71,7 @@ export function postgresUserStore (db: PostgresDatabase, { table = 'authority_us
         `INSERT INTO ${users} (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile) VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb)
         ON CONFLICT (username) DO NOTHING RETURNING *`,
         randomBytes(16).toString('base64url'), user.username, user.passwordHash, user.email ?? null,
-        booleanOf(user.emailVerified, 'emailVerified'), booleanOf(user['disabled'], 'disabled'), changedAtOf(user), profileJson(user)
+        booleanOf(user.emailVerified, 'emailVerified'), booleanOf(user['disabled'], 'disabled'), changedAtOf(user), jsonOf(profileOf(user))
       )
       if (row === undefined) throw new UsernameTakenError()
       return userOf(row)
@@ -82,6 +85,30 @@ export function postgresUserStore (db: PostgresDatabase, { table = 'authority_us
     },
     async setEmailVerified (id) {
       await query(`UPDATE ${users} SET email_verified = true WHERE id = $1 AND email_verified IS NOT true`, id)
+    },
+    async update (id, patch, expectedVersion) {
+      const { username, email, emailVerified, disabled, set, removed } = rowPatchOf(patch)
+      const expected = expectedVersion === undefined ? null : versionOf(expectedVersion)
+      if (!isStorable(id) || (expectedVersion !== undefined && expected === null)) return null
+      // A name that can't be in the column is not to be removed either.
+      const [row] = await query(
+        `UPDATE ${users} SET username = coalesce($2, username), email = CASE WHEN $3::boolean THEN $4 ELSE email END,
+          email_verified = CASE WHEN $5::boolean THEN $6::boolean ELSE email_verified END, disabled = CASE WHEN $7::boolean THEN $8::boolean ELSE disabled END,
+          profile = (profile || $9::text::jsonb) - ARRAY(SELECT jsonb_array_elements_text($10::text::jsonb)), version = version + 1
+        WHERE id = $1 AND ($11::bigint IS NULL OR version = $11) RETURNING *`,
+        id, username ?? null, email !== undefined, email ?? null, emailVerified !== undefined, emailVerified ?? null, disabled !== undefined, disabled ?? null,
+        jsonOf(set), JSON.stringify(removed.filter(isStorable)), expected
+      ).catch(async (error: unknown) => {
+        // Of the unique indexes, some may be the host's own: only one on the name says that the name is taken.
+        if (username !== undefined && isUniqueViolation(error) && (await query(`SELECT 1 FROM ${users} WHERE username = $1 AND id <> $2`, username, id)).length > 0) throw new UsernameTakenError()
+        throw error
+      })
+      return row === undefined ? null : userOf(row)
+    },
+    async remove (id) {
+      if (isStorable(id)) await query(`DELETE FROM ${users} WHERE id = $1`, id)
     }
   }
 }
+
+const isUniqueViolation = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '23505'

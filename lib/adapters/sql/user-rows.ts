@@ -1,9 +1,9 @@
-import type { NewUser, User } from '../../ports/user-store.ts'
+import type { NewUser, User, UserPatch } from '../../ports/user-store.ts'
 import { flag, integer, jsonObject, text, textOrNull } from './rows.ts'
 import type { Row } from './rows.ts'
 
 /** Fields that have a column: the profile has no say in them. */
-const COLUMNS = new Set(['id', 'username', 'passwordHash', 'email', 'emailVerified', 'disabled', 'passwordChangedAt'])
+const COLUMNS = new Set(['id', 'username', 'passwordHash', 'email', 'emailVerified', 'disabled', 'passwordChangedAt', 'version'])
 
 export function userOf (row: Row): User {
   return {
@@ -14,13 +14,47 @@ export function userOf (row: Row): User {
     ...row['email'] === null ? {} : { email: text(row, 'email') },
     ...row['email_verified'] === null ? {} : { emailVerified: flag(row, 'email_verified') },
     ...row['disabled'] === null ? {} : { disabled: flag(row, 'disabled') },
-    ...row['password_changed_at'] === null ? {} : { passwordChangedAt: integer(row, 'password_changed_at') }
+    ...row['password_changed_at'] === null ? {} : { passwordChangedAt: integer(row, 'password_changed_at') },
+    version: integer(row, 'version')
   }
 }
 
 /** What of a new user has no column. */
 export function profileOf (user: NewUser): Record<string, unknown> {
   return withoutColumns(user)
+}
+
+/** What a patch says of each column, `undefined` for nothing, and of the profile. */
+interface RowPatch {
+  username: string | undefined
+  email: string | null | undefined
+  emailVerified: boolean | null | undefined
+  disabled: boolean | null | undefined
+  /** The fields of the profile that it sets, and the names of those that it removes. */
+  set: Record<string, unknown>
+  removed: string[]
+}
+
+/** Throws `TypeError` on a value that its column does not take. */
+export function rowPatchOf (patch: UserPatch): RowPatch {
+  const { username, email } = patch
+  if (username === null || (username !== undefined && typeof username !== 'string')) throw new TypeError('username must be a string.')
+  if (email !== undefined && email !== null && typeof email !== 'string') throw new TypeError('email must be a string or null.')
+  const flagIn = (name: 'emailVerified' | 'disabled'): boolean | null | undefined => patch[name] === undefined || patch[name] === null ? patch[name] : booleanOf(patch[name], name)
+  const rest = Object.entries(withoutColumns(patch)).filter(([name, value]) => value !== undefined && name !== '__proto__')
+  return {
+    username,
+    email,
+    emailVerified: flagIn('emailVerified'),
+    disabled: flagIn('disabled'),
+    set: Object.fromEntries(rest.filter(([, value]) => value !== null)),
+    removed: rest.filter(([, value]) => value === null).map(([name]) => name)
+  }
+}
+
+/** `expectedVersion` as the column has it; `null`: no version of ours, so it is another one. */
+export function versionOf (expectedVersion: number | string): number | null {
+  return typeof expectedVersion === 'number' && Number.isSafeInteger(expectedVersion) ? expectedVersion : null
 }
 
 /** `null` where nothing is said. Taken for `false`, a `disabled` of another type would let the user in: that is a `TypeError`. */

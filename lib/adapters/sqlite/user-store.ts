@@ -3,7 +3,7 @@ import { UsernameTakenError } from '../../errors.ts'
 import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
 import { isStorable } from '../sql/rows.ts'
-import { booleanOf, changedAtOf, profileOf, userOf } from '../sql/user-rows.ts'
+import { booleanOf, changedAtOf, profileOf, rowPatchOf, userOf, versionOf } from '../sql/user-rows.ts'
 import { connect } from './database.ts'
 import type { SqliteDatabase } from './database.ts'
 import { patientStore } from './patience.ts'
@@ -25,8 +25,14 @@ const migrations = (table: string): readonly MigrationStep[] => [
     profile TEXT NOT NULL DEFAULT '{}'
   ) STRICT`,
 
-  { sql: `ALTER TABLE "${table}" ADD COLUMN password_changed_at INTEGER`, minReader: 1 }
+  { sql: `ALTER TABLE "${table}" ADD COLUMN password_changed_at INTEGER`, minReader: 1 },
+
+  // Only `update` counts it up, which older code does not have.
+  { sql: `ALTER TABLE "${table}" ADD COLUMN version INTEGER NOT NULL DEFAULT 1`, minReader: 1 }
 ]
+
+/** Without what is not given. */
+const given = <Fields extends object>(fields: Fields): { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> } => Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never
 
 /** As the column has it. */
 function flagOf (value: unknown, name: string): number | null {
@@ -41,7 +47,7 @@ function flagOf (value: unknown, name: string): number | null {
  * more than 1.5 s,
  * and with `TypeError` on a name or hash with a NUL or a lone surrogate.
  */
-export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users' }: SqliteUserStoreOptions = {}): UserStore & Required<Pick<UserStore, 'create' | 'setPasswordHash' | 'setEmailVerified'>> {
+export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users' }: SqliteUserStoreOptions = {}): Required<UserStore> {
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table)) throw new TypeError('A table name has letters, digits and _ only.')
   const connection = connect(db)
   migrate(connection, `users:${table}`, migrations(table))
@@ -75,6 +81,25 @@ export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users'
     },
     async setEmailVerified (id) {
       connection.execute(`UPDATE "${table}" SET email_verified = 1 WHERE id = ?`, id)
+    },
+    async update (id, patch, expectedVersion) {
+      const { username, set, removed, ...columns } = rowPatchOf(patch)
+      // With the write lock from the start: what is read here is what is written over.
+      return isStorable(id) ? connection.transaction(() => {
+        const user = findBy('id', id)
+        if (user === null || (expectedVersion !== undefined && user.version !== versionOf(expectedVersion))) return null
+        if (username !== undefined && connection.query(`SELECT 1 FROM "${table}" WHERE username = ? AND id <> ?`, username, id).length > 0) throw new UsernameTakenError()
+        const { email = null, emailVerified = null, disabled = null } = { ...user, ...given(columns) }
+        const profile = Object.entries({ ...profileOf({ ...user, passwordHash: '' }), ...set }).filter(([name]) => !removed.includes(name))
+        const [row] = connection.change(
+          `UPDATE "${table}" SET username = ?, email = ?, email_verified = ?, disabled = ?, profile = ?, version = version + 1 WHERE id = ? RETURNING *`,
+          username ?? user.username, email, flagOf(emailVerified ?? undefined, 'emailVerified'), flagOf(disabled ?? undefined, 'disabled'), JSON.stringify(Object.fromEntries(profile)), id
+        )
+        return row === undefined ? null : userOf(row)
+      }) : null
+    },
+    async remove (id) {
+      if (isStorable(id)) connection.execute(`DELETE FROM "${table}" WHERE id = ?`, id)
     }
   })
 }

@@ -77,9 +77,20 @@ function database (): (command: Document) => Document {
     if (changes) Object.assign(row, $set)
     return { n: row === undefined ? 0 : 1, nModified: changes ? 1 : 0, ok: 1 }
   }
+  const findAndModify = ({ query, update: { $set = {}, $unset = {} } }: Document): Document => {
+    const row = rows.find((candidate) => matches(candidate, query as Document))
+    const value = { ...row, ...$set as Document }
+    for (const field of Object.keys($unset as Document)) delete value[field]
+    const broken = row === undefined ? undefined : indexes.find(({ field }) => rows.some((other) => other !== row && other[field] !== undefined && other[field] === value[field]))
+    if (broken !== undefined) return { ok: 0, code: 11000, codeName: 'DuplicateKey', errmsg: `E11000 duplicate key error index: ${broken.name}`, keyPattern: { [broken.field]: 1 }, keyValue: { [broken.field]: value[broken.field] } }
+    rows = rows.map((other) => other === row ? value : other)
+    return { lastErrorObject: { n: row === undefined ? 0 : 1, updatedExisting: row !== undefined }, value: row === undefined ? null : value, ok: 1 }
+  }
   const first = (list: unknown): Document => (list as [Document])[0]
 
   return (command) => {
+    // It has a field `update` of its own.
+    if ('findAndModify' in command) return findAndModify(command)
     if ('insert' in command) return insert(first(command['documents']))
     if ('update' in command) return update(first(command['updates']))
     if ('find' in command) return { cursor: { id: BSON.Long.ZERO, ns: 'db.people', firstBatch: rows.filter((row) => matches(row, command['filter'] as Document)).slice(0, 1) }, ok: 1 }
@@ -89,8 +100,11 @@ function database (): (command: Document) => Document {
       return { ok: 1 }
     }
     if ('delete' in command) {
-      rows = []
-      return { n: 0, ok: 1 }
+      const { q } = first(command['deletes'])
+      const kept = rows.filter((row) => !matches(row, q as Document))
+      const n = rows.length - kept.length
+      rows = kept
+      return { n, ok: 1 }
     }
     return 'endSessions' in command || 'ping' in command ? { ok: 1 } : { ok: 0, code: 59, codeName: 'CommandNotFound', errmsg: 'no such command' }
   }

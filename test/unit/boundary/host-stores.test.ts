@@ -1,7 +1,7 @@
 import t from 'tap'
 import { MisfitError, UsernameTakenError } from '../../../lib/errors.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
-import type { NewUser, User, UserStore } from '../../../lib/ports/user-store.ts'
+import type { NewUser, User, UserPatch, UserStore } from '../../../lib/ports/user-store.ts'
 import { hostClientStore, hostUserStore } from '../../../lib/boundary/host-stores.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 import { countingClock } from './counting-clock.ts'
@@ -16,6 +16,8 @@ class HostStore implements UserStore {
   async create (user: NewUser): Promise<User> { this.calls.push(['create', user]); throw new UsernameTakenError() }
   async setPasswordHash (...args: unknown[]): Promise<boolean> { this.calls.push(['setPasswordHash', ...args]); return true }
   async setEmailVerified (...args: unknown[]): Promise<void> { this.calls.push(['setEmailVerified', ...args]) }
+  async update (...args: unknown[]): Promise<User | null> { this.calls.push(['update', ...args]); return ANN }
+  async remove (...args: unknown[]): Promise<void> { this.calls.push(['remove', ...args]) }
 }
 
 t.test('every call reaches the host\'s store with its own arguments, and its answer comes back', async (t) => {
@@ -27,9 +29,13 @@ t.test('every call reaches the host\'s store with its own arguments, and its ans
   t.equal(await users.setPasswordHash?.('1', 'next'), true)
   t.equal(await users.setPasswordHash?.('1', 'next', null), true)
   await users.setEmailVerified?.('1')
+  t.equal(await users.update?.('1', { email: null }), ANN)
+  t.equal(await users.update?.('1', { emailVerified: true }, 7), ANN)
+  t.equal(await users.remove?.('1'), undefined)
   t.strictSame(host.calls, [
     ['findById', '1'], ['findByUsername', 'bob'], ['create', { username: 'ann', passwordHash: 'x' }],
-    ['setPasswordHash', '1', 'next'], ['setPasswordHash', '1', 'next', null], ['setEmailVerified', '1']
+    ['setPasswordHash', '1', 'next'], ['setPasswordHash', '1', 'next', null], ['setEmailVerified', '1'],
+    ['update', '1', { email: null }], ['update', '1', { emailVerified: true }, 7], ['remove', '1']
   ])
 })
 
@@ -41,14 +47,33 @@ t.test('what the store lacks stays lacking', async (t) => {
 t.test('a store that hangs is given up on after five seconds, and no timer is left', async (t) => {
   const clock = countingClock()
   const never = async <T>(): Promise<T> => await new Promise<T>(() => {})
-  const users = hostUserStore({ findById: never<User | null>, findByUsername: never<User | null>, create: never<User>, setPasswordHash: never<boolean>, setEmailVerified: never<void> }, clock)
+  const users = hostUserStore({ findById: never<User | null>, findByUsername: never<User | null>, create: never<User>, setPasswordHash: never<boolean>, setEmailVerified: never<void>, update: never<User | null>, remove: never<void> }, clock)
   const clients = hostClientStore({ findById: never<Client | null> }, { clock, read: (row) => row as Client, onMisfit () {} })
-  const results = Promise.allSettled([users.findById('1'), users.findByUsername('a'), users.create?.({ username: 'a', passwordHash: 'x' }), users.setPasswordHash?.('1', 'x'), users.setEmailVerified?.('1'), clients.findById('c')])
+  const results = Promise.allSettled([users.findById('1'), users.findByUsername('a'), users.create?.({ username: 'a', passwordHash: 'x' }), users.setPasswordHash?.('1', 'x'), users.setEmailVerified?.('1'), users.update?.('1', {}), users.remove?.('1'), clients.findById('c')])
   clock.step(4999)
-  t.equal(clock.waiting(), 6)
+  t.equal(clock.waiting(), 8)
   clock.step(1)
   t.ok((await results).every(({ status }) => status === 'rejected'))
   t.equal(clock.waiting(), 0)
+})
+
+t.test('A4: an answer of `update` that does not fit is used for nothing', async (t) => {
+  for (const [answer, field] of [
+    [{ ...ANN, id: '2' }, 'id'], [{ ...ANN, id: 1 }, 'id'], [[ANN], null], [1, null], [true, null], [{ rowCount: 1 }, 'id'],
+    [{ ...ANN, version: 1n }, 'version'], [{ ...ANN, version: NaN }, 'version'], [{ ...ANN, version: new Date(0) }, 'version'], [{ ...ANN, emailVerified: 'false' }, 'emailVerified']
+  ] as const) {
+    const users = hostUserStore({ findById: async () => ANN, findByUsername: async () => ANN, update: async () => answer as never }, steppedClock())
+    await t.rejects(async () => await users.update?.('1', {}), { code: 'FST_AUTHORITY_STORE_MISFIT', source: 'users.update', field })
+  }
+  for (const answer of [undefined, null]) {
+    const users = hostUserStore({ findById: async () => ANN, findByUsername: async () => ANN, update: async (_id: string, _patch: UserPatch) => answer as never }, steppedClock())
+    t.equal(await users.update?.('1', {}), null)
+  }
+  for (const version of [0, -1.5, '', 'a', null, undefined]) {
+    const users = hostUserStore({ findById: async () => ({ ...ANN, version }) as User, findByUsername: async () => ANN, remove: async () => 5 as never }, steppedClock())
+    t.match(await users.findById('1'), { id: '1' })
+    t.equal(await users.remove?.('1'), undefined, 'what a removal answers says nothing')
+  }
 })
 
 t.test('A4: a misfit of one client is told once a minute', async (t) => {

@@ -1,0 +1,234 @@
+import { deepEqual, equal, notEqual, ok, rejects } from 'node:assert/strict'
+import type { User, UserPatch } from '../ports/user-store.ts'
+import { HOSTILE_STRINGS, parallel, tally } from './contract.ts'
+import { ALICE, BOB, CODE, add, method, newUser, outcomeOf, saidOf, type DefineUserCase, type OptionalUserStoreMethod } from './user-fixtures.ts'
+
+const CAROL = 'carol@example.com'
+
+/** What a user says but for the version, which each store counts in its own way. */
+function saidBut (user: User | null): Record<string, unknown> {
+  const { version: _version, ...said } = saidOf(user)
+  return said
+}
+
+/** The address that messages would go to: where the username is the address, a store may have no other place for it. */
+const addressIn = (user: User | null): string | null | undefined => user?.email ?? user?.username
+
+/** The cases of `update` and `remove`. `has`: whether the store has a method that only some of a case needs. */
+export function userChangeCases (define: DefineUserCase, has: (name: OptionalUserStoreMethod) => boolean): void {
+  define('update', 'changes what the patch names and nothing else, and resolves to the user after it', async (subject) => {
+    const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
+    const bob = await add(subject, newUser({ username: BOB, passwordHash: 'hash-b' }))
+    const patch: UserPatch = { emailVerified: true }
+    const changed = await method(subject.store, 'update')(id, patch)
+    deepEqual(patch, { emailVerified: true }, 'what was given is left as it was')
+    const found = await subject.store.findById(id)
+    deepEqual(saidOf(changed), saidOf(found))
+    deepEqual([found?.id, found?.username, found?.passwordHash, addressIn(found), found?.emailVerified], [id, ALICE, 'hash-0', ALICE, true])
+    deepEqual(saidOf(await subject.store.findById(bob.id)), saidOf(bob), 'another user stays')
+  })
+
+  define('update', 'leaves alone what is undefined, and takes an empty patch', async (subject) => {
+    const { id } = await add(subject, newUser({ email: ALICE, emailVerified: true }))
+    for (const patch of [{}, { username: undefined, email: undefined, emailVerified: undefined }]) {
+      const changed = await method(subject.store, 'update')(id, patch)
+      deepEqual([changed?.username, addressIn(changed), changed?.emailVerified], [ALICE, ALICE, true])
+    }
+  })
+
+  define('update', 'removes what is null', async (subject) => {
+    const { id } = await add(subject, newUser({ username: 'alice', email: ALICE, emailVerified: true }))
+    await method(subject.store, 'update')(id, { email: null, emailVerified: null })
+    const found = await subject.store.findById(id)
+    ok([undefined, null, 'alice'].includes(found?.email), `the e-mail is removed, and not ${found?.email}`)
+    notEqual(found?.emailVerified, true)
+    equal(found?.username, 'alice')
+  })
+
+  define('update', 'keeps a field of the host\'s or drops it, and never another value', async (subject) => {
+    const { id } = await add(subject, newUser())
+    const update = method(subject.store, 'update')
+    await update(id, { nickname: 'Al', city: 'Bern' })
+    const kept = (await subject.store.findById(id))?.['nickname']
+    ok([undefined, null, 'Al'].includes(kept as string), 'as it was given')
+    await update(id, { nickname: null })
+    const found = await subject.store.findById(id)
+    equal(found?.['nickname'] ?? null, null)
+    equal(found?.['city'] ?? null, kept === 'Al' ? 'Bern' : null, 'what the second patch does not name')
+  })
+
+  define('update', 'resolves to null where there is no such user, and makes none', async ({ store }) => {
+    const update = method(store, 'update')
+    for (const id of ['none', ...HOSTILE_STRINGS.map(([, value]) => value)]) {
+      equal(await update(id, { username: ALICE }), null)
+      equal(await update(id, { emailVerified: true }, 1), null)
+    }
+    equal(await store.findByUsername(ALICE), null)
+  })
+
+  define('update', 'changes neither the id nor the password, whatever the patch says', async (subject) => {
+    const { id } = await add(subject, newUser())
+    const changed = await method(subject.store, 'update')(id, { id: 'chosen', passwordHash: 'chosen', emailVerified: true })
+    deepEqual([changed?.id, changed?.passwordHash, changed?.emailVerified], [id, 'hash-0', true])
+    equal(await subject.store.findById('chosen'), null)
+    equal((await subject.store.findByUsername(ALICE))?.passwordHash, 'hash-0')
+  })
+
+  define('update', 'changes address and username in one step: found by the new one, and no more by the former', async (subject) => {
+    const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
+    const changed = await method(subject.store, 'update')(id, { username: CAROL, email: CAROL, emailVerified: true })
+    for (const user of [changed, await subject.store.findById(id), await subject.store.findByUsername(CAROL)]) {
+      deepEqual([user?.id, user?.username, addressIn(user), user?.emailVerified], [id, CAROL, CAROL, true])
+    }
+    equal(await subject.store.findByUsername(ALICE), null)
+    if (!has('create')) return
+    const next = await method(subject.store, 'create')(newUser())
+    notEqual(next.id, id, 'the former name is free')
+  })
+
+  define('update', 'rejects a taken username, and writes nothing of the patch', async (subject) => {
+    const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
+    const bob = await add(subject, newUser({ username: BOB, passwordHash: 'hash-b' }))
+    await rejects(method(subject.store, 'update')(id, { username: BOB, email: BOB, emailVerified: true }), { code: CODE })
+    const found = await subject.store.findById(id)
+    deepEqual([found?.username, addressIn(found), found?.emailVerified ?? false], [ALICE, ALICE, false])
+    deepEqual(saidOf(await subject.store.findByUsername(BOB)), saidOf(bob))
+    equal((await method(subject.store, 'update')(id, { username: ALICE, emailVerified: true }))?.emailVerified, true, 'one\'s own name is not taken')
+  })
+
+  define('update', 'of 20 users who take one username at once one does', async (subject) => {
+    const users: User[] = []
+    for (let index = 0; index < 20; index++) users.push(await add(subject, newUser({ username: `user-${index}@example.com` })))
+    const outcomes = await parallel(20, (index) => outcomeOf(method(subject.store, 'update')(users[index]?.id ?? '', { username: CAROL, email: CAROL })))
+    deepEqual(tally(outcomes), { resolved: 1, [CODE]: 19 }, 'UsernameTakenError for the 19 others')
+    const winner = users[outcomes.indexOf('resolved')]
+    equal((await subject.store.findByUsername(CAROL))?.id, winner?.id)
+    for (const [index, user] of users.entries()) {
+      if (user !== winner) equal((await subject.store.findByUsername(`user-${index}@example.com`))?.id, user.id, 'a loser has the name of before')
+    }
+  })
+
+  define('update', 'of an update and a create with one username at once one wins', async (subject) => {
+    if (!has('create')) return
+    const { id } = await add(subject, newUser())
+    const outcomes = await Promise.all([
+      outcomeOf(method(subject.store, 'update')(id, { username: CAROL })),
+      outcomeOf(method(subject.store, 'create')(newUser({ username: CAROL, passwordHash: 'hash-c' })))
+    ])
+    deepEqual(tally(outcomes), { resolved: 1, [CODE]: 1 })
+    equal((await subject.store.findByUsername(CAROL))?.passwordHash, outcomes[0] === 'resolved' ? 'hash-0' : 'hash-c')
+  })
+
+  define('update', 'compares the version where it is expected, if the store tells of one', async (subject) => {
+    const { id, version } = await add(subject, newUser({ emailVerified: false }))
+    if (version === undefined || version === null) return
+    const update = method(subject.store, 'update')
+    const first = await update(id, { emailVerified: true }, version)
+    equal(first?.emailVerified, true)
+    notEqual(first?.version, version, 'it is another one after each update')
+    equal(await update(id, { emailVerified: false, username: CAROL }, version), null)
+    equal(await update(id, { emailVerified: false }, typeof version === 'number' ? String(version) : 0), null, 'a value of another type is another version')
+    const found = await subject.store.findById(id)
+    deepEqual([found?.username, found?.emailVerified, found?.version], [ALICE, true, first?.version], 'nothing is written')
+    equal((await update(id, { emailVerified: false }, first?.version ?? 0))?.emailVerified ?? false, false)
+  })
+
+  define('update', 'of 20 parallel updates with one expected version one wins, if the store tells of one', async (subject) => {
+    const { id, version } = await add(subject, newUser())
+    if (version === undefined || version === null) return
+    const results = await parallel(20, (index) => method(subject.store, 'update')(id, { username: `user-${index}@example.com` }, version))
+    equal(results.filter((user) => user !== null).length, 1)
+    const winner = results.findIndex((user) => user !== null)
+    equal((await subject.store.findById(id))?.username, `user-${winner}@example.com`)
+  })
+
+  define('update', 'of parallel updates of different fields, and a new password, none is lost', async (subject) => {
+    const { id } = await add(subject, newUser({ emailVerified: false }))
+    const update = method(subject.store, 'update')
+    await Promise.all([
+      update(id, { username: CAROL }),
+      update(id, { emailVerified: true }),
+      ...has('setPasswordHash') ? [method(subject.store, 'setPasswordHash')(id, 'hash-1', 'hash-0')] : []
+    ])
+    const found = await subject.store.findById(id)
+    deepEqual([found?.username, found?.emailVerified, found?.passwordHash], [CAROL, true, has('setPasswordHash') ? 'hash-1' : 'hash-0'])
+  })
+
+  for (const [label, value] of HOSTILE_STRINGS) {
+    define('update', `keeps a username and an e-mail as they are: ${label}`, async (subject) => {
+      const { id } = await add(subject, newUser())
+      await method(subject.store, 'update')(id, { username: value, email: value })
+      const found = await subject.store.findByUsername(value)
+      deepEqual([found?.id, found?.username, addressIn(found)], [id, value, value])
+    })
+  }
+
+  for (const [label, value] of [['a NUL', 'before\u0000after'], ['half a surrogate pair, or U+FFFD for it,', 'before\ud800after']] as const) {
+    define('update', `keeps ${label} or refuses all of the patch, and never cuts the name off there`, async (subject) => {
+      const { id } = await add(subject, newUser({ emailVerified: false }))
+      const before = await add(subject, newUser({ username: 'before' }))
+      const outcome = await outcomeOf(method(subject.store, 'update')(id, { username: value, email: value, emailVerified: true }))
+      notEqual(outcome, CODE)
+      const found = await subject.store.findById(id)
+      const changed = { username: value, verified: true }
+      const unchanged = { username: ALICE, verified: false }
+      const said = { username: found?.username.replace('\ufffd', '\ud800'), verified: found?.emailVerified ?? false }
+      deepEqual(said, outcome === 'resolved' ? changed : unchanged)
+      equal((await subject.store.findByUsername('before'))?.id, before.id)
+    })
+  }
+
+  define('update', 'hands out a copy', async (subject) => {
+    const { id } = await add(subject, newUser())
+    const changed = await method(subject.store, 'update')(id, { emailVerified: true })
+    ok(changed)
+    changed.username = 'changed'
+    equal((await subject.store.findById(id))?.username, ALICE)
+  })
+
+  define('remove', 'removes that user alone, under id and username, and does nothing where there is none', async (subject) => {
+    const { id } = await add(subject, newUser({ email: ALICE }))
+    const bob = await add(subject, newUser({ username: BOB }))
+    const remove = method(subject.store, 'remove')
+    for (const given of ['none', ALICE, ...HOSTILE_STRINGS.map(([, value]) => value)]) await remove(given)
+    ok(await subject.store.findById(id), 'a username is no id')
+    await remove(id)
+    await remove(id)
+    equal(await subject.store.findById(id), null)
+    equal(await subject.store.findByUsername(ALICE), null)
+    deepEqual(saidBut(await subject.store.findByUsername(BOB)), saidBut(bob))
+  })
+
+  define('remove', 'frees the username, for a user with another id', async (subject) => {
+    if (!has('create')) return
+    const create = method(subject.store, 'create')
+    const first = await create(newUser({ emailVerified: true }))
+    await method(subject.store, 'remove')(first.id)
+    const second = await create(newUser({ passwordHash: 'hash-1' }))
+    notEqual(second.id, first.id)
+    deepEqual([second.passwordHash, second.emailVerified ?? false], ['hash-1', false], 'nothing is left of the first')
+    equal(await subject.store.findById(first.id), null)
+  })
+
+  define('remove', 'twenty at once all resolve', async (subject) => {
+    const { id } = await add(subject, newUser())
+    deepEqual(tally(await parallel(20, () => outcomeOf(method(subject.store, 'remove')(id)))), { resolved: 20 })
+    equal(await subject.store.findById(id), null)
+  })
+
+  define('remove', 'beats whatever is written at the same time: nothing brings the user back', async (subject) => {
+    const { id } = await add(subject, newUser({ emailVerified: false }))
+    const { store } = subject
+    const writes = (): Array<Promise<unknown>> => [
+      ...has('update') ? [method(store, 'update')(id, { username: CAROL }), method(store, 'update')(id, { emailVerified: true })] : [],
+      ...has('setPasswordHash') ? [method(store, 'setPasswordHash')(id, 'hash-1'), method(store, 'setPasswordHash')(id, 'hash-2', 'hash-0')] : [],
+      ...has('setEmailVerified') ? [method(store, 'setEmailVerified')(id)] : []
+    ]
+    await Promise.all([...writes(), method(store, 'remove')(id), ...writes()])
+    const found = await Promise.all([store.findById(id), store.findByUsername(ALICE), store.findByUsername(CAROL)])
+    deepEqual(found, [null, null, null])
+    const late = await Promise.all(writes())
+    ok(late.every((answer) => answer === null || answer === false || answer === undefined), 'and what comes after finds nobody')
+    equal(await store.findById(id), null)
+  })
+}
