@@ -6,27 +6,43 @@ export type LoginFailure = 'unknown_user' | 'wrong_password' | 'disabled' | 'no_
 
 /** Where the request came from that led to an event. */
 export interface Origin {
+  /** Fastify's `request.id`; `null` where no request led to it: `app.authority` was called, or it happened by itself. */
+  requestId: string | null
   /** The client's address as Fastify's `request.ip` has it. */
   ip?: string
   userAgent?: string | null
 }
 
-/** Every event with its payload. No payload carries a password, a token, a code or a digest of one. */
-export interface AuthorityEvents {
-  authenticated: Origin & { userId: string, clientId: string | null, method: 'password' }
-  login_failed: Origin & { reason: LoginFailure, userId?: string, username?: string, clientId: string | null }
-  registered: Origin & { userId: string, username: string }
+/** Of what the host's own code set in motion, or happened by itself. */
+export const NO_REQUEST: Origin = Object.freeze({ requestId: null })
+
+/** What each event tells of itself. Nothing of it is a password, a token, a code or a digest of one. */
+export interface EventFacts {
+  /** `sid`: the sign-in that began by it, a token family or a browser session. */
+  authenticated: { userId: string, sid: string, clientId: string | null, method: 'password' }
+  /** `sid`: of who is signed in and gave a wrong current password; else `null`. */
+  login_failed: { reason: LoginFailure, userId?: string, username?: string, sid: string | null, clientId: string | null }
+  registered: { userId: string, username: string }
   /** `userId` and `sid` are `null` where a client got a token of its own (client credentials): no user, no session. */
-  token_issued: Origin & { userId: string | null, sid: string | null, clientId: string | null, scope: string, grantType: string }
-  token_refreshed: Origin & { userId: string, sid: string, clientId: string | null, rotated: boolean }
-  refresh_token_reused: Origin & { userId: string, sid: string, clientId: string | null }
-  password_reset_requested: Origin & { userId: string }
-  password_changed: Origin & { userId: string, by: 'change' | 'reset' | 'disowned' }
-  email_verified: Origin & { userId: string }
-  logged_out: Origin & { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' }
-  rate_limited: Origin & { rule: string, max: number, windowMs: number, retryAfter: number }
+  token_issued: { userId: string | null, sid: string | null, clientId: string | null, scope: string, grantType: string }
+  token_refreshed: { userId: string, sid: string, clientId: string | null, rotated: boolean }
+  refresh_token_reused: { userId: string, sid: string, clientId: string | null }
+  password_reset_requested: { userId: string }
+  /** `sid`: the sign-in that changed it, which goes on; `null` where it was reset, or changed by the host. */
+  password_changed: { userId: string, sid: string | null, by: 'change' | 'reset' | 'disowned' }
+  email_verified: { userId: string }
+  logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' }
+  rate_limited: { rule: string, max: number, windowMs: number, retryAfter: number }
   hash_queue_full: { running: number, waiting: number, maxQueue: number }
   store_degraded: { store: string, error: string }
+}
+
+/** Every event with its payload. No payload carries a password, a token, a code or a digest of one. */
+export type AuthorityEvents = {
+  [Name in keyof EventFacts]: EventFacts[Name] & Origin & {
+    /** When it happened, as RFC 3339 writes it, in UTC: `2026-01-01T00:00:00.000Z`. */
+    time: string
+  }
 }
 
 export type AuthorityEventName = keyof AuthorityEvents
@@ -38,25 +54,27 @@ export const EVENT_NAMES: readonly AuthorityEventName[] = [
 ]
 
 export interface Events {
-  emit<Name extends AuthorityEventName>(name: Name, payload: AuthorityEvents[Name]): void
+  /** Adds the time. `origin` has to be said each time, so that no event comes without the id of its request. */
+  emit<Name extends AuthorityEventName>(name: Name, facts: EventFacts[Name], origin: Origin): void
   on<Name extends AuthorityEventName>(name: Name, handler: AuthorityEventHandler<Name>): void
   off<Name extends AuthorityEventName>(name: Name, handler: AuthorityEventHandler<Name>): void
 }
 
 /**
  * The emitter behind `app.authority.on`. Each event also goes out on the diagnostics channel `fastify-authority.<event>`.
- * A handler that throws or rejects is reported to `onHandlerError` and breaks neither the request nor the other handlers.
+ * A handler that throws or rejects is reported to `onHandlerError` and breaks neither the request nor the other handlers. `now`:
+ * milliseconds since the epoch. What nobody listens to costs a look at two lists.
  */
-export function createEvents (onHandlerError: (error: unknown, event: AuthorityEventName) => void): Events {
+export function createEvents (now: () => number, onHandlerError: (error: unknown, event: AuthorityEventName) => void): Events {
   const emitter = new EventEmitter()
   // A host may have as many handlers as it likes: Node.js takes the eleventh for a leak, and prints a warning.
   emitter.setMaxListeners(0)
   const channels = new Map(EVENT_NAMES.map((name) => [name, channel(`fastify-authority.${name}`)]))
   return {
-    emit (name, payload) {
+    emit (name, facts, origin) {
       const onChannel = channels.get(name)
       if (onChannel?.hasSubscribers !== true && emitter.listenerCount(name) === 0) return
-      const frozen = Object.freeze({ ...payload })
+      const frozen = Object.freeze({ time: new Date(now()).toISOString(), ...origin, ...facts })
       onChannel?.publish(frozen)
       for (const handler of emitter.listeners(name)) {
         try {

@@ -136,14 +136,14 @@ function errorsPage (): string {
 /** `source` is the text of lib/events.ts: payload types are not there at run time. */
 function eventsPage (source: string): string {
   const rows = EVENT_NAMES.map((name) => {
-    const type = new RegExp(`^ {2}${name}: (Origin & )?\\{ (.*) \\}$`, 'm').exec(source)
+    const type = new RegExp(`^ {2}${name}: \\{ (.*) \\}$`, 'm').exec(source)
     if (type === null) throw new Error(`no payload type of ${name}`)
-    const origin = type[1] === undefined ? [] : ['ip?', 'userAgent?']
-    const fields = (type[2] ?? '').split(', ').map((field) => field.split(':')[0] ?? '')
-    return [`\`${name}\``, [...fields, ...origin].map((field) => `\`${field}\``).join(', '), EVENT_MEANINGS[name]]
+    const fields = (type[1] ?? '').split(', ').map((field) => field.split(':')[0] ?? '')
+    return [`\`${name}\``, fields.map((field) => `\`${field}\``).join(', '), EVENT_MEANINGS[name]]
   })
   return page('Events', [
     '`app.authority.on(name, handler)` and `off`; each is also published on `node:diagnostics_channel` as `fastify-authority.<name>`. Payloads are frozen and carry no password, token or code. A handler that throws or rejects is logged and breaks no request.',
+    'Every payload also has `time` (when it happened, in UTC as RFC 3339 writes it, by the clock that all instances share) and `requestId` (Fastify\'s `request.id`). Where a request led to it, there are `ip` and `userAgent` too; where none did, because `app.authority` was called or it happened by itself, `requestId` is `null`. A `sid` names a sign-in: a token family or a browser session, as `app.authority.sessions` lists them.',
     table(['event', 'payload', 'when'], rows)
   ])
 }

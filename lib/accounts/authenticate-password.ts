@@ -33,7 +33,7 @@ export async function authenticatePassword ({ username, password, clientId, orig
   const reason = failureOf(user, verdict, deps)
   if (user === null || reason !== null) {
     // Of an unknown user no name is told: people type their password into the wrong field.
-    deps.events.emit('login_failed', { reason: reason ?? 'unknown_user', clientId, ...(user === null ? {} : { userId: user.id, username: user.username }), ...origin })
+    deps.events.emit('login_failed', { reason: reason ?? 'unknown_user', sid: null, clientId, ...(user === null ? {} : { userId: user.id, username: user.username }) }, origin)
     // Only whoever knows the password hears of it.
     if (reason === 'email_not_verified') throw new OAuthError('invalid_grant', 'The e-mail address is not confirmed yet.', { reason })
     throw new OAuthError('invalid_grant', 'The username or password is wrong.')
@@ -43,7 +43,7 @@ export async function authenticatePassword ({ username, password, clientId, orig
 }
 
 /**
- * The user as they are now, if the sign-in still holds; to be asked after its tokens were committed. `null` (and `login_failed`) means
+ * The user as they are now, if the sign-in `sid` still holds; to be asked after its tokens were committed. `null` (and `login_failed`) means
  * that they must be revoked and not handed out, and so does a rejection.
  *
  * A password change writes the new hash first and then revokes the user's families. A login whose family is committed before
@@ -52,15 +52,15 @@ export async function authenticatePassword ({ username, password, clientId, orig
  * holds for an account that is disabled and then revoked. A hash that is new only because a parallel login replaced an old
  * format still matches the password, which is why a changed hash alone is no failure.
  */
-export async function confirmAuthentic (user: User, password: string, deps: AccountsDeps, { clientId, origin }: Pick<PasswordSignIn, 'clientId' | 'origin'>): Promise<User | null> {
+export async function confirmAuthentic (user: User, password: string, deps: AccountsDeps, { sid, clientId, origin }: Pick<PasswordSignIn, 'clientId' | 'origin'> & { sid: string }): Promise<User | null> {
   const now = await deps.users.findById(user.id)
   const unchanged = now !== null && (now.passwordHash ?? null) === user.passwordHash
   const verdict = unchanged ? 'match' : await verifyOnce(now, password, deps)
   if (now === null || failureOf(now, verdict, deps) !== null) {
-    deps.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, clientId, ...origin })
+    deps.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, origin)
     return null
   }
-  deps.events.emit('authenticated', { userId: user.id, clientId, method: 'password', ...origin })
+  deps.events.emit('authenticated', { userId: user.id, sid, clientId, method: 'password' }, origin)
   return now
 }
 

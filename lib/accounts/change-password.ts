@@ -1,4 +1,5 @@
 import { OAuthError } from '../errors.ts'
+import { NO_REQUEST } from '../events.ts'
 import type { User } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { Origin } from '../sessions/sessions.ts'
@@ -56,7 +57,7 @@ export async function replacePassword (userId: string, newPassword: string, deps
   const user = await find()
   await requireGoodPassword(deps.policy, newPassword, { username: user.username, email: user.email })
   const next = await deps.hashing.hash(newPassword)
-  const given: NewPassword = { by: 'change', origin: {} }
+  const given: NewPassword = { by: 'change', origin: NO_REQUEST }
   // The first call fails where the hash changed since it was read: a login rehashed it, or somebody else set a password. Either way the second call replaces the hash that is there now.
   if (await setNewPassword(user, next, given, deps) || await setNewPassword(await find(), next, given, deps)) return
   throw new OAuthError('invalid_grant', 'The password was changed by somebody else meanwhile.')
@@ -70,11 +71,11 @@ async function wasBegunBefore (user: User, newPassword: string, deps: AccountsDe
   return isActive(user) && await isUnfinished(user, deps) && await verifyOnce(user, newPassword, deps) === 'match'
 }
 
-async function verifyCurrent (user: User | null, { userId, currentPassword, origin }: PasswordChange, deps: AccountsDeps): Promise<User> {
+async function verifyCurrent (user: User | null, { userId, sid, currentPassword, origin }: PasswordChange, deps: AccountsDeps): Promise<User> {
   // Whoever is signed in may change the password, e-mail verified or not.
   const reason = failureOf(user, await verifyOnce(user, currentPassword, deps), { verifyEmail: false })
   if (user !== null && reason === null) return user
-  deps.events.emit('login_failed', { reason: reason ?? 'unknown_user', userId, clientId: null, ...(user === null ? {} : { username: user.username }), ...origin })
+  deps.events.emit('login_failed', { reason: reason ?? 'unknown_user', userId, sid: sid ?? null, clientId: null, ...(user === null ? {} : { username: user.username }) }, origin)
   throw wrongPassword()
 }
 

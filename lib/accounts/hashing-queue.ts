@@ -1,5 +1,5 @@
 import { OAuthError } from '../errors.ts'
-import type { Events } from '../events.ts'
+import { type Events, NO_REQUEST } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
 
 /** Each refusal is held back this long, so that clients that retry at once don't flood the server with requests. */
@@ -67,7 +67,7 @@ export function hashingQueue ({ concurrency, maxQueue }: { concurrency: number, 
       } else {
         if (!full) {
           full = true
-          events.emit('hash_queue_full', { running, waiting: waiting.length, maxQueue })
+          events.emit('hash_queue_full', { running, waiting: waiting.length, maxQueue }, NO_REQUEST)
         }
         await holdBack()
         throw new OAuthError('temporarily_unavailable', 'Too many sign-ins at once. Try again shortly.', { headers: { 'retry-after': '1' }, detail: 'password hash queue full', withoutStack: true })

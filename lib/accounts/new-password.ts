@@ -34,7 +34,7 @@ export async function setNewPassword (user: User, next: string, given: NewPasswo
   await endAll(user, given, deps)
   await oneTimeTokens.put({ purpose: 'password_change', digest: nameOf(user.id, next), userId: user.id, expiresAt: clock.now() + UNFINISHED_FOR_MS })
   if (!await users.setPasswordHash(user.id, next, user.passwordHash, clock.now())) return false
-  events.emit('password_changed', { userId: user.id, by: given.by, ...given.origin })
+  events.emit('password_changed', { userId: user.id, sid: given.exceptSid ?? null, by: given.by }, given.origin)
   if (given.by !== 'disowned') deps.outbox?.post({ kind: 'password_changed', user: addressed(user), locale: given.locale })
   await finishNewPassword(user, given, deps)
   return true

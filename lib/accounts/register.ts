@@ -47,7 +47,7 @@ export async function register ({ username, password, fields, locale, origin }: 
     sendAlreadyRegistered(name, locale, deps)
     return 'pending'
   }
-  deps.events.emit('registered', { userId: user.id, username: user.username, ...origin })
+  deps.events.emit('registered', { userId: user.id, username: user.username }, origin)
   if (deps.users.setEmailVerified !== undefined) {
     deps.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, locale, deps) })
   }

@@ -1,5 +1,6 @@
 import { isActive } from '../sessions/active-user.ts'
 import { OAuthError } from '../errors.ts'
+import { NO_REQUEST } from '../events.ts'
 import type { User } from '../ports/user-store.ts'
 import { isBoundTo, oneTimeToken } from '../protocol/one-time-token.ts'
 import type { Origin } from '../sessions/sessions.ts'
@@ -25,7 +26,7 @@ export async function requestPasswordReset ({ username, locale, origin }: { user
   resetInBackground(name, deps, async () => {
     const user = await deps.users.findByUsername(name)
     if (!isActive(user)) return
-    deps.events.emit('password_reset_requested', { userId: user.id, ...origin })
+    deps.events.emit('password_reset_requested', { userId: user.id }, origin)
     await sendResetOnce(user, { kind: 'password_reset', locale }, deps)
   })
 }
@@ -41,7 +42,7 @@ export async function startPasswordReset (userId: string, deps: AccountsDeps): P
   if (user === null) throw new OAuthError('not_found', 'There is no such user.')
   if (user.disabled) throw new OAuthError('invalid_request', 'The user is disabled.')
   await sendReset(user, { kind: 'password_reset', locale: undefined }, deps)
-  deps.events.emit('password_reset_requested', { userId: user.id })
+  deps.events.emit('password_reset_requested', { userId: user.id }, NO_REQUEST)
 }
 
 /** To the owner of a name that somebody wanted to register: the link gives the account to whoever reads that mailbox. */
@@ -132,7 +133,7 @@ async function markVerified (user: User, origin: Origin, deps: AccountsDeps): Pr
   if (deps.users.setEmailVerified === undefined || user.emailVerified === true || (addressed(user).email ?? '') === '') return
   try {
     await deps.users.setEmailVerified(user.id)
-    deps.events.emit('email_verified', { userId: user.id, ...origin })
+    deps.events.emit('email_verified', { userId: user.id }, origin)
     await deps.oneTimeTokens.discard('verify_email', user.id)
   } catch (error) {
     deps.onError(error, 'an e-mail address could not be marked as verified after a password reset')

@@ -41,7 +41,7 @@ export async function verifyEmail ({ token, origin }: { token: string, origin: O
   await deps.users.setEmailVerified(found.user.id)
   const consumed = await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())
   if (consumed === null) throw invalidLink()
-  deps.events.emit('email_verified', { userId: found.user.id, ...origin })
+  deps.events.emit('email_verified', { userId: found.user.id }, origin)
 }
 
 /** Who signed up, and when the link was sent. */

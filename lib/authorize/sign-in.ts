@@ -26,7 +26,7 @@ export async function signIn ({ username, password, clientId, formerCookie, know
   // As with tokens: a password change or a disabled account between the check and the commit would have missed this session.
   let confirmed: User | null = null
   try {
-    confirmed = await confirmAuthentic(user, password, accounts, { clientId, origin })
+    confirmed = await confirmAuthentic(user, password, accounts, { sid: session.sid, clientId, origin })
   } finally {
     if (confirmed === null) await deps.browserSessions.end(session, { by: 'undone', origin })
   }

@@ -50,7 +50,7 @@ export function accountsDeps (settings: Settings, { users, clock, random, state,
   const { hasher, isBreached, pepper, minLength, maxBytes, contextWords, ...costs } = settings.password
   const reports = (code: LogCode) => (error: unknown, what: string): void => { log.error(...logLine(code, what, { err: error })) }
   const onError = reports('FST_AUTHORITY_WORK_FAILED')
-  events.on('hash_queue_full', (queue) => { log.warn(...logLine('FST_AUTHORITY_HASH_QUEUE_FULL', 'too many passwords wait to be hashed; sign-ins get 503 meanwhile. password.concurrency and password.maxQueue bound the queue.', { ...queue })) })
+  events.on('hash_queue_full', ({ running, waiting, maxQueue }) => { log.warn(...logLine('FST_AUTHORITY_HASH_QUEUE_FULL', 'too many passwords wait to be hashed; sign-ins get 503 meanwhile. password.concurrency and password.maxQueue bound the queue.', { running, waiting, maxQueue })) })
   const issuerWords = new URL(settings.issuer).hostname.split('.').slice(0, -1)
   return {
     issuer: settings.issuer,

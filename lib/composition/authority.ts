@@ -5,7 +5,7 @@ import { replacePassword } from '../accounts/change-password.ts'
 import { normalizeUsername } from '../accounts/username.ts'
 import { startPasswordReset } from '../accounts/reset-password.ts'
 import { OAuthError } from '../errors.ts'
-import type { Events } from '../events.ts'
+import { type Events, NO_REQUEST } from '../events.ts'
 import type { GrantDeps, TokenResponse } from '../oauth/deps.ts'
 import { issueTokens, reportIssued } from '../oauth/issue-tokens.ts'
 import type { BrowserSignIn } from '../http/edge/browser-session.ts'
@@ -105,7 +105,7 @@ export function createAuthority ({ grants, accessTokens, events, consents, brows
       if (clientId !== undefined && client === null) throw new OAuthError('invalid_client', 'There is no such client.')
       const scopes = grantScope(parseScope(scope), allowedScopes(client, grants.scopes))
       const user = await activeUser(userId)
-      const issue = { user, client, scopes, origin: {}, grantType: 'host' }
+      const issue = { user, client, scopes, origin: NO_REQUEST, grantType: 'host' }
       const { sid, response } = await issueTokens(issue, grants)
       reportIssued(issue, sid, grants)
       return response
@@ -116,20 +116,20 @@ export function createAuthority ({ grants, accessTokens, events, consents, brows
     },
     signOut: browser.signOut,
     readSession,
-    revokeUser: async (userId) => { await sessions.revokeAll(userId, 'host') },
+    revokeUser: async (userId) => { await sessions.revokeAll(userId, 'host', { origin: NO_REQUEST }) },
     sessions: async (userId) => await listSessions(userId, sessions),
-    revokeSession: async (userId, id) => await sessions.revoke(userId, id, 'host'),
+    revokeSession: async (userId, id) => await sessions.revoke(userId, id, 'host', NO_REQUEST),
     consents: async (userId) => (await consents.listConsents(userId, accounts.clock.now())).map(({ clientId, scopes, grantedAt, expiresAt }) => ({ clientId, scopes, grantedAt: new Date(grantedAt), expiresAt: new Date(expiresAt) })),
     async revokeConsent (userId, clientId) {
       // First: from here on no code is given without asking again.
       const revoked = await consents.revokeConsent(userId, clientId)
-      await sessions.revokeFamiliesOfClient(userId, clientId, 'host')
+      await sessions.revokeFamiliesOfClient(userId, clientId, 'host', NO_REQUEST)
       return revoked
     },
     hashPassword: async (password) => await accounts.hashing.hash(password),
     async verifyPassword (username, password) {
       try {
-        const verified = await limiter.reserveAccount(normalizeUsername(username) ?? username, async () => await authenticatePassword({ username, password, clientId: null, origin: {} }, accounts))
+        const verified = await limiter.reserveAccount(normalizeUsername(username) ?? username, async () => await authenticatePassword({ username, password, clientId: null, origin: NO_REQUEST }, accounts))
         return verified.id
       } catch (error) {
         if (error instanceof OAuthError && error.error === 'invalid_grant') return null

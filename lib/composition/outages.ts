@@ -1,12 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
-import type { Events } from '../events.ts'
+import { type Events, NO_REQUEST } from '../events.ts'
 import { logLine } from '../ports/log.ts'
 
 /** Tells of a store's outages: once by the event `store_degraded` and a line of the log, and of their end by another line. */
 export function outageReports (store: 'state' | 'rate limits', name: string, { events, log }: { events: Events, log: FastifyBaseLogger }): { onDegraded: (error: unknown) => void, onRecovered: () => void } {
   return {
     onDegraded: (error) => {
-      events.emit('store_degraded', { store, error: messageOf(error) })
+      events.emit('store_degraded', { store, error: messageOf(error) }, NO_REQUEST)
       log.error(...logLine('FST_AUTHORITY_STORE_DOWN', `${name} does not answer`, { reason: messageOf(error), store: name }))
     },
     onRecovered: () => { log.info(...logLine('FST_AUTHORITY_STORE_BACK', `${name} answers again`, { store: name })) }

@@ -56,7 +56,7 @@ interface ServiceParts {
 export async function createServices (settings: Settings, { log, messageUrl, redirectLogin, redis }: ServiceParts): Promise<Services> {
   const random = systemRandom()
   const { secrets } = settings
-  const events = createEvents((error, event) => { log.error(...logLine('FST_AUTHORITY_EVENT_HANDLER_FAILED', 'an event handler failed', { err: error, event })) })
+  const events = createEvents(() => clock.now(), (error, event) => { log.error(...logLine('FST_AUTHORITY_EVENT_HANDLER_FAILED', 'an event handler failed', { err: error, event })) })
   const stores = connectStores(settings, { redis, events, log })
   const { clock, state, clients } = stores
   await stores.prepare()

@@ -64,7 +64,7 @@ export async function issueTokens ({ user, client, scopes, origin }: Issue, deps
 
 /** Tells that tokens are handed out. */
 export function reportIssued ({ user, client, scopes, origin, grantType }: Issue, sid: string, deps: GrantDeps): void {
-  deps.accounts.events.emit('token_issued', { userId: user.id, sid, clientId: client?.clientId ?? null, scope: scopes.join(' '), grantType, ...origin })
+  deps.accounts.events.emit('token_issued', { userId: user.id, sid, clientId: client?.clientId ?? null, scope: scopes.join(' '), grantType }, origin)
 }
 
 /** An access token for a family, with the host's claims. */

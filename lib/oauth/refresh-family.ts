@@ -68,7 +68,7 @@ export async function withRotation<Result> (attempt: RefreshAttempt, clientId: s
 }
 
 export function reportRefresh (family: RefreshTokenFamily, rotated: boolean, { origin }: RefreshAttempt, deps: GrantDeps): void {
-  deps.accounts.events.emit('token_refreshed', { userId: family.userId, sid: family.sid, clientId: family.clientId, rotated, ...origin })
+  deps.accounts.events.emit('token_refreshed', { userId: family.userId, sid: family.sid, clientId: family.clientId, rotated }, origin)
 }
 
 /** A disabled or deleted user's sessions all end with the first refresh that notices; one from before the present password ends alone. */
@@ -98,6 +98,6 @@ function tokenUse ({ presented }: RefreshAttempt, clientId: string | null | unde
 /** The store has revoked the family by now; this instance's access tokens of it follow. */
 function replayed (family: RefreshTokenFamily, { origin, refused }: RefreshAttempt, deps: GrantDeps): Error {
   deps.sessions.forget(family.sid)
-  deps.accounts.events.emit('refresh_token_reused', { userId: family.userId, sid: family.sid, clientId: family.clientId, ...origin })
+  deps.accounts.events.emit('refresh_token_reused', { userId: family.userId, sid: family.sid, clientId: family.clientId }, origin)
   return refused('replayed')
 }

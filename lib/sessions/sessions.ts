@@ -1,4 +1,4 @@
-import type { AuthorityEvents, Events } from '../events.ts'
+import type { AuthorityEvents, Events, Origin } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import type { BrowserSession, SessionStore } from '../ports/session-store.ts'
@@ -7,12 +7,7 @@ import type { User } from '../ports/user-store.ts'
 import type { Revocations } from './revocations.ts'
 import { isFromFormerPassword, keepSignIn, type SignedIn } from './since-password-change.ts'
 
-/** Where a request came from, for events and for the list of a user's sessions. */
-export interface Origin {
-  ip?: string
-  userAgent?: string | null
-}
-
+export type { Origin } from '../events.ts'
 export type EndedBy = AuthorityEvents['logged_out']['by']
 
 /**
@@ -27,17 +22,17 @@ export interface Sessions {
   /** The family an access token belongs to, looked up in the store: `null` after a revocation on any instance. */
   find(sid: string): Promise<RefreshTokenFamily | null>
   /** Ends one of the user's own: a family, or a browser session with what hangs on it. `false` where the user has no such one. */
-  revoke(userId: string, sid: string, by: EndedBy, origin?: Origin): Promise<boolean>
+  revoke(userId: string, sid: string, by: EndedBy, origin: Origin): Promise<boolean>
   /** Ends a browser session with its codes, its families that are not offline, and those of `clientId`. Idempotent. */
-  revokeBrowserSession(userId: string, sid: string, by: EndedBy, options?: { clientId?: string | undefined, origin?: Origin }): Promise<boolean>
+  revokeBrowserSession(userId: string, sid: string, by: EndedBy, options: { clientId?: string | undefined, origin: Origin }): Promise<boolean>
   /** Ends all codes and families that this client has of the user. */
-  revokeFamiliesOfClient(userId: string, clientId: string, by: EndedBy, origin?: Origin): Promise<void>
+  revokeFamiliesOfClient(userId: string, clientId: string, by: EndedBy, origin: Origin): Promise<void>
   /** The store has ended this family by itself: access tokens of it are refused here from now on. */
   forget(sid: string): void
   /** Whether a sign-in that is in the store is from before the user's present password, where the user store tells of that. */
   isOver(user: User, signIn: SignedIn): Promise<boolean>
   /** Ends all of the user's but `exceptSid`: a browser session, or a family with the browser session that it began in. That one outlives a change of the password. */
-  revokeAll(userId: string, by: EndedBy, options?: { exceptSid?: string | undefined, origin?: Origin }): Promise<void>
+  revokeAll(userId: string, by: EndedBy, options: { exceptSid?: string | undefined, origin: Origin }): Promise<void>
 }
 
 /** The id comes from a URL. Odd ones are refused here: a NUL makes SQL stores reject, which would count as an outage. */
@@ -60,7 +55,7 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
     const { browser = [], families = [] } = ended
     for (const sid of families) revocations.add(sid)
     const sids = [...browser.map(({ sid }) => sid), ...families]
-    if (sids.length > 0) events.emit('logged_out', { userId, sids, by, ...origin })
+    if (sids.length > 0) events.emit('logged_out', { userId, sids, by }, origin)
     if (browser.length > 0) onSessionsEnded(browser)
   }
 
@@ -76,7 +71,7 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
     return ended.browser.length > 0 || ended.families.length > 0
   }
 
-  async function revokeBrowserSession (userId: string, sid: string, by: EndedBy, { clientId, origin = {} }: { clientId?: string | undefined, origin?: Origin } = {}): Promise<boolean> {
+  async function revokeBrowserSession (userId: string, sid: string, by: EndedBy, { clientId, origin }: { clientId?: string | undefined, origin: Origin }): Promise<boolean> {
     const families = async (): Promise<string[]> => await tokens.revokeFamiliesOfSession(userId, sid, clientId)
     // Once before the session too: where this fails the session is there still, and the sign-out that is tried again finds by it what is left.
     const before = await families()
@@ -89,14 +84,14 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
     find: (sid) => tokens.findFamily(sid, clock.now()),
     revokeBrowserSession,
 
-    async revoke (userId, sid, by, origin = {}) {
+    async revoke (userId, sid, by, origin) {
       if (!SID.test(sid)) return false
       if (!await tokens.revokeFamily(sid, userId)) return await revokeBrowserSession(userId, sid, by, { origin })
       conclude(userId, by, origin, { families: [sid] })
       return true
     },
 
-    async revokeFamiliesOfClient (userId, clientId, by, origin = {}) {
+    async revokeFamiliesOfClient (userId, clientId, by, origin) {
       conclude(userId, by, origin, { families: await tokens.revokeFamiliesOfClient(userId, clientId) })
     },
 
@@ -104,7 +99,7 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
 
     forget: (sid) => { revocations.add(sid) },
 
-    async revokeAll (userId, by, { exceptSid, origin = {} } = {}) {
+    async revokeAll (userId, by, { exceptSid, origin }) {
       const kept = exceptSid === undefined ? null : await tokens.findFamily(exceptSid, clock.now())
       const exceptSession = kept === null ? exceptSid : kept.sessionSid ?? undefined
       const [noted] = await Promise.allSettled([keepSignIn(userId, kept ?? (exceptSid === undefined ? null : { sid: exceptSid }), { oneTimeTokens, clock })])

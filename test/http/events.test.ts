@@ -21,7 +21,8 @@ interface Case<Name extends AuthorityEventName = AuthorityEventName> {
   payload: { [Key in keyof AuthorityEvents[Name]]: RegExp | StringConstructor | NumberConstructor | AuthorityEvents[Name][Key] | null }
 }
 
-const ORIGIN = { ip: '127.0.0.1', userAgent: 'events test' }
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
+const ORIGIN = { time: TIME, requestId: /^req-/, ip: '127.0.0.1', userAgent: 'events test' }
 const SID = /^[\w-]{16,}$/
 
 const send = async ({ app }: TestApp, url: string, payload: object, headers: Record<string, string> = {}): Promise<number> =>
@@ -42,9 +43,9 @@ const CASES: Array<Case<never>> = []
 function add<Name extends AuthorityEventName> (one: Case<Name>): void { CASES.push(one as unknown as Case<never>) }
 
 add<'registered'>({ event: 'registered', act: async (test) => await send(test, '/auth/register', { username: 'Ann', password: PASSWORD }), payload: { ...ORIGIN, userId: String, username: 'ann' } })
-add<'authenticated'>({ event: 'authenticated', before: ann, act: async (test) => await login(test), payload: { ...ORIGIN, userId: String, clientId: null, method: 'password' } })
+add<'authenticated'>({ event: 'authenticated', before: ann, act: async (test) => await login(test), payload: { ...ORIGIN, userId: String, sid: SID, clientId: null, method: 'password' } })
 add<'token_issued'>({ event: 'token_issued', before: ann, act: async (test) => await login(test), payload: { ...ORIGIN, userId: String, sid: SID, clientId: null, scope: 'openid profile email offline_access', grantType: 'password' } })
-add<'login_failed'>({ event: 'login_failed', before: ann, act: async (test) => await login(test, 'wrong one'), payload: { ...ORIGIN, reason: 'wrong_password', userId: String, username: 'ann@mail.example', clientId: null } })
+add<'login_failed'>({ event: 'login_failed', before: ann, act: async (test) => await login(test, 'wrong one'), payload: { ...ORIGIN, reason: 'wrong_password', userId: String, username: 'ann@mail.example', sid: null, clientId: null } })
 add<'token_refreshed'>({ event: 'token_refreshed', before: signedIn, act: async (test, { refresh_token: token }: { refresh_token: string }) => await send(test, '/auth/refresh', {}, bearer(token)), payload: { ...ORIGIN, userId: String, sid: SID, clientId: null, rotated: false } })
 add<'refresh_token_reused'>({
   event: 'refresh_token_reused',
@@ -59,7 +60,7 @@ add<'refresh_token_reused'>({
   payload: { ...ORIGIN, userId: String, sid: SID, clientId: null }
 })
 add<'password_reset_requested'>({ event: 'password_reset_requested', before: ann, act: async (test) => { await send(test, '/auth/password-reset', { username: 'ann@mail.example' }); await test.messages.next('password_reset') }, payload: { ...ORIGIN, userId: String } })
-add<'password_changed'>({ event: 'password_changed', before: resetLink, act: async (test, token: string) => await send(test, '/auth/password-reset/confirm', { token, password: NEXT }), payload: { ...ORIGIN, userId: String, by: 'reset' } })
+add<'password_changed'>({ event: 'password_changed', before: resetLink, act: async (test, token: string) => await send(test, '/auth/password-reset/confirm', { token, password: NEXT }), payload: { ...ORIGIN, userId: String, sid: null, by: 'reset' } })
 add<'email_verified'>({ event: 'email_verified', before: async (test) => { await ann(test); return (await test.messages.next('verify_email')).token }, act: async (test, token: string) => await send(test, '/auth/email/verify', { token }), payload: { ...ORIGIN, userId: String } })
 add<'logged_out'>({
   event: 'logged_out',
@@ -89,7 +90,7 @@ add<'hash_queue_full'>({
     test.clock.step(1250)
     await sent
   },
-  payload: { running: 1, waiting: 1, maxQueue: 1 }
+  payload: { time: TIME, requestId: null, running: 1, waiting: 1, maxQueue: 1 }
 })
 
 /** Hashes that take some turns of the event loop, so that requests meet in the queue. */
@@ -109,8 +110,9 @@ t.test('every event has a case, but for those this version can not raise', async
 })
 
 for (const { event, options, before, act, payload } of CASES as unknown as Array<Case>) {
-  t.test(`ASVS-16.3.1 ${event}: once, by app.authority.on and by the diagnostics channel`, async (t) => {
-    const test = await testApp(options)
+  t.test(`ASVS-16.2.1 ASVS-16.2.2 ASVS-16.3.1 ${event}: once, by app.authority.on and by the diagnostics channel`, async (t) => {
+    const requests: string[] = []
+    const test = await testApp(options, {}, (app) => { app.addHook('onRequest', async (request) => { requests.push(request.id) }) })
     t.teardown(test.close)
     // The decoy's hash is made in the background; it is no part of the story.
     await test.app.authority.hashPassword('something else')
@@ -121,9 +123,12 @@ for (const { event, options, before, act, payload } of CASES as unknown as Array
     subscribe(`fastify-authority.${event}`, listen)
     t.teardown(() => { unsubscribe(`fastify-authority.${event}`, listen) })
     test.app.authority.on(event, (got: unknown) => { raised.push(got) })
+    const time = new Date(test.clock.now()).toISOString()
+    requests.length = 0
     await act(test, first as never)
     t.equal(raised.length, 1)
     t.match(raised[0], payload)
+    t.match(raised[0], { time, requestId: payload.requestId === null ? null : requests.at(-1) }, 'when, and in which request')
     t.same(Object.keys(raised[0] as object).sort(), Object.keys(payload).sort(), 'nothing else is told')
     t.ok(Object.isFrozen(raised[0]), 'no handler changes it for the next')
     t.same(published, raised)

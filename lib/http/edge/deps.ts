@@ -18,7 +18,7 @@ export interface HttpDeps {
   path(name: PathName): string
 }
 
-/** Where a request comes from, for events. `request.ip` is Fastify's, so it obeys the host's `trustProxy`. */
+/** Where a request comes from, for events, and which one it is. `request.ip` is Fastify's, so it obeys the host's `trustProxy`. */
 export function originOf (request: FastifyRequest): Origin {
-  return { ip: request.ip, userAgent: request.headers['user-agent'] ?? null }
+  return { requestId: request.id, ip: request.ip, userAgent: request.headers['user-agent'] ?? null }
 }

@@ -58,7 +58,7 @@ export function infoOf ({ rule, max, windowMs, resetMs }: AttemptStanding): Limi
 /** Answers a refused attempt: an event, a line in the log, and what the host's `onLimit` says. @throws LimitedError */
 export async function refuse (request: FastifyRequest, reply: FastifyReply, by: AttemptStanding, onLimit: RateLimitsOf<FastifyRequest, FastifyReply>['onLimit'], { events, log, tell }: { events: Events, log: Log, tell: (info: LimitInfo) => void }): Promise<never> {
   const info = infoOf(by)
-  events.emit('rate_limited', { ip: request.ip, userAgent: request.headers['user-agent'] ?? null, ...info })
+  events.emit('rate_limited', { ...info }, { requestId: request.id, ip: request.ip, userAgent: request.headers['user-agent'] ?? null })
   tell(info)
   if (onLimit === null) throw new LimitedError(info)
   reply.code(429).header('retry-after', String(info.retryAfter))

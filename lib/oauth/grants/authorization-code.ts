@@ -83,7 +83,7 @@ async function redeem (presented: Credential, tokenDigest: string, { client, ori
   if (result.outcome === 'redeemed') return result.family
   if (result.outcome === 'replayed') {
     deps.sessions.forget(result.family.sid)
-    deps.accounts.events.emit('logged_out', { userId: result.family.userId, sids: [result.family.sid], by: 'code_reused', ...origin })
+    deps.accounts.events.emit('logged_out', { userId: result.family.userId, sids: [result.family.sid], by: 'code_reused' }, origin)
   }
   throw refused(result.outcome)
 }

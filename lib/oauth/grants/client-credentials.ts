@@ -25,6 +25,6 @@ export async function clientCredentialsGrant (params: TokenRequestParams, { clie
   const scopes = grantScope(parseScope(params.scope), allowed)
   await deps.accessTokens.ready()
   const accessToken = deps.accessTokens.mint({ sub: client.clientId, client_id: client.clientId, ...scopeMember(scopes) })
-  deps.accounts.events.emit('token_issued', { userId: null, sid: null, clientId: client.clientId, scope: scopes.join(' '), grantType: 'client_credentials', ...origin })
+  deps.accounts.events.emit('token_issued', { userId: null, sid: null, clientId: client.clientId, scope: scopes.join(' '), grantType: 'client_credentials' }, origin)
   return { access_token: accessToken, token_type: 'Bearer', expires_in: deps.accessTokens.expiresInSeconds, ...scopeMember(scopes) }
 }

@@ -28,7 +28,7 @@ export async function passwordGrant (params: TokenRequestParams, { client, origi
   // be confirmed, because the user store is down, is taken back too.
   let confirmed: User | null = null
   try {
-    confirmed = await confirmAuthentic(user, password, deps.accounts, { clientId, origin })
+    confirmed = await confirmAuthentic(user, password, deps.accounts, { sid, clientId, origin })
   } finally {
     if (confirmed === null) await deps.sessions.revoke(user.id, sid, 'undone', origin)
   }

@@ -13,7 +13,7 @@ t.test('RL a refused attempt is 429 with Retry-After, the one body, an event, an
   t.equal(reply.statusCode, 429)
   t.equal(reply.headers['retry-after'], '60', 'whole seconds, rounded up')
   t.same(reply.json(), { error: 'too_many_requests', error_description: 'Too many attempts. Try again later.', retryAfter: 60 })
-  t.same(limited, [{ ip: '127.0.0.1', userAgent: 'probe', rule: 'login', max: 3, windowMs: MINUTE, retryAfter: 60 }])
+  t.same(limited, [{ time: '2026-01-01T00:00:00.500Z', requestId: 'req-4', ip: '127.0.0.1', userAgent: 'probe', rule: 'login', max: 3, windowMs: MINUTE, retryAfter: 60 }])
   t.equal(work.done, 3)
   clock.step(MINUTE - 501)
   t.equal((await login()).headers['retry-after'], '1', 'never 0')

@@ -19,7 +19,7 @@ t.test('ASVS-6.2.2 ASVS-7.4.3 a new password ends all other sessions and reset l
   t.strictSame(await w.sids(user.id), ['mine'])
   t.strictSame(await w.sids('another'), ['theirs'])
   t.equal(await w.state.oneTimeTokens.find('password_reset', 'd', w.clock.now()), null)
-  t.match(w.told, [{ name: 'logged_out', payload: { by: 'password_changed' } }, { name: 'password_changed', payload: { userId: user.id, by: 'change', ip: origin.ip } }])
+  t.match(w.told, [{ name: 'logged_out', payload: { by: 'password_changed' } }, { name: 'password_changed', payload: { userId: user.id, sid: 'mine', by: 'change', requestId: origin.requestId, ip: origin.ip } }])
   t.match(w.messages, [{ kind: 'password_changed', user: { id: user.id, email: 'ada@example.com' } }])
   t.equal(w.messages.length, 1)
   t.notMatch(JSON.stringify(w.told), new RegExp(`${PASSWORD}|${NEXT_PASSWORD}|argon2`))

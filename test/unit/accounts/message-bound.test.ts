@@ -17,7 +17,7 @@ t.test('A11 forty requests from forty addresses are one message, and its link wo
   const w = await world({ bounded: true })
   await w.addUser()
   for (let index = 0; index < 40; index++) {
-    await requestPasswordReset({ username: 'ada@example.com', origin: { ip: `192.0.2.${index}` } }, w.deps)
+    await requestPasswordReset({ username: 'ada@example.com', origin: { requestId: null, ip: `192.0.2.${index}` } }, w.deps)
     await w.idle()
   }
   t.equal(w.messages.length, 1)

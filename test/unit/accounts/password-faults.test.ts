@@ -45,7 +45,7 @@ function faulty (w: World, failing: number, fault: Fault): Faulty {
     consents: faultyStore('consents', delayed(w.state.consents)),
     sessions: createSessions({
       tokens: faultyStore('tokens', delayed(w.state.tokens)), browserSessions: faultyStore('browserSessions', delayed(w.state.browserSessions)), oneTimeTokens,
-      revocations: revocations(900_000, w.clock), events: createEvents(() => {}), clock: w.clock, onSessionsEnded () {}
+      revocations: revocations(900_000, w.clock), events: createEvents(() => 0, () => {}), clock: w.clock, onSessionsEnded () {}
     })
   }
   return { deps, calls: () => calls, heal: () => { healed = true } }
@@ -145,7 +145,7 @@ for (const { name, begin, stays } of FLOWS) {
     const { w, userId } = await robbed()
     const noRevocation = createSessions({
       tokens: { ...w.state.tokens, revokeFamiliesOfUser: async () => [] }, browserSessions: { ...w.state.browserSessions, revokeSessionsOfUser: async () => [] },
-      oneTimeTokens: w.state.oneTimeTokens, revocations: revocations(900_000, w.clock), events: createEvents(() => {}), clock: w.clock, onSessionsEnded () {}
+      oneTimeTokens: w.state.oneTimeTokens, revocations: revocations(900_000, w.clock), events: createEvents(() => 0, () => {}), clock: w.clock, onSessionsEnded () {}
     })
     await (await begin(w, userId))({ ...w.deps, sessions: noRevocation })
     t.strictSame(await w.sids(userId), ['mine', 'thief'], 'they are still in the store')

@@ -21,7 +21,7 @@ import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 
 export const PASSWORD = 'correct horse battery'
 export const NEXT_PASSWORD = 'staple and a new one'
-export const origin = { ip: '192.0.2.1', userAgent: 'test' }
+export const origin = { requestId: 'req-1', ip: '192.0.2.1', userAgent: 'test' }
 
 const parameters = { memoryCost: 64, timeCost: 1, parallelism: 1 }
 
@@ -48,7 +48,7 @@ export async function world (options: WorldOptions = {}) {
   const store = memoryUserStore(options.initial)
   const state = memoryState()
   const attempts = memoryAttemptStore({ clock })
-  const events = createEvents((error) => { throw error })
+  const events = createEvents(() => clock.now(), (error) => { throw error })
   const told: Array<{ name: string, payload: Record<string, unknown> }> = []
   for (const name of EVENT_NAMES) events.on(name, (payload) => { told.push({ name, payload: { ...payload } }) })
   const hasher = fastHasher()
@@ -107,6 +107,8 @@ export async function world (options: WorldOptions = {}) {
     told,
     errors,
     messages,
+    /** As events tell the time. */
+    now: () => new Date(clock.now()).toISOString(),
     /** Every token that was made. */
     secrets,
     reasons: () => told.filter(({ name }) => name === 'login_failed').map(({ payload }) => payload.reason),

@@ -67,7 +67,7 @@ for (const [what, time] of [['rejects', async () => { throw new Error('down') }]
 t.test('a server whose clock hangs later keeps nothing from being swept', async (t) => {
   let sweeps = 0
   const state: State = { ...stateWithTime(async () => await new Promise<never>(() => {})), sweep () { sweeps++ } }
-  const stores = connectStores(settingsOf({ issuer: ISSUER, users: memoryUserStore(), state }), { redis: null, events: createEvents(() => {}), log: Fastify().log })
+  const stores = connectStores(settingsOf({ issuer: ISSUER, users: memoryUserStore(), state }), { redis: null, events: createEvents(() => 0, () => {}), log: Fastify().log })
   const beganAt = performance.now()
   // The clock of the plugin keeps no process alive.
   const alive = setInterval(() => {}, 1000)

@@ -65,7 +65,7 @@ t.test('ASVS-7.2.4 another user in this browser: the former session ends with wh
 t.test('a former session that has ended meanwhile is not brought back', async (t) => {
   const { browser, sessions, browsers } = sessionWorld()
   const first = await browser.start('ann', null, undefined, origin)
-  await sessions.revokeAll('ann', 'host')
+  await sessions.revokeAll('ann', 'host', { origin })
   const second = await browser.start('ann', first.session, first.cookie, origin)
   t.not(second.session.sid, first.session.sid)
   t.strictSame(await browsers(), [second.session.sid])

@@ -14,14 +14,14 @@ export const MINUTE = 60_000
 export const HOUR = 60 * MINUTE
 export const EXPIRES_IN = 12 * HOUR
 export const IDLE_TIMEOUT = 2 * HOUR
-export const origin = { ip: '192.0.2.1', userAgent: 'Firefox' }
+export const origin = { requestId: 'req-1', ip: '192.0.2.1', userAgent: 'Firefox' }
 
 /** Sessions over memory state that answers late; what they say is recorded. */
 export function sessionWorld () {
   const clock = steppedClock()
   const random = systemRandom()
   const state = memoryState()
-  const events = createEvents((error) => { throw error })
+  const events = createEvents(() => clock.now(), (error) => { throw error })
   const loggedOut: Array<{ userId: string, sids: string[], by: string, ip?: string }> = []
   events.on('logged_out', (payload) => { loggedOut.push(payload) })
   const ended: BrowserSession[][] = []

@@ -33,26 +33,26 @@ t.test('revoking a browser session ends its codes and what is not offline', asyn
   t.match(world.ended, [[{ sid: here }]])
   for (const sid of ['here-app', 'here-shop']) t.equal(world.revocations.has(sid), true, sid)
   t.equal(world.revocations.has('here-app-offline'), false)
-  t.equal(await world.sessions.revoke('ann', here, 'user'), false, 'a second time')
+  t.equal(await world.sessions.revoke('ann', here, 'user', origin), false, 'a second time')
   t.equal(world.loggedOut.length, 1)
 })
 
 t.test('the client that asks for the sign-out loses its offline families too; others keep theirs', async (t) => {
   const world = sessionWorld()
   const { here } = await annEverywhere(world)
-  t.equal(await world.sessions.revokeBrowserSession('ann', here, 'user', { clientId: 'app' }), true)
+  t.equal(await world.sessions.revokeBrowserSession('ann', here, 'user', { clientId: 'app', origin }), true)
   t.strictSame(await world.families(), without('here-app', 'here-app-offline', 'here-shop'))
 })
 
 t.test('ASVS-8.2.2 revoking a family or a browser session: the user\'s own only', async (t) => {
   const world = sessionWorld()
   const { here, there } = await annEverywhere(world)
-  for (const sid of [here, there, 'device', 'here-app', 'nothing', '']) t.equal(await world.sessions.revoke('bob', sid, 'user'), false, sid)
-  t.equal(await world.sessions.revokeBrowserSession('bob', here, 'user'), false)
+  for (const sid of [here, there, 'device', 'here-app', 'nothing', '']) t.equal(await world.sessions.revoke('bob', sid, 'user', origin), false, sid)
+  t.equal(await world.sessions.revokeBrowserSession('bob', here, 'user', { origin }), false)
   t.strictSame(await world.families(), ALL)
   t.strictSame((await world.browsers()).length, 2)
   t.strictSame(world.loggedOut, [])
-  t.equal(await world.sessions.revoke('ann', 'device', 'user'), true)
+  t.equal(await world.sessions.revoke('ann', 'device', 'user', origin), true)
   t.strictSame(await world.families(), without('device'))
   t.strictSame(world.ended, [], 'a family is no browser session')
 })
@@ -87,12 +87,12 @@ t.test('a store that fails in one half: the other half ends and is told, and the
   const { here } = await annEverywhere(world)
   const down = async (): Promise<never> => { throw new Error('down') }
   const noFamilies = createSessions({ ...world.deps, tokens: { ...world.state.tokens, revokeFamiliesOfUser: down } })
-  await t.rejects(noFamilies.revokeAll('ann', 'disabled', { exceptSid: here }), { message: 'down' })
+  await t.rejects(noFamilies.revokeAll('ann', 'disabled', { exceptSid: here, origin }), { message: 'down' })
   t.strictSame(await world.browsers(), [here])
   t.equal(world.ended.flat().length, 1)
   t.equal(world.loggedOut.length, 1)
   const noBrowsers = createSessions({ ...world.deps, browserSessions: { ...world.state.browserSessions, revokeSessionsOfUser: down } })
-  await t.rejects(noBrowsers.revokeAll('ann', 'disabled'), { message: 'down' })
+  await t.rejects(noBrowsers.revokeAll('ann', 'disabled', { origin }), { message: 'down' })
   t.strictSame(await world.families(), [])
   t.equal(world.loggedOut.length, 2)
 })
@@ -117,9 +117,9 @@ t.test('a sign-out that fails at any of its steps, and is tried again as the bro
         tokens: { ...tokens, revokeFamiliesOfSession: failsOnce(tokens.revokeFamiliesOfSession) },
         browserSessions: { ...browserSessions, revokeSession: failsOnce(browserSessions.revokeSession) }
       })
-      await t.rejects(sessions.revokeBrowserSession('ann', session.sid, 'user'), { message: 'down' })
+      await t.rejects(sessions.revokeBrowserSession('ann', session.sid, 'user', { origin }), { message: 'down' })
       const found = await world.browser.find(cookie)
-      if (found !== null) await sessions.revokeBrowserSession('ann', found.sid, 'user')
+      if (found !== null) await sessions.revokeBrowserSession('ann', found.sid, 'user', { origin })
       const what = `${steps[failing]} (${failing})${carriedOut ? ', its answer lost' : ''}`
       t.strictSame([await world.families(), await world.browsers(), await world.redeems('code')], [[], [], false], what)
     }
@@ -129,8 +129,8 @@ t.test('a sign-out that fails at any of its steps, and is tried again as the bro
 t.test('all that a client was given for a user ends, and nothing else', async (t) => {
   const world = sessionWorld()
   await annEverywhere(world)
-  await world.sessions.revokeFamiliesOfClient('ann', 'shop', 'host')
-  await world.sessions.revokeFamiliesOfClient('ann', 'unknown', 'host')
+  await world.sessions.revokeFamiliesOfClient('ann', 'shop', 'host', origin)
+  await world.sessions.revokeFamiliesOfClient('ann', 'unknown', 'host', origin)
   t.strictSame(await world.families(), without('here-shop', 'here-shop-offline', 'there-shop', 'there-shop-offline'))
   t.equal(world.loggedOut.length, 1)
   t.equal(world.loggedOut[0]?.sids.length, 4)
@@ -142,7 +142,7 @@ t.test('a code that is made while its session ends is dead, wherever between the
     const { session } = await world.browser.start('ann', null, undefined, origin)
     const issue = async (): Promise<void> => {
       await world.addCode({ sid: 'code', sessionSid: session.sid })
-      if (!await world.browser.use(session, 'app')) await world.sessions.revoke('ann', 'code', 'user')
+      if (!await world.browser.use(session, 'app')) await world.sessions.revoke('ann', 'code', 'user', origin)
     }
     let steps = 0
     const afterFirst = async <T>(step: Promise<T>): Promise<T> => {
@@ -156,7 +156,7 @@ t.test('a code that is made while its session ends is dead, wherever between the
       tokens: { ...world.state.tokens, revokeFamiliesOfSession: (...args) => afterFirst(world.state.tokens.revokeFamiliesOfSession(...args)) }
     })
     if (moment === 'before') await issue()
-    await Promise.all([sessions.revokeBrowserSession('ann', session.sid, 'user'), moment === 'parallel' ? issue() : null])
+    await Promise.all([sessions.revokeBrowserSession('ann', session.sid, 'user', { origin }), moment === 'parallel' ? issue() : null])
     t.equal(steps, 3)
     t.equal(await world.redeems('code'), false, moment)
   }

@@ -54,7 +54,7 @@ export async function world ({ algs = ['ES256', 'RS256'], audience = ISSUER, cla
   const tokens = delayed(state.tokens)
   const ring = change(fixedKeyRing(await Promise.all(algs.map(keyOf))))
   const revoked = revocations(900_000, clock)
-  const sessions = createSessions({ tokens, browserSessions: delayed(state.browserSessions), oneTimeTokens: delayed(state.oneTimeTokens), revocations: revoked, events: createEvents((error) => { throw error }), clock, onSessionsEnded () {} })
+  const sessions = createSessions({ tokens, browserSessions: delayed(state.browserSessions), oneTimeTokens: delayed(state.oneTimeTokens), revocations: revoked, events: createEvents(() => clock.now(), (error) => { throw error }), clock, onSessionsEnded () {} })
   const access = accessTokens({ issuer: ISSUER, audience, clockSkewSeconds: 60, expiresInSeconds: 900, typ: 'at+jwt' }, { ring, cache: verifiedTokenCache(100), revocations: revoked, clock, random })
   const clientStore: ClientStore = { findById: async (clientId) => clients.find((client) => client.clientId === clientId) ?? null }
   return {

@@ -44,7 +44,7 @@ export async function limitedApp (t: { teardown(task: () => Promise<void>): void
   const warnings: string[] = []
   const told: unknown[] = []
   const work = { done: 0 }
-  const events = createEvents(() => {})
+  const events = createEvents(() => clock.now(), () => {})
   events.on('rate_limited', (payload) => { limited.push(payload) })
   const store = memoryAttemptStore({ clock })
   const attempts = await createAttemptLimiter(store)

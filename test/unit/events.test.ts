@@ -1,0 +1,48 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import t from 'tap'
+import { createEvents, NO_REQUEST, type Origin } from '../../lib/events.ts'
+
+const T0 = Date.UTC(2026, 0, 2, 3, 4, 5, 6)
+const ORIGIN: Origin = { requestId: 'req-7', ip: '192.0.2.1', userAgent: 'test' }
+
+t.test('each event has the time of its emitter and what its origin says', async (t) => {
+  const events = createEvents(() => T0, (error) => { throw error })
+  const heard: unknown[] = []
+  events.on('email_verified', (payload) => { heard.push(payload) })
+  events.emit('email_verified', { userId: 'u1' }, ORIGIN)
+  events.emit('email_verified', { userId: 'u2' }, NO_REQUEST)
+  t.strictSame(heard, [
+    { time: '2026-01-02T03:04:05.006Z', requestId: 'req-7', ip: '192.0.2.1', userAgent: 'test', userId: 'u1' },
+    { time: '2026-01-02T03:04:05.006Z', requestId: null, userId: 'u2' }
+  ])
+})
+
+t.test('who emits can leave out neither: the compiler refuses it', async (t) => {
+  const events = createEvents(() => T0, (error) => { throw error })
+  // @ts-expect-error no origin
+  events.emit('email_verified', { userId: 'u1' })
+  // @ts-expect-error an origin without the request's id
+  events.emit('email_verified', { userId: 'u1' }, { ip: '192.0.2.1' })
+  // @ts-expect-error the time is the emitter's
+  events.emit('email_verified', { userId: 'u1', time: '' }, ORIGIN)
+  t.ok(Object.isFrozen(NO_REQUEST))
+})
+
+t.test('what nobody listens to costs neither a look at the clock nor a payload', async (t) => {
+  let looks = 0
+  let reads = 0
+  const events = createEvents(() => { looks++; return T0 }, (error) => { throw error })
+  const facts = { get userId () { reads++; return 'u1' } }
+  const off = (): void => {}
+  events.on('registered', off)
+  events.on('email_verified', off)
+  events.off('email_verified', off)
+  events.emit('email_verified', facts, ORIGIN)
+  t.strictSame({ looks, reads }, { looks: 0, reads: 0 })
+  const heard: unknown[] = []
+  const listen = (message: unknown): void => { heard.push(message) }
+  subscribe('fastify-authority.email_verified', listen)
+  t.teardown(() => { unsubscribe('fastify-authority.email_verified', listen) })
+  events.emit('email_verified', facts, ORIGIN)
+  t.strictSame({ looks, reads, heard: heard.length }, { looks: 1, reads: 1, heard: 1 })
+})
