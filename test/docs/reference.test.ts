@@ -72,7 +72,7 @@ t.test('every error code and every event has a meaning', async (t) => {
   t.ok(codes.length > 10)
   t.strictSame(Object.keys(ERROR_MEANINGS).sort(), codes.sort())
   t.strictSame(Object.keys(START_ERRORS).sort(), [...(/type StartErrorCode = (.*)/.exec(errorsSource)?.[1] ?? '').matchAll(/FST_\w+/g)].map(([code]) => code).sort())
-  const events = [...(/interface AuthorityEvents \{([\s\S]*?)^\}/m.exec(eventsSource)?.[1] ?? '').matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name)
+  const events = [...(/interface EventFacts \{([\s\S]*?)^\}/m.exec(eventsSource)?.[1] ?? '').matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name)
   t.strictSame(Object.keys(EVENT_MEANINGS).sort(), events.sort())
 })
 
