@@ -87,7 +87,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     cors: createCors(Array.isArray(settings.clients) ? settings.clients : grants.clients),
     secretHeaders: settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
     senders: { issuer: settings.issuer, ...registeredOrigins(Array.isArray(settings.clients) ? settings.clients : grants.clients) },
-    openid: places.redirectLogin ? { uiLocales: LOCALES, algs: () => ring.algs() } : null,
+    openid: places.redirectLogin ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, algs: () => ring.algs() } : null,
     pages: settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, cookie })
   }, {
     jwksConstraints: places.wellKnown.jwks?.constraints ?? null,

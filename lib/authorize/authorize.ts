@@ -28,7 +28,7 @@ export interface AnswerToClient { to: 'client', client: Client, response: Author
 export type AuthorizeOutcome =
   | AnswerToClient
   /** A person has to do something first; `facts` are what the page may tell them. */
-  | { to: 'sign_in' }
+  | { to: 'sign_in' | 'sign_up' }
   | { to: 'consent', facts: Facts }
 
 /**
@@ -100,6 +100,7 @@ async function gatherFacts (request: AuthorizationRequest, { client, redirectUri
     user,
     hint: request.idTokenHint === undefined ? undefined : await deps.idTokens.readHint(request.idTokenHint),
     consent,
+    canSignUp: deps.canSignUp,
     answered: answered ?? null,
     now
   }

@@ -4,7 +4,7 @@ import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
-import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
+import { type AuthorizationRequest, wantsSignUp } from '../protocol/authorization-request.ts'
 import type { ClaimRequest } from '../protocol/claims-request.ts'
 import { isPublicNativeRedirect } from '../protocol/redirect-uri.ts'
 import { PASSWORD_ACR } from '../protocol/id-token.ts'
@@ -23,6 +23,8 @@ export interface Facts {
   /** `undefined`: none was sent; `null`: it is not one of ours. */
   hint: IdTokenHint | null | undefined
   consent: Consent | null
+  /** Whether a person can make an account. */
+  canSignUp: boolean
   /** The page that the person has just answered for this request. */
   answered: 'sign_in' | 'consent' | null
   /** Milliseconds since the epoch. */
@@ -30,7 +32,7 @@ export interface Facts {
 }
 
 /** What stands in the way: an error for the client, or something that the person can do. */
-type Obstacle = OAuthError | 'sign_in' | 'consent'
+type Obstacle = OAuthError | 'sign_in' | 'sign_up' | 'consent'
 
 interface Check {
   name: string
@@ -74,6 +76,16 @@ const CHECKS: readonly Check[] = [
     check: ({ request, client, redirectUri }) => request.prompt.includes('none') && isNativeRedirect(client, redirectUri) ? new OAuthError('interaction_required', 'An app on a device gets no code without a page.') : null
   },
   {
+    name: 'an account can be made, where one was asked for',
+    see: 'Initiating User Registration via OpenID Connect 1.0 §4.1',
+    check: ({ request, canSignUp }) => request.prompt.includes('create') && !canSignUp ? new OAuthError('invalid_request', 'prompt=create: nobody can sign up here.') : null
+  },
+  {
+    name: 'a new account was not asked for',
+    see: 'Initiating User Registration via OpenID Connect 1.0 §4',
+    check: ({ request }) => request.prompt.includes('create') ? 'sign_up' : null
+  },
+  {
     name: 'somebody is signed in',
     see: 'OpenID Connect Core 1.0 §3.1.2.3',
     check: ({ session, request }) => session === null ? interactive(request, 'sign_in') : null
@@ -104,7 +116,7 @@ const CHECKS: readonly Check[] = [
 export function firstObstacle (facts: Facts): Obstacle | null {
   for (const { check } of CHECKS) {
     const obstacle = check(facts)
-    if (obstacle !== null) return obstacle
+    if (obstacle !== null) return obstacle === 'sign_in' && facts.canSignUp && wantsSignUp(facts.request.params) ? 'sign_up' : obstacle
   }
   return null
 }

@@ -13,6 +13,8 @@ export interface AuthorizeDeps {
   idTokens: IdTokens
   issuer: string
   authorizationCode: { expiresInMs: number }
+  /** Whether a person can make an account, on our page or on the host's. */
+  canSignUp: boolean
 }
 
 /** Who asks: the session that the request's cookie proves, if any, and where from. */

@@ -18,11 +18,12 @@ export function readIdToken (token = '', expected: { issuer: string, clientId: s
   } catch (cause) {
     throw new AuthClientError('invalid_token', 'ID token', false, cause)
   }
-  const { iss, sub, aud, azp, exp, iat, nonce } = claims as Claims & { exp: number, iat: number }
+  const { iss, sub, aud, azp, exp, iat, nonce } = claims as Omit<Claims, 'sub'> & { sub: number | string, exp: number, iat: number }
   const audiences = [aud].flat()
   const wrong = Object.entries({
     iss: iss !== expected.issuer,
-    sub: !sub || typeof sub !== 'string' || sub !== (expected.sub ?? sub),
+    // As a string: a number is no subject.
+    sub: !sub || sub !== (expected.sub ?? `${sub}`),
     aud: !audiences.includes(expected.clientId),
     azp: azp ? azp !== expected.clientId : audiences.length > 1,
     exp: !(exp > iat),

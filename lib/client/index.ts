@@ -66,7 +66,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
   }
 
   /** Where the session is in a cookie, there is nothing to discover. */
-  const provider = async (): Promise<Metadata> => inCookie ? { token_endpoint: `${base}session` } as Metadata : await once(issuer, discover, true)
+  const provider = async (): Promise<Metadata> => inCookie ? { token_endpoint: `${base}session` } as Metadata : once(issuer, discover, true)
 
   /** Tokens, and what they say of their user; in a cookie, that alone. */
   async function exchange ({ token_endpoint: endpoint, issuer }: Metadata, params: Record<string, string | undefined>, expected: { nonce?: string, sub?: string }): Promise<TokenAnswer & { user?: Claims }> {
@@ -135,7 +135,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
   }
 
   const client: AnyAuthClient<Profile, AppState> = {
-    loginWithRedirect: ({ appState, loginHint, redirectUri, authorizationParams, openUrl = assign } = {}) => guarded(async () => {
+    loginWithRedirect: ({ appState, loginHint, screen, redirectUri, authorizationParams, openUrl = assign } = {}) => guarded(async () => {
       const state = random()
       const nonce = random()
       const verifier = random()
@@ -144,7 +144,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
       const challenge = await challengeOf(verifier)
       // The last to be waited for: nothing that comes now takes back the way to a provider's sign-out.
       ;(await lock(`${key} out`))()
-      const prompt = keeper.left() && 'login'
+      const prompt = screen ? 'create' : keeper.left() && 'login'
       if (prompt && authorizationParams?.prompt === 'none') throw loginRequired()
       const store = transactions()
       // A sign-in page may be left open for a day.
@@ -182,7 +182,7 @@ export function createAuthClient<Profile extends { sub: string } = UserProfile, 
       const session = await keeper.read()
       if (!session) throw loginRequired()
       if (!force && isFresh(session)) return session.access_token
-      return once(`${key} refresh`, () => guarded(async () => {
+      return once(`${key} lock`, () => guarded(async () => {
         const done = await lock(`${key} lock`, 5000)
         return refresh(session).finally(done)
       }))

@@ -36,6 +36,11 @@ export interface LoginOptions<AppState = unknown> {
   /** Comes back from `handleRedirectCallback`. Any JSON value; never leaves the browser. */
   appState?: AppState
   loginHint?: string
+  /**
+   * `signup`: the provider shows its sign-up page first (`prompt=create`). For providers that list `create` in their metadata's
+   * `prompt_values_supported`; another one may have a parameter of its own for `authorizationParams`.
+   */
+  screen?: 'signup'
   redirectUri?: string
   /** More parameters of the authorization request, by their names on the wire. */
   authorizationParams?: Record<string, string>

@@ -45,7 +45,7 @@ export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { m
     loginUrl,
     minLength,
     offers: {
-      signup: loginUrl === null && parts.registration !== null && users.create !== undefined,
+      signup: loginUrl === null && parts.authorize.canSignUp,
       reset: users.setPasswordHash !== undefined && outbox !== null
     }
   }

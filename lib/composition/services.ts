@@ -114,7 +114,8 @@ export async function createServices (settings: Settings, { log, messageUrl, red
       idTokens: identity,
       consents: state.consents,
       browserSessions: browserSessions(settings.session, { store: state.browserSessions, sessions, clock, random }),
-      authorizationCode: settings.authorizationCode
+      authorizationCode: settings.authorizationCode,
+      canSignUp: settings.registration !== false && stores.users.create !== undefined
     },
     sweep: stores.sweep,
     async close () {

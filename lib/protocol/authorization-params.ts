@@ -3,14 +3,14 @@ import { readRequestObject } from './request-object.ts'
 import { readParams, serializeParams } from './request-params.ts'
 
 export type ResponseMode = 'query' | 'fragment' | 'form_post'
-export type Prompt = 'none' | 'login' | 'consent' | 'select_account'
+export type Prompt = 'none' | 'login' | 'consent' | 'select_account' | 'create'
 
 /** The parameters of an authorization request as they were sent: each a non-empty string, sent once. Unknown ones are left out. */
 export type AuthorizationParams = { [Name in AuthorizationParamName]?: string }
 type AuthorizationParamName =
   | 'client_id' | 'redirect_uri' | 'response_type' | 'response_mode' | 'scope' | 'state' | 'nonce' | 'prompt' | 'max_age' | 'display'
   | 'login_hint' | 'id_token_hint' | 'ui_locales' | 'claims_locales' | 'acr_values' | 'claims' | 'code_challenge' | 'code_challenge_method'
-  | 'request' | 'request_uri' | 'registration'
+  | 'request' | 'request_uri' | 'registration' | 'screen_hint'
 
 /** Bytes. No RFC sets limits; these hold what is honest, and the whole fits into a URL. */
 const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
@@ -34,7 +34,8 @@ const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
   code_challenge_method: 64,
   request: 8192,
   request_uri: 2048,
-  registration: 4096
+  registration: 4096,
+  screen_hint: 64
 }
 /** Bytes of the whole request in a URL: Node takes 16 kB of request line and headers together. */
 const MAX_SERIALIZED = 8192
@@ -106,10 +107,18 @@ export function responseModeOf (params: AuthorizationParams): ResponseMode {
 
 /** What is left to do of a request when its user has just signed in, or has just consented: without this, they would be asked for ever. */
 export function satisfied (params: AuthorizationParams, step: 'login' | 'consent'): AuthorizationParams {
-  const done = step === 'login' ? ['login', 'select_account'] : ['consent']
-  const { prompt, max_age: maxAge, ...rest } = params
+  const done = step === 'login' ? ['login', 'select_account', 'create'] : ['consent']
+  const { prompt, max_age: maxAge, screen_hint: _shown, ...rest } = params
   const left = wordsOf(prompt).filter((one) => !done.includes(one)).join(' ')
   return { ...rest, ...(left === '' ? {} : { prompt: left }), ...(step === 'login' || maxAge === undefined ? {} : { max_age: maxAge }) }
+}
+
+/**
+ * Whether the client wants the person to see the sign-up page: `prompt=create` in any case, Auth0's `screen_hint=signup` where a page is shown.
+ * @see Initiating User Registration via OpenID Connect 1.0 §4
+ */
+export function wantsSignUp ({ prompt, screen_hint: hint }: AuthorizationParams): boolean {
+  return hint === 'signup' || wordsOf(prompt).includes('create')
 }
 
 /** The words of a space-separated list. */

@@ -4,7 +4,7 @@ import { parseClaimsRequest, type ClaimsRequest } from './claims-request.ts'
 import { isCodeChallenge } from './pkce.ts'
 import { parseScope } from './scope.ts'
 
-export { carried, fitsAddress, readAuthorizationParams, responseModeOf, satisfied } from './authorization-params.ts'
+export { carried, fitsAddress, readAuthorizationParams, responseModeOf, satisfied, wantsSignUp } from './authorization-params.ts'
 export { serializeParams } from './request-params.ts'
 export type { AuthorizationParams, ResponseMode } from './authorization-params.ts'
 
@@ -29,7 +29,7 @@ export interface AuthorizationRequest {
   codeChallenge: string | undefined
 }
 
-const PROMPTS: readonly Prompt[] = ['none', 'login', 'consent', 'select_account']
+const PROMPTS: readonly Prompt[] = ['none', 'login', 'consent', 'select_account', 'create']
 const LANGUAGE_TAG = /^[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8}){0,7}$/
 
 /**
@@ -113,8 +113,8 @@ function checkScope ({ scope }: AuthorizationParams): Partial<AuthorizationReque
 }
 
 /**
- * An unknown value may be ignored or refused. It asks for something that would not happen (`create`: a sign-up page), and the
- * specification that defines that one says to refuse.
+ * An unknown value may be ignored or refused. It asks for something that would not happen, so it is refused; `create` is, by a check of
+ * its own, where nobody can sign up.
  * @see OpenID Connect Core 1.0 §3.1.2.1, Initiating User Registration via OpenID Connect 1.0 §4
  */
 function checkPrompt (params: AuthorizationParams): Partial<AuthorizationRequest> {

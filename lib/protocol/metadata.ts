@@ -16,6 +16,8 @@ interface OfferedOpenid {
   idTokenAlgs: readonly string[]
   /** BCP 47. */
   uiLocales: readonly string[]
+  /** Whether a person can make an account. */
+  canSignUp: boolean
 }
 
 interface AuthorizationServerMembers {
@@ -81,7 +83,7 @@ export function serverMetadata ({ issuer, endpoints, grantTypes, scopes, openid 
   }
 }
 
-function openidMembers ({ endpoints, idTokenAlgs, uiLocales }: OfferedOpenid): OpenidMembers {
+function openidMembers ({ endpoints, idTokenAlgs, uiLocales, canSignUp }: OfferedOpenid): OpenidMembers {
   return {
     authorization_endpoint: endpoints.authorize,
     userinfo_endpoint: endpoints.userinfo,
@@ -101,7 +103,7 @@ function openidMembers ({ endpoints, idTokenAlgs, uiLocales }: OfferedOpenid): O
     // Left out it would mean true.
     request_uri_parameter_supported: false,
     // Initiating User Registration via OpenID Connect 1.0 §4.1
-    prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+    prompt_values_supported: ['none', 'login', 'consent', 'select_account', ...canSignUp ? ['create'] : []],
     acr_values_supported: [PASSWORD_ACR],
     ui_locales_supported: [...uiLocales],
     // OpenID Connect Back-Channel Logout 1.0 §2.1

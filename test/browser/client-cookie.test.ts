@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import { changed, intercept } from './support/client-app.ts'
-import { signInOn } from './support/journeys.ts'
+import { signInOn, signUpOn } from './support/journeys.ts'
 import { type Provider, startProvider } from './support/provider.ts'
 import { withChromium } from './support/chromium.ts'
 
@@ -51,6 +51,18 @@ async function signedIn (t: Test): Promise<{ provider: Provider, page: Page }> {
   t.equal(page.url(), `${provider.origin}/shop`, 'nothing stays in the address')
   return { provider, page }
 }
+
+t.test('screen: signup leads to the sign-up page, and back signed in', async (t) => {
+  const provider = await startProvider(t, {}, shop)
+  const page = await chromium.newPage(t, { allow: [FAILED] })
+  await page.goto(`${provider.origin}/shop`)
+  await page.evaluate("void auth.loginWithRedirect({ screen: 'signup', appState: 'new' })")
+  await page.waitForURL((url) => url.pathname === '/auth/signup')
+  await signUpOn(page, 'first')
+  await page.waitForURL((url) => url.pathname === '/shop')
+  t.same(await page.evaluate('started'), { value: { appState: 'new' } })
+  t.match(await page.evaluate('auth.getUser()'), { preferred_username: 'first' })
+})
 
 t.test('a sign-in leaves a user, and no token, with the page', async (t) => {
   const { provider, page } = await signedIn(t)

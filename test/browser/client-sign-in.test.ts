@@ -4,7 +4,7 @@ import t from 'tap'
 import { changed, clientSubject, intercept, signIn, type Subject, toSignIn, withClaims } from './support/client-app.ts'
 import { withChromium } from './support/chromium.ts'
 import { answerOf } from '../support/openid.ts'
-import { signInOn, USERNAME, valuesOf } from './support/journeys.ts'
+import { signInOn, signUpOn, USERNAME, valuesOf } from './support/journeys.ts'
 
 const chromium = await withChromium(t)
 
@@ -31,6 +31,20 @@ t.test('signs in: appState comes back, the profile is there, the address is clea
   t.type(await app.value(page, 'auth.getAccessToken()'), 'string')
   await page.reload()
   t.match(await app.value(page, 'auth.getUser()'), { sub: provider.ann.id }, 'still there after a reload')
+})
+
+t.test('screen: signup leads to the sign-up page, and back signed in, and past a session that is there', async (t) => {
+  const subject = await clientSubject(t)
+  const { app } = subject
+  const page = await chromium.newPage(t)
+  for (const name of ['first', 'second']) {
+    await page.goto(`${app.origin}/`)
+    await page.evaluate("void auth.loginWithRedirect({ screen: 'signup', appState: 'new' })")
+    await page.waitForURL((url) => url.pathname === '/auth/signup')
+    await signUpOn(page, name)
+    t.same(await app.arrived(page), { value: { appState: 'new' } })
+    t.match(await app.value(page, 'auth.getUser()'), { preferred_username: name })
+  }
 })
 
 t.test('nobody is signed in before', async (t) => {

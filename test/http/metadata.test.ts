@@ -73,7 +73,7 @@ t.test('OIDC-Discovery-3 R8414-2 with a client that can use codes, one document 
     claims_parameter_supported: true,
     request_parameter_supported: false,
     request_uri_parameter_supported: false,
-    prompt_values_supported: ['none', 'login', 'consent', 'select_account'],
+    prompt_values_supported: ['none', 'login', 'consent', 'select_account', 'create'],
     acr_values_supported: ['password'],
     ui_locales_supported: ['en', 'de', 'fr', 'es', 'ja'],
     backchannel_logout_supported: true,

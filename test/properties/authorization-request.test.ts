@@ -26,7 +26,7 @@ const raw = fc.record({
   scope: sentOr(['openid', 'openid email offline_access', 'a b a'], ['a  b']),
   state: sent('xyz', '\u{1f600} ?&=#+%'),
   nonce: sent('n-0S6_WzA2Mj'),
-  prompt: sentOr(['none', 'login', 'consent', 'select_account', 'login consent', 'login select_account consent'], ['none login', 'create']),
+  prompt: sentOr(['none', 'login', 'consent', 'select_account', 'login consent', 'login select_account consent', 'create', 'create consent'], ['none login', 'none create', 'register']),
   max_age: sentOr(['0', '3600'], ['-1', '1e3', '9999999999999']),
   ui_locales: sent('de fr-CA', 'en', '* -'),
   acr_values: sent('password 1'),
@@ -79,7 +79,7 @@ property('P3 an authorization request is the same after it was carried in an add
   equal(new Set(request.scopes).size, (request.scopes ?? []).length)
 
   const signedIn = parseAuthorizationRequest(satisfied(params, 'login'))
-  deepEqual(signedIn.prompt, request.prompt.filter((one) => one !== 'login' && one !== 'select_account'))
+  deepEqual(signedIn.prompt, request.prompt.filter((one) => !['login', 'select_account', 'create'].includes(one)))
   equal(signedIn.maxAge, undefined)
   const consented = parseAuthorizationRequest(satisfied(params, 'consent'))
   deepEqual(consented.prompt, request.prompt.filter((one) => one !== 'consent'))

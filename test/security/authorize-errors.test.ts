@@ -38,7 +38,7 @@ const ERRORS: Array<[what: string, params: Params, error: string]> = [
   ['OIDC-3.1.2.6 request_uri', { request_uri: 'https://evil.example/r' }, 'request_uri_not_supported'],
   ['OIDC-3.1.2.6 registration', { registration: '{}' }, 'registration_not_supported'],
   ...['none login', 'none consent', 'select_account none'].map((prompt): [string, Params, string] => [`OIDC-3.1.2.1 prompt ${prompt}`, { prompt }, 'invalid_request']),
-  ...['create', 'LOGIN', 'login,consent'].map((prompt): [string, Params, string] => [`OIDC-3.1.2.1 prompt ${prompt}`, { prompt }, 'invalid_request']),
+  ...['register', 'LOGIN', 'login,consent'].map((prompt): [string, Params, string] => [`OIDC-3.1.2.1 prompt ${prompt}`, { prompt }, 'invalid_request']),
   ...['-1', '1e9', 'abc', '1.5', 'NaN', 'Infinity', '9'.repeat(13)].map((maxAge): [string, Params, string] => [`OIDC-3.1.2.1 max_age ${maxAge}`, { max_age: maxAge }, 'invalid_request']),
   ['OIDC-5.5 an essential acr that is not to be had', { claims: '{"id_token":{"acr":{"essential":true,"value":"urn:mfa"}}}' }, 'unmet_authentication_requirements'],
   ['OIDC-3.1.2.2 a hint of nobody', { id_token_hint: 'e30.e30.e30' }, 'invalid_request']
@@ -156,7 +156,7 @@ t.test('R9700-4.11.2 a third party\'s mistake takes nobody to it before they sig
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   const third = { client_id: 'third', redirect_uri: 'https://third.example/cb' }
-  const mistakes: Params[] = [{ response_type: 'token' }, { response_type: undefined }, { scope: 'nonsense' }, { scope: '"' }, { ...NO_CHALLENGE }, { request: 'x' }, { prompt: 'create' }, { claims: '{' }, { id_token_hint: 'x' }, { prompt: 'login create' }, { code_challenge: CHALLENGE.repeat(5) }, { nonce: 'x'.repeat(600) }, { claims: 'x'.repeat(5000) }]
+  const mistakes: Params[] = [{ response_type: 'token' }, { response_type: undefined }, { scope: 'nonsense' }, { scope: '"' }, { ...NO_CHALLENGE }, { request: 'x' }, { prompt: 'register' }, { claims: '{' }, { id_token_hint: 'x' }, { prompt: 'login register' }, { code_challenge: CHALLENGE.repeat(5) }, { nonce: 'x'.repeat(600) }, { claims: 'x'.repeat(5000) }]
   for (const mistake of mistakes) {
     const stranger = testBrowser(app)
     const { url, reply } = await stranger.follow(await stranger.get(authorizePath({ ...third, ...mistake })))

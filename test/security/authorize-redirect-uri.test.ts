@@ -83,7 +83,7 @@ t.test('R6749-3.1.2.3 R9700-4.11.2 ADV-CVE-2026-41479 a bad client or redirect U
     ['URI absent, though one is registered', { redirect_uri: undefined }], ['empty URI', { redirect_uri: '' }],
     ...['token', 'id_token', 'code token', 'foo', undefined].map((type): [string, Record<string, string | undefined>] => [`response_type ${type}`, { response_type: type, ...evil }]),
     ...['query', 'fragment', 'form_post', 'web_message'].map((mode): [string, Record<string, string | undefined>] => [`response_mode ${mode}`, { response_mode: mode, ...evil }]),
-    ['prompt none', { prompt: 'none', ...evil }], ['prompt of nonsense', { prompt: 'create', ...evil }], ['bad scope', { scope: 'a"b', ...evil }], ['request object', { request: 'e30.e30.', ...evil }], ['request_uri', { request_uri: 'https://evil.example/r', ...evil }],
+    ['prompt none', { prompt: 'none', ...evil }], ['prompt of nonsense', { prompt: 'register', ...evil }], ['bad scope', { scope: 'a"b', ...evil }], ['request object', { request: 'e30.e30.', ...evil }], ['request_uri', { request_uri: 'https://evil.example/r', ...evil }],
     ['bad claims', { claims: '{', ...evil }], ['no challenge', { code_challenge: undefined, code_challenge_method: undefined, ...evil }], ['plain', { code_challenge_method: 'plain', ...evil }]
   ]
   // The sign-in page without a client is the host's own sign-in, which leads to no client.

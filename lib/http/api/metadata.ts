@@ -34,7 +34,8 @@ export function metadataRoute (child: FastifyInstance, { grants, openid, path }:
       : {
           endpoints: { authorize: urlOf(path('authorize')), userinfo: urlOf(path('userinfo')), logout: urlOf(path('logout')) },
           idTokenAlgs: openid.algs(),
-          uiLocales: openid.uiLocales
+          uiLocales: openid.uiLocales,
+          canSignUp: openid.canSignUp
         }
   })
   const handler = async (_request: FastifyRequest, reply: FastifyReply): Promise<ServerMetadata> => {

@@ -99,6 +99,7 @@ export const AuthorizationRequestSchema = Type.Object({
   code_challenge: text(),
   code_challenge_method: Type.Optional(Type.Literal('S256')),
   prompt: text(),
+  screen_hint: text(),
   max_age: text(),
   login_hint: text(),
   id_token_hint: text(),

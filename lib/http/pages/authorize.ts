@@ -40,7 +40,8 @@ export async function contextOf (request: FastifyRequest, { browser }: Pick<Page
 /** Leads the browser on. Always 303: a 307 would send a form's password on to the client. @see RFC 9700 §4.12 */
 export async function follow (outcome: AuthorizeOutcome, params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply, deps: PageDeps): Promise<FastifyReply> {
   if (outcome.to === 'client') return await sendToClient(outcome, request, reply, deps)
-  return await reply.redirect(`${deps.link(outcome.to === 'sign_in' ? 'login' : 'consent')}?${carried(params)}`, 303)
+  const page = outcome.to === 'consent' ? 'consent' : outcome.to === 'sign_up' && deps.offers.signup ? 'signup' : 'login'
+  return await reply.redirect(`${deps.link(page)}?${carried(params)}`, 303)
 }
 
 export async function sendToClient ({ client, response }: AnswerToClient, request: FastifyRequest, reply: FastifyReply, { pages }: Pick<PageDeps, 'pages'>): Promise<FastifyReply> {

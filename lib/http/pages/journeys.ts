@@ -1,7 +1,7 @@
 import { isNative } from '../../clients/rights.ts'
 import { findRedirectTarget } from '../../authorize/authorize.ts'
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
-import { carried, readAuthorizationParams, satisfied, serializeParams } from '../../protocol/authorization-request.ts'
+import { carried, readAuthorizationParams, satisfied, serializeParams, wantsSignUp } from '../../protocol/authorization-request.ts'
 import { wordsOf } from '../../protocol/authorization-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { localPath } from '../../protocol/return-to.ts'
@@ -23,6 +23,7 @@ export function createJourneys (deps: AuthorizeDeps, { authorizeUrl, homeUrl }: 
           uiLocales: wordsOf(params.ui_locales),
           formActions: [],
           loginHint: params.login_hint,
+          wantsSignUp: wantsSignUp(params),
           next: next ?? homeUrl,
           nativeRequest: null
         }
@@ -34,6 +35,7 @@ export function createJourneys (deps: AuthorizeDeps, { authorizeUrl, homeUrl }: 
         uiLocales: wordsOf(params.ui_locales),
         formActions: [formActionOf(redirectUri)],
         loginHint: params.login_hint,
+        wantsSignUp: wantsSignUp(params),
         next: `${authorizeUrl}?${serializeParams(satisfied(params, 'login'))}`,
         nativeRequest: isNative(client) ? satisfied(params, 'login') : null
       }

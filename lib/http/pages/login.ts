@@ -34,7 +34,10 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
     fields: ['username', 'password'],
     leadsOn: true,
     async open ({ request, journey }) {
-      return await needsNoSignIn(request, deps) ? goOn(journey.next) : { username: journey.loginHint ?? '', resendToken: null }
+      if (await needsNoSignIn(request, deps)) return goOn(journey.next)
+      // An authorization request comes here from the sign-up page, where the person said that they have an account.
+      if (journey.wantsSignUp && offers.signup && queryParam(request, 'client_id') === '') return goOn(`${link('signup')}${journey.query}`)
+      return { username: journey.loginHint ?? '', resendToken: null }
     },
     submit: (form, visit) => form.decision === 'resend' ? resend(form, visit, deps) : passwordSignIn(form, visit, deps),
     async again ({ username = '', decision }, refused) {
@@ -94,7 +97,7 @@ function resend ({ token = '' }: Form, { request, locale, journey: { query, clie
  * by `prompt=login`, as it does right after a sign-out. An authorization request that leads here wants a sign-in.
  */
 async function needsNoSignIn (request: FastifyRequest, deps: PageDeps): Promise<boolean> {
-  return queryParam(request, 'return_to') !== '' && queryParam(request, 'client_id') === '' && queryParam(request, 'prompt') !== 'login' && await isSignedIn(request, deps)
+  return queryParam(request, 'return_to') !== '' && queryParam(request, 'client_id') === '' && !['login', 'create'].includes(queryParam(request, 'prompt')) && await isSignedIn(request, deps)
 }
 
 /** The user store is asked too, or a disabled user would be sent to and fro for ever. */
@@ -105,7 +108,7 @@ async function isSignedIn (request: FastifyRequest, { browser, grants }: PageDep
 }
 
 /** The host's own page gets what it needs to lead on: `return_to`, a path of this origin, after `app.authority.signIn`. */
-function hostPage (loginUrl: string, { next, loginHint, uiLocales }: Journey): string {
-  const query = serializeParams({ return_to: next, login_hint: loginHint, ui_locales: uiLocales.length === 0 ? undefined : uiLocales.join(' ') })
+function hostPage (loginUrl: string, { next, loginHint, wantsSignUp, uiLocales }: Journey): string {
+  const query = serializeParams({ return_to: next, login_hint: loginHint, screen_hint: wantsSignUp ? 'signup' : undefined, ui_locales: uiLocales.length === 0 ? undefined : uiLocales.join(' ') })
   return `${loginUrl}${loginUrl.includes('?') ? '&' : '?'}${query}`
 }

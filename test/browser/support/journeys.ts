@@ -35,6 +35,11 @@ export async function signInOn (page: Page, { username = 'ann', password = PASSW
   return await press(page, 'Sign in')
 }
 
+export async function signUpOn (page: Page, username: string): Promise<Response> {
+  await fill(page, { [USERNAME]: username, Password: PASSWORD })
+  return await press(page, 'Create account')
+}
+
 /** The heading of the page, which is what a person takes it for. */
 export async function heading (page: Page): Promise<string> {
   return await page.getByRole('heading', { level: 1 }).innerText()

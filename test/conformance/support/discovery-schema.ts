@@ -48,7 +48,7 @@ export const MEMBERS: Readonly<Record<string, Member>> = {
   // RFC 9207 §3
   authorization_response_iss_parameter_supported: { is: 'flag', required: true },
   // Initiating User Registration via OpenID Connect 1.0 §4.1
-  prompt_values_supported: { is: 'words', holds: ['none', 'login', 'consent', 'select_account'] },
+  prompt_values_supported: { is: 'words', holds: ['none', 'login', 'consent', 'select_account', 'create'] },
   // RP-Initiated Logout 1.0 §2.1, Back-Channel Logout 1.0 §2.1
   end_session_endpoint: { is: 'url', required: true },
   backchannel_logout_supported: { is: 'flag', required: true },

@@ -77,6 +77,7 @@ export async function readJourney (request: FastifyRequest): Promise<Journey> {
     uiLocales: client === null ? [] : ['fr'],
     formActions: client === null ? [] : ['https://app.example'],
     loginHint: query.get('login_hint') ?? undefined,
+    wantsSignUp: false,
     next: client === null ? query.get('return_to') ?? '/' : `/auth/authorize?${kept}`,
     nativeRequest: null
   }

@@ -12,7 +12,7 @@ const plain: OfferedEndpoints = {
 const openid: OfferedEndpoints = {
   ...plain,
   endpoints: { ...plain.endpoints, jwks: `${ISSUER}/jwks` },
-  openid: { endpoints: { authorize: `${ISSUER}/auth/authorize`, userinfo: `${ISSUER}/auth/userinfo`, logout: `${ISSUER}/auth/logout` }, idTokenAlgs: ['ES256', 'RS256'], uiLocales: ['en', 'de'] }
+  openid: { endpoints: { authorize: `${ISSUER}/auth/authorize`, userinfo: `${ISSUER}/auth/userinfo`, logout: `${ISSUER}/auth/logout` }, idTokenAlgs: ['ES256', 'RS256'], uiLocales: ['en', 'de'], canSignUp: false }
 }
 
 t.test('R8414-2 what is off is left out', async (t) => {
@@ -73,5 +73,6 @@ t.test('R8414-3.1 OIDC-Discovery-4 where the documents stand', async (t) => {
 })
 
 t.test('what is offered without being set', async (t) => {
-  t.match(serverMetadata(openid), { prompt_values_supported: ['none', 'login', 'consent', 'select_account'] })
+  t.strictSame(serverMetadata(openid).prompt_values_supported, ['none', 'login', 'consent', 'select_account'])
+  t.strictSame(serverMetadata({ ...openid, openid: { ...openid.openid as NonNullable<OfferedEndpoints['openid']>, canSignUp: true } }).prompt_values_supported, ['none', 'login', 'consent', 'select_account', 'create'])
 })
