@@ -5,7 +5,7 @@ import { createAuthority, type Authority } from './composition/authority.ts'
 import { withCheckedHooks } from './composition/hooks.ts'
 import { createServices, type Services } from './composition/services.ts'
 import { authenticateHook, authenticateOptionalHook, type Hook, type ReadAuth, requireFirstPartyHook, requireScopeHook } from './http/edge/guard.ts'
-import { browserSignIn } from './http/edge/browser-session.ts'
+import { requestBrowser } from './http/edge/request-browser.ts'
 import { registeredOrigins } from './http/edge/client-origins.ts'
 import { createCors } from './http/edge/cors.ts'
 import { registrationWith } from './http/edge/registration.ts'
@@ -66,8 +66,8 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const readAuth: ReadAuth = (request) => (request as unknown as Record<string, AccessTokenClaims | null>)[names.auth] ?? null
   const authenticate = authenticateHook(accessTokens, names.auth)
   const cookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: settings.session.expiresInMs / 1000 })
-  const browser = browserSignIn({ cookie, browserSessions: authorize.browserSessions })
-  const readSession = readSessionHook({ cookie, browserSessions: authorize.browserSessions, users: grants.accounts.users, sessions: grants.sessions, clock }, names.authSession)
+  const browser = requestBrowser({ cookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users })
+  const readSession = readSessionHook({ browser, browserSessions: authorize.browserSessions, clock }, names.authSession)
   host.decorateRequest(names.auth, null)
   decorateShared(host, 'authSession', names.authSession, () => { host.decorateRequest(names.authSession, null) })
   host.decorate(names.authenticate, authenticate)
@@ -77,9 +77,10 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   host.decorate(names.authority, createAuthority({ grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter }))
 
   const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields)
-  const shared = { grants, limiter, registration, path }
+  const shared = { limiter, registration, path }
   await registerRoutes(host, {
     ...shared,
+    grants,
     ring,
     authenticate,
     readAuth,
@@ -88,7 +89,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     secretHeaders: settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
     senders: { issuer: settings.issuer, ...registeredOrigins(Array.isArray(settings.clients) ? settings.clients : grants.clients) },
     openid: places.redirectLogin ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, algs: () => ring.algs() } : null,
-    pages: settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, cookie })
+    pages: settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser })
   }, {
     jwksConstraints: places.wellKnown.jwks?.constraints ?? null,
     metadataConstraints: places.wellKnown.metadata?.constraints ?? {},

@@ -1,12 +1,12 @@
-import { isActive } from '../sessions/active-user.ts'
+import { userOf } from '../sessions/active-user.ts'
 import { disclosureOf } from '../tokens/disclosure.ts'
+import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import { passwordChangedAt } from '../sessions/since-password-change.ts'
 import { isFirstParty, mayBeAnsweredAt, mayUse } from '../clients/rights.ts'
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
-import type { User } from '../ports/user-store.ts'
 import { formatAuthorizationDetails } from '../protocol/authorization-details.ts'
 import { type AuthorizationParams, type AuthorizationRequest, parseAuthorizationRequest, responseModeOf } from '../protocol/authorization-request.ts'
 import { wordsOf } from '../protocol/authorization-params.ts'
@@ -37,10 +37,10 @@ export type AuthorizeOutcome =
  * @throws OAuthError `invalid_client`, `invalid_request`
  * @see RFC 6749 §3.1.2.4, §4.1.2.1, RFC 9700 §2.1
  */
-export async function findRedirectTarget (params: AuthorizationParams, { grants }: Pick<AuthorizeDeps, 'grants'>): Promise<RedirectTarget> {
+export async function findRedirectTarget (params: AuthorizationParams, { clients }: Pick<AuthorizeDeps, 'clients'>): Promise<RedirectTarget> {
   const { client_id: clientId, redirect_uri: redirectUri } = params
   if (clientId === undefined) throw new OAuthError('invalid_request', 'client_id is missing.')
-  const client = await grants.clients.findById(clientId)
+  const client = await clients.findById(clientId)
   if (client === null) throw new OAuthError('invalid_client', 'There is no such client.', { statusCode: 400, reason: 'unknown_client' })
   // Required even where one is registered alone: OpenID Connect Core 1.0 §3.1.2.1.
   if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing.')
@@ -59,8 +59,9 @@ export async function authorize (params: AuthorizationParams, context: BrowserCo
     const facts = await gatherFacts(parseAuthorizationRequest(params), target, context, deps)
     const obstacle = firstObstacle(facts)
     if (obstacle instanceof OAuthError) throw obstacle
-    if (obstacle !== null) return { to: obstacle, facts }
-    const issued = await issueCode(facts, context, deps)
+    const { signedIn } = facts
+    if (obstacle !== null || signedIn === null) return { to: obstacle ?? 'sign_in', facts }
+    const issued = await issueCode(facts, signedIn, context, deps)
     // Signed out in another tab, or the consent was taken back, a moment ago.
     if (typeof issued !== 'string') return await authorize(params, { ...context, ...issued }, deps)
     return answer(target, params, { code: issued }, deps)
@@ -86,18 +87,17 @@ export async function denyAuthorization (params: AuthorizationParams, deps: Auth
 }
 
 async function gatherFacts (request: AuthorizationRequest, { client, redirectUri }: RedirectTarget, { session, answered }: BrowserContext, deps: AuthorizeDeps): Promise<Facts> {
-  const { accounts } = deps.grants
-  const now = accounts.clock.now()
-  const found = session === null ? null : await accounts.users.findById(session.userId)
-  const user = session !== null && isActive(found) && !await deps.grants.sessions.isOver(found, session) ? found : null
-  const consent = await findConsent(client, user, now, deps)
+  const { accounts: { clock, users }, sessions } = deps
+  const now = clock.now()
+  const user = session === null ? null : await userOf(session, { users, sessions })
+  const signedIn = session === null || user === null ? null : { session, user }
+  const consent = await findConsent(client, signedIn, now, deps)
   return {
     request,
     client,
     redirectUri,
     scopes: grantableScopes(request, client, consent, deps),
-    session: user === null ? null : session,
-    user,
+    signedIn,
     hint: request.idTokenHint === undefined ? undefined : await deps.idTokens.readHint(request.idTokenHint),
     consent,
     canSignUp: deps.canSignUp,
@@ -112,8 +112,8 @@ async function gatherFacts (request: AuthorizationRequest, { client, redirectUri
  * page asks for it like for any other scope, and where the client wants no page, it is left out unless it was allowed before.
  * @see RFC 6749 §3.3, OpenID Connect Core 1.0 §3.1.2.1, §11
  */
-function grantableScopes (request: AuthorizationRequest, client: Client, consent: Consent | null, { grants }: AuthorizeDeps): string[] {
-  const { scopes } = disclosureOf({ client, scopes: request.scopes ?? ['openid'] }, grants.scopes)
+function grantableScopes (request: AuthorizationRequest, client: Client, consent: Consent | null, deps: AuthorizeDeps): string[] {
+  const { scopes } = disclosureOf({ client, scopes: request.scopes ?? ['openid'] }, deps.scopes)
   const offline = mayUse(client, 'refresh_token') && (isFirstParty(client) || !request.prompt.includes('none') || consent?.scopes.includes('offline_access') === true)
   return scopes.filter((scope) => scope !== 'offline_access' || offline)
 }
@@ -122,10 +122,10 @@ function grantableScopes (request: AuthorizationRequest, client: Client, consent
  * The code, or the session to decide anew with, where that or the consent has ended meanwhile: the code is made with a use of its session,
  * in one step, and the consent is looked at again after the commit, so that no code outlives a sign-out or a consent that was taken back.
  */
-async function issueCode (facts: Facts, { origin }: BrowserContext, deps: AuthorizeDeps): Promise<string | { session: BrowserSession | null }> {
-  const { request, client, redirectUri, scopes, session, user, now } = facts
-  const { tokens, sessions, accounts: { random } } = deps.grants
-  const { userId, sid: sessionSid, authenticatedAt } = session as BrowserSession
+async function issueCode (facts: Facts, signedIn: SignedInPerson, { origin }: BrowserContext, deps: AuthorizeDeps): Promise<string | { session: BrowserSession | null }> {
+  const { request, client, redirectUri, scopes, now } = facts
+  const { tokens, sessions, accounts: { random } } = deps
+  const { userId, sid: sessionSid, authenticatedAt } = signedIn.session
   const id = newCredentialId(userId, random.id())
   const secret = random.secret()
   const sid = sidOf(id)
@@ -146,20 +146,21 @@ async function issueCode (facts: Facts, { origin }: BrowserContext, deps: Author
     }),
     codeDigest: digest(secret),
     codeExpiresAt: now + deps.authorizationCode.expiresInMs
-  }, deps.browserSessions.useOf(session as BrowserSession, client.clientId))
+  }, deps.browserSessions.useOf(signedIn.session, client.clientId))
   if (!isCreated) return { session: null }
   let stillAllowed = false
   try {
-    stillAllowed = firstObstacle({ ...facts, consent: await findConsent(client, user, now, deps) }) === null
+    stillAllowed = firstObstacle({ ...facts, consent: await findConsent(client, signedIn, now, deps) }) === null
   } finally {
-    if (!stillAllowed) await sessions.revoke((user as User).id, sid, 'undone', origin)
+    if (!stillAllowed) await sessions.revoke(userId, sid, 'undone', origin)
   }
-  return stillAllowed ? formatCredential(id, secret) : { session }
+  return stillAllowed ? formatCredential(id, secret) : { session: signedIn.session }
 }
 
 /** A client that is the host's own needs none. What was allowed under a former password may have been allowed by whoever stole that. */
-async function findConsent (client: Client, user: User | null, now: number, { consents }: AuthorizeDeps): Promise<Consent | null> {
-  if (user === null || isFirstParty(client)) return null
+async function findConsent (client: Client, signedIn: SignedInPerson | null, now: number, { consents }: AuthorizeDeps): Promise<Consent | null> {
+  if (signedIn === null || isFirstParty(client)) return null
+  const { user } = signedIn
   const consent = await consents.findConsent(user.id, client.clientId, now)
   return consent === null || consent.grantedAt < (passwordChangedAt(user) ?? 0) ? null : consent
 }
@@ -171,8 +172,8 @@ function answer ({ client, redirectUri }: RedirectTarget, params: AuthorizationP
 }
 
 /** An outage has a code of its own, for a redirect has no status. */
-function errorParams (error: unknown, { grants }: AuthorizeDeps): Record<string, string> {
+function errorParams (error: unknown, { accounts }: AuthorizeDeps): Record<string, string> {
   if (error instanceof OAuthError) return { error: error.error, error_description: error.message }
-  grants.accounts.onError(error, 'an authorization request failed')
+  accounts.onError(error, 'an authorization request failed')
   return { error: 'temporarily_unavailable', error_description: 'The service is not available at the moment.' }
 }

@@ -2,12 +2,11 @@ import { isFirstParty, isNativeRedirect, isPublic, mayUse, needsPkce } from '../
 import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
-import type { BrowserSession } from '../ports/session-store.ts'
-import type { User } from '../ports/user-store.ts'
 import { type AuthorizationRequest, wantsSignUp } from '../protocol/authorization-request.ts'
 import type { ClaimRequest } from '../protocol/claims-request.ts'
 import { isPublicNativeRedirect } from '../protocol/redirect-uri.ts'
 import { PASSWORD_ACR } from '../protocol/id-token.ts'
+import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { IdTokenHint } from '../tokens/id-tokens.ts'
 
 /** All that the decision on an authorization request needs, looked up beforehand. */
@@ -17,9 +16,8 @@ export interface Facts {
   redirectUri: string
   /** Granted if nothing is in the way. */
   scopes: string[]
-  /** Who is signed in in this browser; both or none. */
-  session: BrowserSession | null
-  user: User | null
+  /** Who is signed in in this browser. */
+  signedIn: SignedInPerson | null
   /** `undefined`: none was sent; `null`: it is not one of ours. */
   hint: IdTokenHint | null | undefined
   consent: Consent | null
@@ -88,7 +86,7 @@ const CHECKS: readonly Check[] = [
   {
     name: 'somebody is signed in',
     see: 'OpenID Connect Core 1.0 §3.1.2.3',
-    check: ({ session, request }) => session === null ? interactive(request, 'sign_in') : null
+    check: ({ signedIn, request }) => signedIn === null ? interactive(request, 'sign_in') : null
   },
   {
     name: 'a new sign-in was not asked for',
@@ -103,7 +101,7 @@ const CHECKS: readonly Check[] = [
   {
     name: 'it is the person the client asked for',
     see: 'OpenID Connect Core 1.0 §3.1.2.2',
-    check: (facts) => isRequestedSubject(facts.request, facts.user, facts.hint) || !mayBeTold(facts) ? null : new OAuthError('login_required', 'Another person is signed in.')
+    check: (facts) => isRequestedSubject(facts) || !mayBeTold(facts) ? null : new OAuthError('login_required', 'Another person is signed in.')
   },
   {
     name: 'the person allows it',
@@ -137,9 +135,10 @@ function canGiveAcr ({ claims }: AuthorizationRequest): boolean {
   return acr.values === undefined || acr.values.includes(PASSWORD_ACR)
 }
 
-function isRequestedSubject ({ claims }: AuthorizationRequest, user: User | null, hint: Facts['hint']): boolean {
+function isRequestedSubject ({ request: { claims }, signedIn, hint }: Facts): boolean {
   const asked = claims.id_token?.sub?.value
-  return (hint?.sub === undefined || hint.sub === user?.id) && (asked === undefined || asked === user?.id)
+  const id = signedIn?.user.id
+  return (hint?.sub === undefined || hint.sub === id) && (asked === undefined || asked === id)
 }
 
 /** What a visitor's sign-in is like, and whether they are somebody it knows, is no business of a client that they have not allowed yet. */
@@ -147,8 +146,8 @@ function mayBeTold (facts: Facts): boolean {
   return isFirstParty(facts.client) || isAllowed(facts)
 }
 
-function isRecent ({ request: { maxAge }, session, now }: Facts): boolean {
-  return session === null || maxAge === undefined || now - session.authenticatedAt <= maxAge * 1000
+function isRecent ({ request: { maxAge }, signedIn, now }: Facts): boolean {
+  return signedIn === null || maxAge === undefined || now - signedIn.session.authenticatedAt <= maxAge * 1000
 }
 
 function isAllowed (facts: Facts): boolean {

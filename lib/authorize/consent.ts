@@ -9,7 +9,7 @@ const LIFETIME_MS = 365 * 24 * 60 * 60 * 1000
  * Keeps what the person allowed. They are asked again once scopes are added, or after a year.
  * @throws OAuthError `login_required` where nobody is signed in
  */
-export async function grantConsent ({ client, scopes, user, now }: Facts, { consents }: AuthorizeDeps): Promise<void> {
-  if (user === null) throw new OAuthError('login_required', 'Nobody is signed in.')
-  await consents.grantConsent({ userId: user.id, clientId: client.clientId, scopes, grantedAt: now, expiresAt: now + LIFETIME_MS })
+export async function grantConsent ({ client, scopes, signedIn, now }: Facts, { consents }: AuthorizeDeps): Promise<void> {
+  if (signedIn === null) throw new OAuthError('login_required', 'Nobody is signed in.')
+  await consents.grantConsent({ userId: signedIn.user.id, clientId: client.clientId, scopes, grantedAt: now, expiresAt: now + LIFETIME_MS })
 }

@@ -1,5 +1,4 @@
 import { OAuthError, type OAuthErrorReason } from '../errors.ts'
-import type { GrantDeps } from '../oauth/deps.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import { authorizationResponse } from '../protocol/authorization-response.ts'
@@ -21,9 +20,7 @@ interface LogoutContext extends BrowserContext {
   confirmed: boolean
 }
 
-interface LogoutDeps extends Pick<AuthorizeDeps, 'idTokens' | 'browserSessions'> {
-  grants: Pick<GrantDeps, 'clients'>
-}
+type LogoutDeps = Pick<AuthorizeDeps, 'clients' | 'idTokens' | 'sessions'>
 
 /**
  * RP-Initiated Logout. Signs out at once where the hint is of this very session, else only after the person confirmed it. Where
@@ -41,7 +38,7 @@ export async function logout (params: LogoutParams, { session, origin, confirmed
   const redirectUri = registeredUri(params, client)
   if (session !== null && !confirmed && !isOf(session, hint)) return { outcome: 'confirm', session, client, redirectUri }
   const ending = session ?? sessionOf(hint, client)
-  const ended = ending !== null && await deps.browserSessions.end(ending, { ...(client === null ? {} : { clientId: client.clientId }), origin })
+  const ended = ending !== null && await deps.sessions.revokeBrowserSession(ending.userId, ending.sid, 'user', { clientId: client?.clientId, origin })
   // A client's name alone is no reason to send anyone anywhere: a hint proves that the client had to do with this user. §3
   if (redirectUri === null || (hint === null && !confirmed)) return { outcome: 'signed_out', ended, client }
   const answer = authorizationResponse(redirectUri, 'query', { state: params.state })
@@ -56,8 +53,8 @@ async function readHint ({ id_token_hint: token, client_id: clientId }: LogoutPa
   return hint
 }
 
-async function clientOf ({ client_id: clientId }: LogoutParams, hint: IdTokenHint | null, { grants }: LogoutDeps): Promise<Client | null> {
-  const client = hint === null && clientId === undefined ? null : await grants.clients.findById(hint?.aud ?? clientId ?? '')
+async function clientOf ({ client_id: clientId }: LogoutParams, hint: IdTokenHint | null, { clients }: LogoutDeps): Promise<Client | null> {
+  const client = hint === null && clientId === undefined ? null : await clients.findById(hint?.aud ?? clientId ?? '')
   // A hint of a client that is no longer registered still says whose session it is.
   if (client === null && hint === null && clientId !== undefined) throw refused('There is no such client.', 'unknown_client')
   return client

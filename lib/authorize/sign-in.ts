@@ -2,7 +2,8 @@ import { authenticatePassword, confirmAuthentic } from '../accounts/authenticate
 import { OAuthError } from '../errors.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
-import type { AuthorizeDeps, BrowserContext } from './deps.ts'
+import type { Browser } from '../sessions/browser-sessions.ts'
+import type { AuthorizeDeps } from './deps.ts'
 
 interface SignIn {
   /** The user of this name, where they have just been looked up. */
@@ -10,8 +11,6 @@ interface SignIn {
   username: string
   password: string
   clientId: string | null
-  /** The value of the session cookie that the browser sent. */
-  formerCookie: string | undefined
 }
 
 /**
@@ -19,16 +18,16 @@ interface SignIn {
  * this succeeds.
  * @throws OAuthError `invalid_grant`, whatever is wrong; `temporarily_unavailable` where the hashing queue is full
  */
-export async function signIn ({ username, password, clientId, formerCookie, known = null }: SignIn, { session: former, origin }: BrowserContext, deps: AuthorizeDeps): Promise<{ cookie: string, session: BrowserSession, user: User }> {
-  const { accounts } = deps.grants
+export async function signIn ({ username, password, clientId, known = null }: SignIn, browser: Browser, { accounts, browserSessions, sessions }: AuthorizeDeps): Promise<{ cookie: string, session: BrowserSession, user: User }> {
+  const { origin } = browser
   const user = await authenticatePassword({ username, password, clientId, origin, known }, accounts)
-  const { session, cookie } = await deps.browserSessions.start(user.id, former, formerCookie, origin)
+  const { session, cookie } = await browserSessions.start(user.id, browser)
   // As with tokens: a password change or a disabled account between the check and the commit would have missed this session.
   let confirmed: User | null = null
   try {
     confirmed = await confirmAuthentic(user, password, accounts, { sid: session.sid, clientId, origin })
   } finally {
-    if (confirmed === null) await deps.browserSessions.end(session, { by: 'undone', origin })
+    if (confirmed === null) await sessions.revokeBrowserSession(session.userId, session.sid, 'undone', { origin })
   }
   if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   return { cookie, session, user: confirmed }

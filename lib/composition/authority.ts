@@ -8,9 +8,9 @@ import { OAuthError } from '../errors.ts'
 import { type Events, NO_REQUEST } from '../events.ts'
 import type { GrantDeps, TokenResponse } from '../oauth/deps.ts'
 import { issueTokens, reportIssued } from '../oauth/issue-tokens.ts'
-import type { BrowserSignIn } from '../http/edge/browser-session.ts'
 import type { Hook } from '../http/edge/guard.ts'
 import type { RequestLimiter } from '../http/edge/limit.ts'
+import type { RequestBrowser } from '../http/edge/request-browser.ts'
 import type { ConsentStore } from '../ports/consent-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
@@ -86,7 +86,7 @@ interface AuthorityDeps {
   accessTokens: AccessTokens
   events: Events
   consents: ConsentStore
-  browser: BrowserSignIn
+  browser: Pick<RequestBrowser, 'signIn' | 'signOut'>
   readSession: Hook
   limiter: Pick<RequestLimiter, 'reserveAccount'>
 }

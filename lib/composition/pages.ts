@@ -1,12 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { AccountsDeps } from '../accounts/deps.ts'
-import type { AuthorizeDeps } from '../authorize/deps.ts'
-import type { BrowserSignIn } from '../http/edge/browser-session.ts'
-import type { HttpDeps } from '../http/edge/deps.ts'
 import { createJourneys } from '../http/pages/journeys.ts'
 import type { PageDeps } from '../http/pages/deps.ts'
 import { createPageReply } from '../http/pages/reply.ts'
-import type { SessionCookie } from '../http/edge/session-cookie.ts'
 import type { PathName } from '../settings/paths.ts'
 import type { PagesSettings } from '../settings/sections/pages.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -23,22 +19,15 @@ export function messageUrls (host: FastifyInstance, { issuer, pages }: Settings,
   }
 }
 
-interface PageParts extends Pick<HttpDeps, 'grants' | 'limiter' | 'registration' | 'path'> {
-  authorize: AuthorizeDeps
-  browser: BrowserSignIn
-  cookie: SessionCookie
-}
-
 /** What the hosted pages are built from. */
-export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength } }: Settings, pages: PagesSettings, parts: PageParts): PageDeps {
-  const { users, outbox } = parts.grants.accounts
+export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength } }: Settings, pages: PagesSettings, parts: Pick<PageDeps, 'authorize' | 'browser' | 'limiter' | 'registration' | 'path'>): PageDeps {
+  const { users, outbox, usernames } = parts.authorize.accounts
   const { homeUrl, loginUrl } = pages
   const link = (name: PathName): string => `${host.prefix}${parts.path(name)}`
   return {
     ...parts,
-    pages: createPageReply({ issuer, prefix: `${host.prefix}${prefix}`, usernames: parts.grants.accounts.usernames, pages }),
+    pages: createPageReply({ issuer, prefix: `${host.prefix}${prefix}`, usernames, pages }),
     journeys: createJourneys(parts.authorize, { authorizeUrl: link('authorize'), homeUrl }),
-    signIn: parts.browser.signIn,
     prefix,
     link,
     homeUrl,

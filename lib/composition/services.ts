@@ -109,7 +109,7 @@ export async function createServices (settings: Settings, { log, messageUrl, red
     limiter,
     grants,
     authorize: {
-      grants,
+      ...grants,
       issuer: settings.issuer,
       idTokens: identity,
       consents: state.consents,

@@ -3,23 +3,37 @@ import type { Random } from '../ports/random.ts'
 import type { BrowserSession, SessionStore, SessionUse } from '../ports/session-store.ts'
 import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, parseCredential, sidOf } from '../protocol/credential.ts'
-import type { EndedBy, Origin, Sessions } from './sessions.ts'
+import type { Origin, Sessions } from './sessions.ts'
+import type { User } from '../ports/user-store.ts'
 
-/** The browser sessions of the hosted pages, by the value of their cookie. */
+/** A browser as one request shows it. */
+export interface Browser {
+  /** The value of its session cookie. */
+  cookie: string | undefined
+  /** The live session that this cookie proves. */
+  session: BrowserSession | null
+  origin: Origin
+}
+
+/** Who is signed in in a browser. */
+export interface SignedInPerson {
+  session: BrowserSession
+  user: User
+}
+
+/** The browser sessions of the hosted pages, by the value of their cookie. They end in `sessions`, as all sign-ins do. */
 export interface BrowserSessions {
   /** The live session of this cookie. Looks, and does not count as a use. */
   find(cookie: string | undefined): Promise<BrowserSession | null>
   /**
-   * Signs a user in: a new cookie value, whatever the browser had before. Where `former` is a live session of the same user it
-   * goes on under a new secret; one of another user ends.
+   * Signs a user in: a new cookie value, whatever the browser had before. Where that was a live session of the same user, it goes on
+   * under a new secret; one of another user ends.
    */
-  start(userId: string, former: BrowserSession | null, formerCookie: string | undefined, origin: Origin): Promise<{ session: BrowserSession, cookie: string }>
+  start(userId: string, browser: Browser): Promise<{ session: BrowserSession, cookie: string }>
   /** Counts as a use, by `clientId` where a client takes part. `false`: it has ended meanwhile. */
   use(session: BrowserSession, clientId?: string): Promise<boolean>
   /** That use, for an operation of the store that counts it itself. */
   useOf(session: BrowserSession, clientId?: string): SessionUse
-  /** Ends it and what hangs on it: codes, families that are not offline, and those of `clientId`. Tells its clients. `by`: `user` unless it says otherwise. `false` where nothing of it was alive. */
-  end(session: Pick<BrowserSession, 'userId' | 'sid'>, options: { clientId?: string, by?: EndedBy, origin: Origin }): Promise<boolean>
 }
 
 interface BrowserSessionPolicy {
@@ -38,8 +52,8 @@ interface BrowserSessionDeps {
 export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionPolicy, { store, sessions, clock, random }: BrowserSessionDeps): BrowserSessions {
   const lifetimes = (now: number): { expiresAt: number, idleExpiresAt: number } => ({ expiresAt: now + expiresInMs, idleExpiresAt: now + Math.min(expiresInMs, idleTimeoutMs) })
 
-  async function renew (userId: string, former: BrowserSession | null, formerCookie: string | undefined): Promise<{ session: BrowserSession, cookie: string } | null> {
-    const presented = parseCredential(formerCookie ?? '')
+  async function renew (userId: string, { cookie, session: former }: Browser): Promise<{ session: BrowserSession, cookie: string } | null> {
+    const presented = parseCredential(cookie ?? '')
     if (presented === null) return null
     const now = clock.now()
     const secret = random.secret()
@@ -60,10 +74,11 @@ export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionP
       return presented === null ? null : await store.findSession(presented.sid, presented.digest, clock.now())
     },
 
-    async start (userId, former, formerCookie, origin) {
-      // `former` may be unknown because another tab has signed in since this request was sent, and the cookie has a new secret by now: the
-      // browser still has one session. It is renewed for nobody but its own user, so a cookie that was planted brings no one into another's.
-      const renewed = former === null || former.userId === userId ? await renew(userId, former, formerCookie) : null
+    async start (userId, browser) {
+      const { session: former, origin } = browser
+      // No session may be known because another tab has signed in since this request was sent, and the cookie has a new secret by now: the
+      // browser still has one session. It is renewed for its own user alone, so a planted cookie brings nobody into another person's session.
+      const renewed = former === null || former.userId === userId ? await renew(userId, browser) : null
       if (renewed !== null) return renewed
       // Before the new one begins: where this fails nobody has changed places.
       if (former !== null) await sessions.revokeBrowserSession(former.userId, former.sid, 'user', { origin })
@@ -86,10 +101,6 @@ export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionP
     },
 
     use: async (session, clientId) => await store.useSession(useOf(session, clientId)),
-    useOf,
-
-    async end ({ userId, sid }, { clientId, by = 'user', origin }) {
-      return await sessions.revokeBrowserSession(userId, sid, by, { clientId, origin })
-    }
+    useOf
   }
 }

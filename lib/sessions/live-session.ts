@@ -2,7 +2,7 @@ import type { RefreshTokenFamily } from '../ports/token-store.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import { invalidToken } from '../protocol/bearer.ts'
-import { isActive } from './active-user.ts'
+import { userOf } from './active-user.ts'
 import type { Sessions } from './sessions.ts'
 
 /**
@@ -15,7 +15,7 @@ export async function liveSession (claims: AccessTokenClaims | null, { sessions,
   if (claims === null || sid === undefined) throw invalidToken('The token belongs to no session.')
   const family = await sessions.find(sid)
   if (family === null || family.userId !== claims.sub) throw invalidToken('The token was revoked.')
-  const user = await users.findById(claims.sub)
-  if (!isActive(user) || await sessions.isOver(user, family)) throw invalidToken('The token was revoked.')
+  const user = await userOf(family, { users, sessions })
+  if (user === null) throw invalidToken('The token was revoked.')
   return { user, family }
 }

@@ -8,7 +8,7 @@ import type { Revocations } from './revocations.ts'
 import { isFromFormerPassword, keepSignIn, type SignedIn } from './since-password-change.ts'
 
 export type { Origin } from '../events.ts'
-export type EndedBy = AuthorityEvents['logged_out']['by']
+type EndedBy = AuthorityEvents['logged_out']['by']
 
 /**
  * A user's sign-ins: refresh token families and browser sessions. This is the one place where they end, so that there is an event,

@@ -92,7 +92,7 @@ t.test('ASVS-8.2.3 ASVS-15.3.3 sign-up takes no field that the host did not decl
 })
 
 t.test('sign-up: an account that could not be signed in goes to the sign-in page, not to a form that finds its own name taken', async (t) => {
-  const test = await pagesApp(t, { deps: () => ({ signIn: async () => { throw new Error('the session store is down') } }) })
+  const test = await pagesApp(t, { deps: ({ browser }) => ({ browser: { ...browser, signIn: async () => { throw new Error('the session store is down') } } }) })
   const reply = await test.post(`/auth/signup${JOURNEY}`, { username: 'ada', password: PASSWORD })
   t.equal(reply.statusCode, 303)
   t.equal(reply.headers.location, `/auth/login${JOURNEY}`)

@@ -1,14 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { OAuthError } from '../../errors.ts'
 import type { BrowserSession } from '../../ports/session-store.ts'
-import { isActive } from '../../sessions/active-user.ts'
 import { releasedClaims } from '../../tokens/released-claims.ts'
 import { registerBodyParsers } from '../edge/body.ts'
 import { callableBy } from '../edge/callers.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
-import type { BrowserSignIn } from '../edge/browser-session.ts'
 import type { HttpDeps } from '../edge/deps.ts'
+import type { RequestBrowser } from '../edge/request-browser.ts'
 import { BrowserSessionAnswer, describeRoute, ErrorResponse, Nothing } from '../edge/schemas.ts'
 
 /** How long a page may go on without asking again. */
@@ -18,7 +17,7 @@ const SCOPES = ['openid', 'profile', 'email']
 
 interface BrowserSessionDeps {
   authorize: AuthorizeDeps
-  browser: BrowserSignIn
+  browser: RequestBrowser
   path: HttpDeps['path']
 }
 
@@ -27,16 +26,16 @@ interface BrowserSessionDeps {
  * `POST` also counts as a use, `DELETE` signs out.
  */
 export function browserSessionRoutes (child: FastifyInstance, { authorize, browser, path }: BrowserSessionDeps): void {
-  const { accounts, claims, sessions } = authorize.grants
+  const { accounts, browserSessions, claims } = authorize
   const response = { 200: BrowserSessionAnswer, '4xx': ErrorResponse, 503: ErrorResponse }
   const shared = { ...callableBy('own_page'), onRequest: noStoreHook }
   const guard = { ...shared, bodyLimit: 1024, validatorCompiler: () => () => true }
   registerBodyParsers(child, { forms: true })
 
   async function answer (request: FastifyRequest, use: (session: BrowserSession) => Promise<boolean>): Promise<{ user: Record<string, unknown>, expires_in: number }> {
-    const session = await browser.find(request)
-    const user = session === null ? null : await accounts.users.findById(session.userId)
-    if (session === null || !isActive(user) || await sessions.isOver(user, session) || !await use(session)) throw new OAuthError('login_required', 'Nobody is signed in.', { statusCode: 401 })
+    const signedIn = await browser.signedIn(request)
+    if (signedIn === null || !await use(signedIn.session)) throw new OAuthError('login_required', 'Nobody is signed in.', { statusCode: 401 })
+    const { session, user } = signedIn
     const left = Math.floor((Math.min(session.expiresAt, session.idleExpiresAt) - accounts.clock.now()) / 1000)
     return {
       user: { ...await releasedClaims({ user, client: null, scopes: SCOPES, use: 'userinfo', claims: undefined }, { claims, scopes: SCOPES }), sub: user.id },
@@ -53,7 +52,7 @@ export function browserSessionRoutes (child: FastifyInstance, { authorize, brows
   child.post(path('session'), {
     ...guard,
     schema: describeRoute({ summary: 'Go on with the browser session', response })
-  }, async (request) => await guarded(async () => await answer(request, async (session) => await authorize.browserSessions.use(session))))
+  }, async (request) => await guarded(async () => await answer(request, async (session) => await browserSessions.use(session))))
 
   child.delete(path('session'), {
     ...guard,

@@ -10,10 +10,9 @@ import { headerOrFormToken, insufficientScope, isBearer, missingToken } from '..
 import { invalidClient } from '../../protocol/client-authentication.ts'
 import { isFromOtherOrigin, isSameOrigin } from '../../protocol/same-origin.ts'
 import { parseTokenQuery } from '../../protocol/token-query.ts'
-import { isActive } from '../../sessions/active-user.ts'
 import { requireFirstParty } from '../../oauth/require-first-party.ts'
 import { liveSession } from '../../sessions/live-session.ts'
-import type { BrowserSignIn } from './browser-session.ts'
+import type { RequestBrowser } from './request-browser.ts'
 import type { Callers, Guard } from './callers.ts'
 import { rememberClient } from './cors.ts'
 import { guarded } from './error-reply.ts'
@@ -33,7 +32,7 @@ export interface GuardDeps {
   grants: GrantDeps
   authenticate: Hook
   readAuth: ReadAuth
-  browser: Pick<BrowserSignIn, 'find' | 'hasCookie'>
+  browser: Pick<RequestBrowser, 'hasCookie' | 'signedIn'>
   limiter: RequestLimiter
 }
 
@@ -112,10 +111,10 @@ async function accountOfToken (claims: AccessTokenClaims | null, { grants }: Gua
 /** Where a request comes from is judged first, so that another site is not even told whether its visitor is signed in. */
 async function accountOfBrowser (request: FastifyRequest, { grants, browser }: GuardDeps): Promise<AccountCaller> {
   if (!isSameOrigin(request.headers, grants.accounts.issuer)) throw crossSite()
-  const session = await browser.find(request)
-  const user = session === null ? null : await grants.accounts.users.findById(session.userId)
-  if (session === null || !isActive(user) || await grants.sessions.isOver(user, session)) throw missingToken()
-  return { user, sid: session.sid, sessionSid: session.sid }
+  const signedIn = await browser.signedIn(request)
+  if (signedIn === null) throw missingToken()
+  const { user, session: { sid } } = signedIn
+  return { user, sid, sessionSid: sid }
 }
 
 async function provenClient (request: FastifyRequest, reply: Parameters<Hook>[1], { grants, limiter }: GuardDeps): Promise<Client> {

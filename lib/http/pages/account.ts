@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { forgotPasswordPage } from './forgot-password.ts'
-import type { AccountPageDeps } from './deps.ts'
+import type { PageDeps } from './deps.ts'
 import { resetPasswordPage } from './reset-password.ts'
 import { signupPage } from './signup.ts'
 import { verifyEmailPage } from './verify-email.ts'
 
 /** The hosted pages of a person's own account: the same use cases and limits as the JSON endpoints, and there under the same conditions. */
-export function accountPages (child: FastifyInstance, deps: AccountPageDeps): void {
-  const { users, outbox } = deps.grants.accounts
+export function accountPages (child: FastifyInstance, deps: PageDeps): void {
+  const { users, outbox } = deps.authorize.accounts
   if (deps.offers.signup && deps.registration !== null) signupPage(child, deps, deps.registration)
   if (deps.offers.reset) {
     forgotPasswordPage(child, deps)

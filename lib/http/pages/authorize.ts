@@ -1,9 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type AnswerToClient, authorize, type AuthorizeOutcome } from '../../authorize/authorize.ts'
-import type { BrowserContext } from '../../authorize/deps.ts'
 import { type AuthorizationParams, carried, fitsAddress, readAuthorizationParams } from '../../protocol/authorization-request.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
-import { originOf } from '../edge/deps.ts'
 import { callableBy } from '../edge/callers.ts'
 import { noStoreHook } from '../edge/error-reply.ts'
 import type { PageDeps } from './deps.ts'
@@ -14,7 +12,7 @@ import { AuthorizationRequestSchema, describeRoute } from '../edge/schemas.ts'
 export function authorizeRoutes (child: FastifyInstance, deps: PageDeps): void {
   child.get(deps.path('authorize'), pageGet({ summary: 'Authorization endpoint', querystring: AuthorizationRequestSchema }), async (request, reply) => {
     const params = readAuthorizationParams(queryParams(request))
-    return await follow(await authorize(params, await contextOf(request, deps), deps.authorize), params, request, reply, deps)
+    return await follow(await authorize(params, await deps.browser.read(request), deps.authorize), params, request, reply, deps)
   })
 
   // Another site's form brings no SameSite=Lax cookie, and the answer would be that nobody is signed in. The redirect brings it.
@@ -27,14 +25,9 @@ export function authorizeRoutes (child: FastifyInstance, deps: PageDeps): void {
   }, async (request, reply) => {
     const params = readAuthorizationParams(formOf(request))
     // A refusal needs no cookie.
-    if (!fitsAddress(params)) return await follow(await authorize(params, await contextOf(request, deps), deps.authorize), params, request, reply, deps)
+    if (!fitsAddress(params)) return await follow(await authorize(params, await deps.browser.read(request), deps.authorize), params, request, reply, deps)
     return await reply.redirect(`${deps.link('authorize')}?${carried(params)}`, 303)
   })
-}
-
-/** Who asks, by the session cookie of the request. */
-export async function contextOf (request: FastifyRequest, { browser }: Pick<PageDeps, 'browser'>): Promise<BrowserContext> {
-  return { session: await browser.find(request), origin: originOf(request) }
 }
 
 /** Leads the browser on. Always 303: a 307 would send a form's password on to the client. @see RFC 9700 §4.12 */

@@ -7,7 +7,7 @@ import { grantConsent } from '../../authorize/consent.ts'
 import { type AuthorizationParams, readAuthorizationParams, satisfied, serializeParams } from '../../protocol/authorization-request.ts'
 import { scopeDescription } from '../../pages/texts.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
-import { contextOf, follow, sendToClient } from './authorize.ts'
+import { follow, sendToClient } from './authorize.ts'
 import type { PageDeps } from './deps.ts'
 import { formOf, formPost, pageGet, queryParam, queryParams } from './forms.ts'
 import { AuthorizationRequestSchema } from '../edge/schemas.ts'
@@ -20,23 +20,23 @@ import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 export function consentPage (child: FastifyInstance, deps: PageDeps): void {
   child.get(deps.path('consent'), pageGet({ summary: 'Consent page', querystring: AuthorizationRequestSchema }), async (request, reply) => {
     const params = readAuthorizationParams(queryParams(request))
-    const outcome = await authorize(params, await contextOf(request, deps), deps.authorize)
+    const outcome = await authorize(params, await deps.browser.read(request), deps.authorize)
     return outcome.to === 'consent' ? await ask(outcome.facts, params, request, reply, deps) : await follow(outcome, params, request, reply, deps)
   })
 
   const decision = Type.Union([Type.Literal('allow'), Type.Literal('deny')])
   child.post(deps.path('consent'), formPost({ summary: 'Allow or deny a client', body: Type.Object({ decision }) }), async (request, reply) => {
     const params = readAuthorizationParams(queryParams(request))
-    const outcome = await authorize(params, await contextOf(request, deps), deps.authorize)
+    const outcome = await authorize(params, await deps.browser.read(request), deps.authorize)
     if (outcome.to !== 'consent') return await follow(outcome, params, request, reply, deps)
     // Somebody else signed in meanwhile, in another tab: what the page said was said to another person.
-    const samePerson = outcome.facts.session?.sid === queryParam(request, 'session')
+    const samePerson = outcome.facts.signedIn?.session.sid === queryParam(request, 'session')
     const decided = samePerson ? formOf(request).decision : undefined
     if (decided === 'deny') return await sendToClient(await denyAuthorization(params, deps.authorize), request, reply, deps)
     if (decided !== 'allow') return await ask(outcome.facts, params, request, reply, deps)
     if (!asksToContinue(outcome.facts)) await grantConsent(outcome.facts, deps.authorize)
     const left = satisfied(params, 'consent')
-    return await follow(await authorize(left, { ...await contextOf(request, deps), answered: 'consent' }, deps.authorize), left, request, reply, deps)
+    return await follow(await authorize(left, { ...await deps.browser.read(request), answered: 'consent' }, deps.authorize), left, request, reply, deps)
   })
 }
 
@@ -45,18 +45,18 @@ function asksToContinue ({ client, request }: Facts): boolean {
   return isFirstParty(client) && !request.prompt.includes('consent')
 }
 
-async function ask (facts: Facts, params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply, { authorize: { grants }, link, pages }: PageDeps): Promise<FastifyReply> {
-  const { client, redirectUri, scopes, user, session, request: { uiLocales } } = facts
+async function ask (facts: Facts, params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply, { authorize, link, pages }: PageDeps): Promise<FastifyReply> {
+  const { client, redirectUri, scopes, signedIn, request: { uiLocales } } = facts
   const name = client.name ?? client.clientId
   const { host, protocol } = new URL(redirectUri)
   return await pages.send(request, reply, 'consent', {
-    action: `${link('consent')}?${serializeParams({ ...params, session: session?.sid })}`,
+    action: `${link('consent')}?${serializeParams({ ...params, session: signedIn?.session.sid })}`,
     error: null,
     asks: asksToContinue(facts) ? 'continue' : 'consent',
-    username: user?.username ?? '',
+    username: signedIn?.user.username ?? '',
     client: { name, id: client.clientId, redirectHost: host === '' ? protocol : host },
     scopes: asksToContinue(facts) ? [] : scopes.map((scope) => ({ name: scope, description: scopeDescription(scope) })),
-    lifetimeSeconds: scopes.includes('offline_access') ? grants.refreshToken.expiresInMs / 1000 : grants.accessTokens.expiresInSeconds,
+    lifetimeSeconds: scopes.includes('offline_access') ? authorize.refreshToken.expiresInMs / 1000 : authorize.accessTokens.expiresInSeconds,
     clientLogoUri: client.logoUri ?? null,
     clientUri: client.clientUri ?? null
   }, { clientName: name, uiLocales, images: client.logoUri === undefined ? [] : [client.logoUri], formActions: [formActionOf(redirectUri)] })

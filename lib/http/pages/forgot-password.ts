@@ -2,13 +2,13 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { requestPasswordReset } from '../../accounts/reset-password.ts'
 import { Username } from '../edge/schemas.ts'
-import type { AccountPageDeps } from './deps.ts'
+import type { PageDeps } from './deps.ts'
 import { formPage } from './form-page.ts'
 import { required } from './forms.ts'
 
 /** Asks for a reset message as `POST /auth/password-reset` does, under one limit with it. One answer for all who ask. */
-export function forgotPasswordPage (child: FastifyInstance, deps: AccountPageDeps): void {
-  const { grants: { accounts }, link } = deps
+export function forgotPasswordPage (child: FastifyInstance, deps: PageDeps): void {
+  const { authorize: { accounts }, link } = deps
   formPage<'forgot_password', { username: string, sent: boolean }>(child, {
     name: 'forgot_password',
     path: 'forgotPassword',

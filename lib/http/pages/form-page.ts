@@ -7,7 +7,7 @@ import type { PathName } from '../../settings/paths.ts'
 import { originOf } from '../edge/deps.ts'
 import type { AttemptCheck, AttemptUser } from '../edge/limit.ts'
 import { localeOf } from '../edge/locale.ts'
-import type { AccountPageDeps } from './deps.ts'
+import type { PageDeps } from './deps.ts'
 import { attempt, formError } from './errors.ts'
 import { type Form, formOf, formPost, pageGet } from './forms.ts'
 import type { Journey } from './journey.ts'
@@ -65,7 +65,7 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   statusCode?(shown: Shown): number
 }
 
-type FormPageDeps = Pick<AccountPageDeps, 'journeys' | 'limiter' | 'link' | 'minLength' | 'pages' | 'path'>
+type FormPageDeps = Pick<PageDeps, 'journeys' | 'limiter' | 'link' | 'minLength' | 'pages' | 'path'>
 
 /**
  * Adds the routes of a page with a form: GET shows it, POST does what it asks for, and then shows what became of it, shows the form

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import type { AuthorizationParams } from '../../protocol/authorization-request.ts'
 
 /** Where a person on a hosted page came from and goes on to: an authorization request, a path of the host, or nowhere. */
@@ -29,6 +29,3 @@ export interface Journeys {
    */
   read(request: FastifyRequest): Promise<Journey>
 }
-
-/** Signs a user in: the reply, which is not sent yet, gets the cookie of a new browser session. */
-export type SignIn = (request: FastifyRequest, reply: FastifyReply, userId: string) => Promise<void>

@@ -5,9 +5,8 @@ import { resendTicket, resendVerification } from '../../accounts/verify-email.ts
 import { authorize as decide } from '../../authorize/authorize.ts'
 import { signIn } from '../../authorize/sign-in.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
-import { isActive } from '../../sessions/active-user.ts'
 import { AuthorizationRequestSchema, Password, Username } from '../edge/schemas.ts'
-import { contextOf, follow } from './authorize.ts'
+import { follow } from './authorize.ts'
 import type { PageDeps } from './deps.ts'
 import { type FormPage, formPage, goOn, type Submission, type Visit } from './form-page.ts'
 import { type Form, pageGet, queryParam, required } from './forms.ts'
@@ -23,7 +22,7 @@ const SUMMARIES = { page: 'Sign-in page', form: 'Sign in by a form' }
 
 /** `GET` and `POST /auth/login`: the sign-in page, or the way to the host's own. */
 export function loginPage (child: FastifyInstance, deps: PageDeps): void {
-  const { grants: { accounts }, journeys, link, loginUrl, offers, path } = deps
+  const { authorize: { accounts }, journeys, link, loginUrl, offers, path } = deps
 
   const page: FormPage<'login', Shown> = {
     name: 'login',
@@ -61,14 +60,14 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
 }
 
 function passwordSignIn (form: Form, { request, journey, origin }: Visit, deps: PageDeps): Submission<Shown> {
-  const { authorize, browser, cookie } = deps
+  const { authorize, browser } = deps
   const { username, password } = required(form, ['username', 'password'])
   return {
     // A name that can't be one has no account to protect, but is counted like one, so that it tells nothing.
     limit: { rule: 'login', account: normalizeUsername(username) ?? username },
     async work ({ known, leaves }) {
       const clientId = queryParam(request, 'client_id')
-      const done = await signIn({ username, password, clientId: clientId === '' ? null : clientId, formerCookie: cookie.read(request), known }, await contextOf(request, deps), authorize)
+      const done = await signIn({ username, password, clientId: clientId === '' ? null : clientId, known }, await browser.read(request), authorize)
       leaves(done.user)
       return async (reply) => {
         browser.setCookie(reply, done.cookie)
@@ -81,7 +80,7 @@ function passwordSignIn (form: Form, { request, journey, origin }: Visit, deps: 
 }
 
 /** The button beside "your e-mail address is not confirmed yet". */
-function resend ({ token = '' }: Form, { request, locale, journey: { query, clientName, uiLocales } }: Visit, { grants: { accounts }, link, minLength, pages }: PageDeps): Submission<Shown> {
+function resend ({ token = '' }: Form, { request, locale, journey: { query, clientName, uiLocales } }: Visit, { authorize: { accounts }, link, minLength, pages }: PageDeps): Submission<Shown> {
   return {
     limit: 'failures',
     async work () {
@@ -96,15 +95,8 @@ function resend ({ token = '' }: Form, { request, locale, journey: { query, clie
  * Whether somebody who is signed in came here from a page of the host, which has no reason to ask them to sign in. It asks for a new sign-in
  * by `prompt=login`, as it does right after a sign-out. An authorization request that leads here wants a sign-in.
  */
-async function needsNoSignIn (request: FastifyRequest, deps: PageDeps): Promise<boolean> {
-  return queryParam(request, 'return_to') !== '' && queryParam(request, 'client_id') === '' && !['login', 'create'].includes(queryParam(request, 'prompt')) && await isSignedIn(request, deps)
-}
-
-/** The user store is asked too, or a disabled user would be sent to and fro for ever. */
-async function isSignedIn (request: FastifyRequest, { browser, grants }: PageDeps): Promise<boolean> {
-  const session = await browser.find(request)
-  const user = session === null ? null : await grants.accounts.users.findById(session.userId)
-  return session !== null && isActive(user) && !await grants.sessions.isOver(user, session)
+async function needsNoSignIn (request: FastifyRequest, { browser }: PageDeps): Promise<boolean> {
+  return queryParam(request, 'return_to') !== '' && queryParam(request, 'client_id') === '' && !['login', 'create'].includes(queryParam(request, 'prompt')) && await browser.signedIn(request) !== null
 }
 
 /** The host's own page gets what it needs to lead on: `return_to`, a path of this origin, after `app.authority.signIn`. */

@@ -5,7 +5,6 @@ import { type LogoutParams, readLogoutParams } from '../../protocol/logout-reque
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { isSameOrigin } from '../../protocol/same-origin.ts'
-import { contextOf } from './authorize.ts'
 import { callableBy } from '../edge/callers.ts'
 import { noStoreHook } from '../edge/error-reply.ts'
 import type { PageDeps } from './deps.ts'
@@ -37,21 +36,21 @@ export function logoutRoutes (child: FastifyInstance, deps: PageDeps): void {
  * has ended a session, the form becomes the GET, which brings it.
  */
 async function answerClient (request: FastifyRequest, reply: FastifyReply, params: LogoutParams, deps: PageDeps): Promise<FastifyReply> {
-  const context = await contextOf(request, deps)
+  const context = await deps.browser.read(request)
   const result = context.session === null && params.id_token_hint === undefined ? null : await logout(params, { ...context, confirmed: false }, deps.authorize)
   if (result !== null && (result.outcome === 'confirm' || result.ended)) return await send(result, params, request, reply, deps)
   return await reply.redirect(withParams(deps.link('logout'), params), 303)
 }
 
 async function answer (request: FastifyRequest, reply: FastifyReply, { params, confirmed }: { params: LogoutParams, confirmed: boolean }, deps: PageDeps): Promise<FastifyReply> {
-  return await send(await logout(params, { ...await contextOf(request, deps), confirmed }, deps.authorize), params, request, reply, deps)
+  return await send(await logout(params, { ...await deps.browser.read(request), confirmed }, deps.authorize), params, request, reply, deps)
 }
 
 async function send (result: LogoutOutcome, params: LogoutParams, request: FastifyRequest, reply: FastifyReply, deps: PageDeps): Promise<FastifyReply> {
-  const { authorize, cookie, homeUrl, link, pages } = deps
+  const { authorize, browser, homeUrl, link, pages } = deps
   const uiLocales = params.ui_locales?.split(' ').filter((word) => word !== '') ?? []
   if (result.outcome === 'confirm') {
-    const user = await authorize.grants.accounts.users.findById(result.session.userId)
+    const user = await authorize.accounts.users.findById(result.session.userId)
     return await pages.send(request, reply, 'logout', { action: withParams(link('logout'), params), error: null, username: user?.username ?? null }, {
       clientName: result.client?.name ?? null,
       uiLocales,
@@ -59,7 +58,7 @@ async function send (result: LogoutOutcome, params: LogoutParams, request: Fasti
     })
   }
   // Only where the request brought one: what another site embeds asks without it, and must not take it out of the browser.
-  if (cookie.read(request) !== undefined) cookie.clear(reply)
+  if (browser.hasCookie(request)) browser.clearCookie(reply)
   if (result.outcome === 'redirect') return await reply.redirect(result.location, 303)
   return await pages.send(request, reply, 'signed_out', { ended: result.ended, homeUrl, loginUrl: link('login') }, { clientName: result.client?.name ?? null, uiLocales })
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { checkResetToken, confirmPasswordReset } from '../../accounts/reset-password.ts'
 import { OneTimeTokenValue, Password } from '../edge/schemas.ts'
-import type { AccountPageDeps } from './deps.ts'
+import type { PageDeps } from './deps.ts'
 import { formPage } from './form-page.ts'
 import { queryParam } from './forms.ts'
 
@@ -10,8 +10,8 @@ import { queryParam } from './forms.ts'
  * Where the link of a reset message leads. Opening it uses nothing up, for mail programs open links too; its form sets the password as
  * `POST /auth/password-reset/confirm` does, under one limit with it, and signs nobody in.
  */
-export function resetPasswordPage (child: FastifyInstance, deps: AccountPageDeps): void {
-  const { grants: { accounts }, link, minLength } = deps
+export function resetPasswordPage (child: FastifyInstance, deps: PageDeps): void {
+  const { authorize: { accounts }, link, minLength } = deps
   formPage<'reset_password', { token: string, done: boolean }>(child, {
     name: 'reset_password',
     path: 'resetPassword',

@@ -3,7 +3,7 @@ import { register } from '../../accounts/register.ts'
 import { OAuthError } from '../../errors.ts'
 import { logLine } from '../../ports/log.ts'
 import { aboutUsername, type Registration } from '../edge/registration.ts'
-import type { AccountPageDeps } from './deps.ts'
+import type { PageDeps } from './deps.ts'
 import { formPage, goOn } from './form-page.ts'
 import type { Form } from './forms.ts'
 import { profileForm } from './profile-fields.ts'
@@ -12,8 +12,8 @@ import { profileForm } from './profile-fields.ts'
  * Makes an account as `POST /auth/register` does, under one limit with it, and signs the new user in; where an e-mail must be
  * confirmed first, one answer for all who ask.
  */
-export function signupPage (child: FastifyInstance, deps: AccountPageDeps, registration: Registration): void {
-  const { grants: { accounts }, link, minLength, signIn } = deps
+export function signupPage (child: FastifyInstance, deps: PageDeps, registration: Registration): void {
+  const { authorize: { accounts }, browser, link, minLength } = deps
   const profile = profileForm(registration)
   formPage<'signup', { form: Form | null, sent: boolean }>(child, {
     name: 'signup',
@@ -34,7 +34,7 @@ export function signupPage (child: FastifyInstance, deps: AccountPageDeps, regis
           if (registered === 'pending') return { form, sent: true }
           return async (reply) => {
             try {
-              await signIn(request, reply, registered.user.id)
+              await browser.signIn(request, reply, registered.user.id)
             } catch (error) {
               // The account exists now: the sign-up form would only find its name taken.
               request.log.error(...logLine('FST_AUTHORITY_WORK_FAILED', 'a new user could not be signed in', { err: error }))

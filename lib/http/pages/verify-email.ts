@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { checkVerificationToken, disownAccount, type PendingVerification, verifyEmail } from '../../accounts/verify-email.ts'
 import { OneTimeTokenValue } from '../edge/schemas.ts'
-import type { AccountPageDeps } from './deps.ts'
+import type { PageDeps } from './deps.ts'
 import { formPage } from './form-page.ts'
 import { queryParam } from './forms.ts'
 
@@ -18,8 +18,8 @@ interface Shown {
  * the button confirms as `POST /auth/email/verify` does, under one limit with it. A stranger may have signed up with the address of the
  * person who reads this: the page says under which name and when, and a second button ends the stranger's password.
  */
-export function verifyEmailPage (child: FastifyInstance, deps: AccountPageDeps): void {
-  const { grants: { accounts }, link } = deps
+export function verifyEmailPage (child: FastifyInstance, deps: PageDeps): void {
+  const { authorize: { accounts }, link } = deps
   const asked = async (token: string): Promise<Shown> => ({ token, pending: await checkVerificationToken(token, accounts), outcome: 'asked' })
 
   formPage<'verify_email', Shown>(child, {

@@ -6,7 +6,7 @@ import { createAttemptLimiter } from '../../../lib/adapters/rate-limit/limiter.t
 import { requestPasswordReset } from '../../../lib/accounts/reset-password.ts'
 import { requestEmailVerification } from '../../../lib/accounts/verify-email.ts'
 import { OAuthError } from '../../../lib/errors.ts'
-import type { GrantDeps } from '../../../lib/oauth/deps.ts'
+import type { AuthorizeDeps } from '../../../lib/authorize/deps.ts'
 import { accountPages } from '../../../lib/http/pages/account.ts'
 import { accountRoutes } from '../../../lib/http/api/accounts.ts'
 import { useStrictValidation } from '../../../lib/http/edge/body.ts'
@@ -16,7 +16,7 @@ import type { HttpDeps } from '../../../lib/http/edge/deps.ts'
 import { useErrorReply } from '../../../lib/http/edge/error-reply.ts'
 import type { Journey } from '../../../lib/http/pages/journey.ts'
 import { createRequestLimiter } from '../../../lib/http/edge/limit.ts'
-import type { AccountPageDeps } from '../../../lib/http/pages/deps.ts'
+import type { PageDeps } from '../../../lib/http/pages/deps.ts'
 import { usePageErrors } from '../../../lib/http/pages/errors.ts'
 import type { PageReply } from '../../../lib/http/pages/reply.ts'
 import { registerFormParser } from '../../../lib/http/pages/forms.ts'
@@ -58,7 +58,7 @@ export interface PagesAppOptions extends WorldOptions {
   /** Before our routes. */
   host?: (app: FastifyInstance) => void
   /** Changes what the routes are built from. */
-  deps?: (deps: AccountPageDeps) => Partial<AccountPageDeps>
+  deps?: (deps: PageDeps) => Partial<PageDeps>
   /** Other pages, in place of the account pages. */
   pages?: typeof accountPages
 }
@@ -102,16 +102,20 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     userOf: async (account) => await w.store.findByUsername(account),
     secureCookies: true
   })
-  const deps: AccountPageDeps = {
-    grants: { accounts: w.deps } as GrantDeps,
+  const deps: PageDeps = {
+    authorize: { accounts: w.deps } as AuthorizeDeps,
     limiter,
     registration: options.registration === false ? null : await registrationWith(options.fields ?? null),
     path: (name) => `/auth${PATHS[name]}`,
     journeys: { read: readJourney },
-    signIn: async (_request, reply, userId) => {
-      signedIn.push(userId)
-      reply.header('set-cookie', '__Host-session=fresh')
-    },
+    browser: {
+      hasCookie: () => false,
+      signedIn: async () => null,
+      async signIn (_request, reply, userId) {
+        signedIn.push(userId)
+        reply.header('set-cookie', '__Host-session=fresh')
+      }
+    } as Partial<PageDeps['browser']> as PageDeps['browser'],
     pages: {
       messagesFor: (_request, { uiLocales } = {}) => messagesOf(uiLocales?.[0] === 'fr' ? 'fr' : 'en'),
       assets: {} as PageReply['assets'],
@@ -122,10 +126,13 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     },
     minLength: 8,
     homeUrl: ORIGIN,
+    prefix: '/auth',
+    loginUrl: null,
     link: (name) => `${options.prefix ?? ''}/auth${PATHS[name]}`,
     offers: { signup: options.registration !== false && w.deps.users.create !== undefined, reset: w.deps.users.setPasswordHash !== undefined && w.deps.outbox !== null }
   }
-  const guardOf = createGuards({ ...deps, authenticate: (_request: unknown, _reply: unknown, done: () => void) => { done() }, readAuth: () => null, browser: { find: async () => null, hasCookie: () => false } } as unknown as GuardDeps)
+  const grants = { accounts: w.deps } as GuardDeps['grants']
+  const guardOf = createGuards({ ...deps, grants, authenticate: (_request: unknown, _reply: unknown, done: () => void) => { done() }, readAuth: () => null } as unknown as GuardDeps)
   options.host?.(app)
   await app.register(async (scope) => {
     await scope.register(async (child) => {
@@ -140,7 +147,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
       useStrictValidation(child)
       useErrorReply(child, app)
       useCallers(child, guardOf)
-      accountRoutes(child, deps as unknown as HttpDeps)
+      accountRoutes(child, { ...deps, grants } as unknown as HttpDeps)
     })
   }, options.prefix === undefined ? {} : { prefix: options.prefix })
   await app.ready()

@@ -3,7 +3,7 @@ import { memoryUserStore } from '../../../lib/adapters/memory/user-store.ts'
 import { createAuthority, type Authority } from '../../../lib/composition/authority.ts'
 import type { AuthorizeDeps } from '../../../lib/authorize/deps.ts'
 import type { GrantDeps } from '../../../lib/oauth/deps.ts'
-import { browserSignIn } from '../../../lib/http/edge/browser-session.ts'
+import { requestBrowser } from '../../../lib/http/edge/request-browser.ts'
 import { useStrictValidation } from '../../../lib/http/edge/body.ts'
 import { createGuards, type GuardDeps } from '../../../lib/http/edge/caller-guards.ts'
 import { useCallers } from '../../../lib/http/edge/callers.ts'
@@ -52,10 +52,10 @@ export async function logoutApp (t: { teardown(task: () => Promise<void>): void 
   const findById = async (id: string): Promise<User | null> => users.find((user) => user.id === id) ?? null
   const accounts = { issuer, users: { ...store, findById }, clock: world.clock, events: world.events }
   const grants = { accounts, clients: { findById: async (id: string) => CLIENTS.find(({ clientId }) => clientId === id) ?? null }, tokens: world.state.tokens, sessions: world.sessions, scopes: ['openid'] } as unknown as GrantDeps
-  const authorize = { grants, issuer, browserSessions: world.browser, idTokens: { readHint: async (token: string) => hints[token] ?? null } } as unknown as AuthorizeDeps
+  const authorize = { ...grants, issuer, browserSessions: world.browser, idTokens: { readHint: async (token: string) => hints[token] ?? null } } as unknown as AuthorizeDeps
   const cookie = sessionCookie({ issuer, prefix, maxAgeSeconds: EXPIRES_IN / 1000 })
-  const browser = browserSignIn({ cookie, browserSessions: world.browser })
-  const readSession = readSessionHook({ cookie, browserSessions: world.browser, users: accounts.users, sessions: world.sessions, clock: world.clock }, 'authSession')
+  const browser = requestBrowser({ cookie, browserSessions: world.browser, sessions: world.sessions, users: accounts.users })
+  const readSession = readSessionHook({ browser, browserSessions: world.browser, clock: world.clock }, 'authSession')
   const authority: Authority = createAuthority({ grants, accessTokens: null as never, events: world.events, consents: world.state.consents, browser, readSession, limiter: null as never })
   const pages: PageReply = {
     async send (_request, reply, page, content, settings = {}) {
@@ -66,7 +66,7 @@ export async function logoutApp (t: { teardown(task: () => Promise<void>): void 
     assets: null as never
   }
   const path = (name: string): string => `${prefix}/${name}`
-  const deps = { grants, authorize, browser, cookie, pages, path, link: path, homeUrl: issuer, loginUrl: null } as unknown as PageDeps
+  const deps = { authorize, browser, pages, path, link: path, homeUrl: issuer, loginUrl: null } as unknown as PageDeps
 
   await host?.(app as unknown as FastifyInstance)
   app.decorateRequest('authSession', null)

@@ -5,7 +5,7 @@ import type { Client } from '../../../lib/ports/client-store.ts'
 import type { BrowserSession } from '../../../lib/ports/session-store.ts'
 import type { LogoutParams } from '../../../lib/protocol/logout-request.ts'
 import type { IdTokenHint } from '../../../lib/tokens/id-tokens.ts'
-import { origin, sessionWorld } from '../sessions/session-world.ts'
+import { NEW_BROWSER, origin, sessionWorld } from '../sessions/session-world.ts'
 
 const BACK = 'https://app.example/signed-out?from=op'
 const CLIENTS: Client[] = [
@@ -19,7 +19,7 @@ const INVALID = { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusC
 /** The hints are names: what makes one good or bad is the ID tokens' own business. */
 async function journey () {
   const world = sessionWorld()
-  const { session, cookie } = await world.browser.start('ann', null, undefined, origin)
+  const { session, cookie } = await world.browser.start('ann', NEW_BROWSER)
   await world.addFamily({ sid: 'app-online', clientId: 'app', sessionSid: session.sid, offline: false })
   await world.addFamily({ sid: 'app-offline', clientId: 'app', sessionSid: session.sid })
   await world.addFamily({ sid: 'shop-online', clientId: 'shop', sessionSid: session.sid, offline: false })
@@ -34,9 +34,9 @@ async function journey () {
     gone: { sub: 'ann', aud: 'gone', sid: session.sid }
   }
   const deps = {
-    grants: { clients: { findById: async (clientId: string) => CLIENTS.find((client) => client.clientId === clientId) ?? null } },
+    clients: { findById: async (clientId: string) => CLIENTS.find((client) => client.clientId === clientId) ?? null },
     idTokens: { readHint: async (token: string) => hints[token] ?? null } as Parameters<typeof logout>[2]['idTokens'],
-    browserSessions: world.browser
+    sessions: world.sessions
   }
   return {
     ...world,
@@ -156,7 +156,7 @@ t.test('L4 without a cookie, a hint of ours ends the session that it names, with
 
 t.test('L4 who is signed in here is asked before a hint of another session ends anything', async (t) => {
   const { ask, alive, loggedOut, browser } = await journey()
-  const { session: other } = await browser.start('bob', null, undefined, origin)
+  const { session: other } = await browser.start('bob', NEW_BROWSER)
   t.match(await ask({ id_token_hint: 'mine' }, { session: other }), { outcome: 'confirm', session: { userId: 'bob' } })
   t.equal(await alive(), true)
   t.strictSame(loggedOut, [])
@@ -170,6 +170,6 @@ t.test('a hint of a client that is gone still says whose session it is', async (
 
 t.test('an outage while the session ends is no sign-out', async (t) => {
   const { session } = await journey()
-  const deps = { grants: { clients: { findById: async () => null } }, idTokens: {} as Parameters<typeof logout>[2]['idTokens'], browserSessions: { end: async () => { throw new Error('down') } } as unknown as Parameters<typeof logout>[2]['browserSessions'] }
+  const deps = { clients: { findById: async () => null }, idTokens: {}, sessions: { revokeBrowserSession: async () => { throw new Error('down') } } } as unknown as Parameters<typeof logout>[2]
   await t.rejects(logout({}, { session, origin, confirmed: true }, deps), { message: 'down' })
 })

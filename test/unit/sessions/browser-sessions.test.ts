@@ -1,10 +1,10 @@
 import t from 'tap'
 import { formatCredential, parseCredential } from '../../../lib/protocol/credential.ts'
-import { EXPIRES_IN, HOUR, IDLE_TIMEOUT, MINUTE, origin, sessionWorld } from './session-world.ts'
+import { EXPIRES_IN, HOUR, IDLE_TIMEOUT, MINUTE, NEW_BROWSER, origin, sessionWorld } from './session-world.ts'
 
 t.test('a session is found by the cookie that began it, and by nothing else', async (t) => {
   const { browser, random, state } = sessionWorld()
-  const { session, cookie } = await browser.start('ann', null, undefined, origin)
+  const { session, cookie } = await browser.start('ann', NEW_BROWSER)
   t.match(session, { userId: 'ann', userAgent: 'Firefox', clientIds: [], authenticatedAt: session.createdAt })
   t.strictSame(await browser.find(cookie), session)
   const { id: sessionId, secret } = parseCredential(cookie) ?? { id: '', secret: '' }
@@ -24,11 +24,11 @@ t.test('a session is found by the cookie that began it, and by nothing else', as
 
 t.test('ASVS-7.2.4 a new sign-in: another cookie, and the former one is dead', async (t) => {
   const { browser, clock, browsers, loggedOut } = sessionWorld()
-  const first = await browser.start('ann', null, undefined, origin)
+  const first = await browser.start('ann', NEW_BROWSER)
   await browser.use(first.session, 'app')
   clock.step(HOUR)
   const former = await browser.find(first.cookie)
-  const second = await browser.start('ann', former, first.cookie, origin)
+  const second = await browser.start('ann', { session: former, cookie: first.cookie, origin })
   t.not(second.cookie, first.cookie)
   t.equal(await browser.find(first.cookie), null)
   const found = await browser.find(second.cookie)
@@ -41,7 +41,7 @@ t.test('ASVS-7.2.4 a new sign-in: another cookie, and the former one is dead', a
 t.test('ASVS-7.2.4 a planted cookie is never adopted', async (t) => {
   const { browser, random, sidOf } = sessionWorld()
   const planted = formatCredential(`abc${random.id()}`, random.secret())
-  const { session, cookie } = await browser.start('ann', await browser.find(planted), planted, origin)
+  const { session, cookie } = await browser.start('ann', { session: await browser.find(planted), cookie: planted, origin })
   t.not(session.sid, sidOf(planted))
   t.not(cookie.split('.')[0], planted.split('.')[0])
   t.equal(await browser.find(planted), null)
@@ -50,11 +50,11 @@ t.test('ASVS-7.2.4 a planted cookie is never adopted', async (t) => {
 t.test('ASVS-7.2.4 another user in this browser: the former session ends with what hangs on it, and its clients hear of it', async (t) => {
   const world = sessionWorld()
   const { browser } = world
-  const first = await browser.start('eve', null, undefined, origin)
+  const first = await browser.start('eve', NEW_BROWSER)
   await browser.use(first.session, 'app')
   await world.addFamily({ sid: 'online', userId: 'eve', sessionSid: first.session.sid, offline: false })
   await world.addFamily({ sid: 'offline', userId: 'eve', sessionSid: first.session.sid, offline: true })
-  const second = await browser.start('ann', await browser.find(first.cookie), first.cookie, origin)
+  const second = await browser.start('ann', { session: await browser.find(first.cookie), cookie: first.cookie, origin })
   t.not(second.session.sid, first.session.sid)
   t.equal(await browser.find(first.cookie), null)
   t.strictSame(await world.families('eve'), ['offline'])
@@ -64,24 +64,24 @@ t.test('ASVS-7.2.4 another user in this browser: the former session ends with wh
 
 t.test('a former session that has ended meanwhile is not brought back', async (t) => {
   const { browser, sessions, browsers } = sessionWorld()
-  const first = await browser.start('ann', null, undefined, origin)
+  const first = await browser.start('ann', NEW_BROWSER)
   await sessions.revokeAll('ann', 'host', { origin })
-  const second = await browser.start('ann', first.session, first.cookie, origin)
+  const second = await browser.start('ann', { session: first.session, cookie: first.cookie, origin })
   t.not(second.session.sid, first.session.sid)
   t.strictSame(await browsers(), [second.session.sid])
 })
 
 t.test('parallel sign-ins of one user in one browser all work, and the former cookie does not', async (t) => {
   const { browser } = sessionWorld()
-  const first = await browser.start('ann', null, undefined, origin)
-  const both = await Promise.all([1, 2].map(async () => await browser.start('ann', first.session, first.cookie, origin)))
+  const first = await browser.start('ann', NEW_BROWSER)
+  const both = await Promise.all([1, 2].map(async () => await browser.start('ann', { session: first.session, cookie: first.cookie, origin })))
   for (const { cookie } of both) t.equal((await browser.find(cookie))?.sid, first.session.sid)
   t.equal(await browser.find(first.cookie), null)
 })
 
 t.test('ASVS-7.3.1 a session ends when it is not used, and each use puts that off', async (t) => {
   const { browser, clock } = sessionWorld()
-  const { session, cookie } = await browser.start('ann', null, undefined, origin)
+  const { session, cookie } = await browser.start('ann', NEW_BROWSER)
   clock.step(IDLE_TIMEOUT - 1)
   t.ok(await browser.find(cookie), 'a moment before')
   t.equal(await browser.use(session), true)
@@ -95,7 +95,7 @@ t.test('ASVS-7.3.1 a session ends when it is not used, and each use puts that of
 
 t.test('ASVS-7.3.2 no use moves the absolute end, only a new sign-in does', async (t) => {
   const { browser, clock } = sessionWorld()
-  const { session, cookie } = await browser.start('ann', null, undefined, origin)
+  const { session, cookie } = await browser.start('ann', NEW_BROWSER)
   while (clock.now() + HOUR < session.expiresAt) {
     clock.step(HOUR)
     t.equal(await browser.use(session), true)
@@ -104,13 +104,13 @@ t.test('ASVS-7.3.2 no use moves the absolute end, only a new sign-in does', asyn
   const last = await browser.find(cookie)
   t.ok(last)
   t.ok((last?.idleExpiresAt ?? Infinity) <= session.expiresAt)
-  const renewed = await browser.start('ann', last, cookie, origin)
+  const renewed = await browser.start('ann', { session: last, cookie, origin })
   clock.step(1)
   t.equal(await browser.find(cookie), null)
   t.ok(await browser.find(renewed.cookie))
 
   const active = sessionWorld()
-  const other = await active.browser.start('ann', null, undefined, origin)
+  const other = await active.browser.start('ann', NEW_BROWSER)
   while (active.clock.now() < other.session.expiresAt) {
     active.clock.step(MINUTE * 30)
     await active.browser.use(other.session)
@@ -119,12 +119,12 @@ t.test('ASVS-7.3.2 no use moves the absolute end, only a new sign-in does', asyn
 })
 
 t.test('ASVS-7.4.1 an ended session is not found, not used and not renewed', async (t) => {
-  const { browser, loggedOut, ended } = sessionWorld()
-  const { session, cookie } = await browser.start('ann', null, undefined, origin)
+  const { browser, sessions, loggedOut, ended } = sessionWorld()
+  const { session, cookie } = await browser.start('ann', NEW_BROWSER)
   await browser.use(session, 'app')
   await browser.use(session, 'shop')
   await browser.use(session, 'app')
-  await Promise.all([1, 2, 3].map(async () => { await browser.end(session, { origin }) }))
+  await Promise.all([1, 2, 3].map(async () => { await sessions.revokeBrowserSession('ann', session.sid, 'user', { origin }) }))
   t.equal(await browser.find(cookie), null)
   t.equal(await browser.use(session, 'app'), false)
   t.match(loggedOut, [{ userId: 'ann', sids: [session.sid], by: 'user' }])

@@ -15,6 +15,8 @@ export const HOUR = 60 * MINUTE
 export const EXPIRES_IN = 12 * HOUR
 export const IDLE_TIMEOUT = 2 * HOUR
 export const origin = { requestId: 'req-1', ip: '192.0.2.1', userAgent: 'Firefox' }
+/** A browser in which nobody has signed in yet. */
+export const NEW_BROWSER = { cookie: undefined, session: null, origin }
 
 /** Sessions over memory state that answers late; what they say is recorded. */
 export function sessionWorld () {

@@ -1,10 +1,10 @@
 import t from 'tap'
 import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
-import { origin, sessionWorld, type SessionWorld } from './session-world.ts'
+import { NEW_BROWSER, origin, sessionWorld, type SessionWorld } from './session-world.ts'
 
 /** Ann in two browsers, each with what an app and a shop were given, and a device of hers that used no browser. */
 async function annEverywhere (world: SessionWorld): Promise<{ here: string, there: string }> {
-  const [here, there] = await Promise.all([world.browser.start('ann', null, undefined, origin), world.browser.start('ann', null, undefined, origin)])
+  const [here, there] = await Promise.all([world.browser.start('ann', NEW_BROWSER), world.browser.start('ann', NEW_BROWSER)])
   for (const [place, { session: { sid: sessionSid } }] of Object.entries({ here, there })) {
     await world.addFamily({ sid: `${place}-app`, clientId: 'app', sessionSid, offline: false })
     await world.addFamily({ sid: `${place}-app-offline`, clientId: 'app', sessionSid })
@@ -102,7 +102,7 @@ t.test('a sign-out that fails at any of its steps, and is tried again as the bro
   for (const carriedOut of [false, true]) {
     for (const failing of steps.keys()) {
       const world = sessionWorld()
-      const { session, cookie } = await world.browser.start('ann', null, undefined, origin)
+      const { session, cookie } = await world.browser.start('ann', NEW_BROWSER)
       await world.addFamily({ sid: 'family', sessionSid: session.sid, offline: false })
       await world.addCode({ sid: 'code', sessionSid: session.sid })
       let step = -1
@@ -139,7 +139,7 @@ t.test('all that a client was given for a user ends, and nothing else', async (t
 t.test('a code that is made while its session ends is dead, wherever between the steps it is made', async (t) => {
   for (const moment of ['before', 'after 1', 'after 2', 'parallel']) {
     const world = sessionWorld()
-    const { session } = await world.browser.start('ann', null, undefined, origin)
+    const { session } = await world.browser.start('ann', NEW_BROWSER)
     const issue = async (): Promise<void> => {
       await world.addCode({ sid: 'code', sessionSid: session.sid })
       if (!await world.browser.use(session, 'app')) await world.sessions.revoke('ann', 'code', 'user', origin)

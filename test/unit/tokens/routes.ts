@@ -28,7 +28,7 @@ export async function routes (one: World, groups: ReadonlyArray<(child: FastifyI
   for (const group of groups) {
     await app.register(async (child) => {
       useErrorReply(child, app)
-      useCallers(child, createGuards({ ...deps, browser: { find: async () => null, hasCookie: () => false } } as unknown as GuardDeps))
+      useCallers(child, createGuards({ ...deps, browser: { signedIn: async () => null, hasCookie: () => false } } as unknown as GuardDeps))
       usePlainJson(child)
       group(child, deps)
     })

@@ -1,0 +1,59 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { UserStore } from '../../ports/user-store.ts'
+import { userOf } from '../../sessions/active-user.ts'
+import type { Browser, BrowserSessions, SignedInPerson } from '../../sessions/browser-sessions.ts'
+import type { Sessions } from '../../sessions/sessions.ts'
+import { originOf } from './deps.ts'
+import type { SessionCookie } from './session-cookie.ts'
+
+/** The browser behind a request, by its session cookie. Nothing else in `http` reads or sets that cookie. */
+export interface RequestBrowser {
+  /** Whether the request brought a session cookie, whatever it is worth. */
+  hasCookie(request: FastifyRequest): boolean
+  /** What the request shows of its browser. Does not count as a use of the session. */
+  read(request: FastifyRequest): Promise<Browser>
+  /** Who is signed in there, by the stores of now. Does not count as a use of the session. */
+  signedIn(request: FastifyRequest): Promise<SignedInPerson | null>
+  /** Signs the user in. Does not ask whether there is such a user. The reply must not be sent yet. */
+  signIn(request: FastifyRequest, reply: FastifyReply, userId: string): Promise<void>
+  /** Ends the session, if there is one, and takes the cookie out of the browser. */
+  signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
+  /** Gives the browser the cookie of a session that has just begun, or begun anew. */
+  setCookie(reply: FastifyReply, value: string): void
+  clearCookie(reply: FastifyReply): void
+}
+
+interface RequestBrowserDeps {
+  cookie: SessionCookie
+  browserSessions: BrowserSessions
+  sessions: Sessions
+  users: UserStore
+}
+
+export function requestBrowser ({ cookie, browserSessions, sessions, users }: RequestBrowserDeps): RequestBrowser {
+  async function read (request: FastifyRequest): Promise<Browser> {
+    const value = cookie.read(request)
+    return { cookie: value, session: await browserSessions.find(value), origin: originOf(request) }
+  }
+
+  return {
+    hasCookie: (request) => cookie.read(request) !== undefined,
+    read,
+    async signedIn (request) {
+      const { session } = await read(request)
+      const user = session === null ? null : await userOf(session, { users, sessions })
+      return session === null || user === null ? null : { session, user }
+    },
+    async signIn (request, reply, userId) {
+      const started = await browserSessions.start(userId, await read(request))
+      cookie.set(reply, started.cookie)
+    },
+    async signOut (request, reply) {
+      const { session, origin } = await read(request)
+      if (session !== null) await sessions.revokeBrowserSession(session.userId, session.sid, 'user', { origin })
+      cookie.clear(reply)
+    },
+    setCookie: cookie.set,
+    clearCookie: cookie.clear
+  }
+}
