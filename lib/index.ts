@@ -26,6 +26,8 @@ export type { MessageKey, Messages } from './pages/texts.ts'
 export type { AccessTokenClaims } from './protocol/access-token.ts'
 export type { AddressRuleName, ApiKeyOption, LimitInfo, RuleName } from './limits/rules.ts'
 
+export { renderMessage } from './composition/render-message.ts'
+export type { RenderedMessage, RenderMessageOptions } from './composition/render-message.ts'
 export { argon2Hasher } from './adapters/argon2/argon2-hasher.ts'
 export { nodeRsHasher } from './adapters/argon2/node-rs-hasher.ts'
 export { memoryState } from './adapters/memory/state.ts'

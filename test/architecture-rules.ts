@@ -37,6 +37,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   oauth: { rooms: [...BASE, 'events', 'clients', 'sessions', 'tokens', 'accounts'] },
   authorize: { rooms: [...BASE, 'delivery', 'events', 'clients', 'sessions', 'tokens', 'accounts', 'oauth'] },
   pages: { rooms: ['errors'] },
+  mail: { rooms: [...BASE, 'pages'] },
   'http/edge': { rooms: [...BASE, 'events', 'keys', 'clients', 'limits', 'sessions', 'tokens', 'oauth', 'pages'], modules: { ...FASTIFY } },
   'http/api': { rooms: [...BASE, 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'http/edge'], modules: { ...FASTIFY } },
   'http/pages': { rooms: [...BASE, 'clients', 'sessions', 'accounts', 'authorize', 'pages', 'http/edge'], modules: { ...FASTIFY } },
@@ -70,7 +71,7 @@ const KNOWN_TO: Readonly<Record<string, readonly string[]>> = {
   'settings/given.ts': ['settings/check.ts']
 }
 /** Rules and use cases: all time and chance come through ports. */
-const PURE = ['protocol', 'ports', 'errors', 'boundary', 'delivery', 'keys', 'limits', 'clients', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'pages']
+const PURE = ['protocol', 'ports', 'errors', 'boundary', 'delivery', 'keys', 'limits', 'clients', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'pages', 'mail']
 const TIME_AND_CHANCE = ['Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'crypto.randomUUID', 'crypto.getRandomValues', 'new Date()']
 const RANDOM_BINDINGS = ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync', 'randomFill', 'getRandomValues', 'webcrypto']
 /** Not setImmediate: it waits for a turn of the event loop, not for time, so there is nothing to step. */

@@ -1,0 +1,83 @@
+import { chooseLocale } from '../pages/locale.ts'
+import { durationOf, format, type Locale, messagesOf } from '../pages/texts.ts'
+import type { Message } from '../ports/message.ts'
+import { MAIL_TEXTS } from './texts.ts'
+
+/** What a mail says. Its two forms, HTML and plain text, are made of this alone. */
+export interface MailContent {
+  lang: Locale
+  subject: string
+  /** `''`: none. */
+  title: string
+  heading: string
+  text: string
+  action: { label: string, hint: string, url: string, validity: string } | null
+  otherwise: string
+  /** Which account it is about, as `before`, name, `after`. `null` where the address says it. */
+  account: { before: string, name: string, after: string } | null
+}
+
+const MAX_TITLE = 100
+const MAX_NAME = 64
+
+/** @throws TypeError for a kind that has no texts, a link that is no http: or https: URL, or an `expiresAt` that is no time */
+export function contentOf (message: Message, { title, now }: { title: string, now: number }): MailContent {
+  // Set anew by hosts, from what they know of a person.
+  const wanted: unknown = message.locale
+  const lang = chooseLocale(typeof wanted === 'string' ? [wanted] : [], undefined)
+  const texts = MAIL_TEXTS[lang]
+  if (!Object.hasOwn(texts, message.kind) || typeof texts[message.kind] !== 'object') throw new TypeError(`renderMessage: there are no texts for the kind ${JSON.stringify(message.kind)}.`)
+  const { heading, text, otherwise } = texts[message.kind]
+  const named = oneLine(title, MAX_TITLE)
+  return {
+    lang,
+    subject: named === '' ? heading : `${heading} – ${named}`,
+    title: named,
+    heading,
+    text,
+    action: 'url' in message && message.url !== undefined ? actionOf(message, lang, now) : null,
+    otherwise,
+    account: accountOf(message, texts.account)
+  }
+}
+
+function actionOf ({ kind, url, expiresAt }: Extract<Message, { url: string }>, lang: Locale, now: number): MailContent['action'] {
+  const { [kind]: { button }, hint, validity } = MAIL_TEXTS[lang]
+  // A host that keeps messages in a queue has them back from JSON, with the time as text.
+  const at = new Date(expiresAt).getTime()
+  if (Number.isNaN(at)) throw new TypeError('renderMessage: expiresAt takes a Date.')
+  // In whole minutes: a day is still a day when some of its first minute has gone.
+  const seconds = Math.ceil((at - now) / 60_000) * 60
+  return { label: button, hint, url: webUrl(url, 'url'), validity: format(validity, { duration: durationOf(seconds, messagesOf(lang)) }) }
+}
+
+/** The URL as browsers write it, without a character that could end an attribute or a line. The error does not show it: it may bear a token. */
+export function webUrl (given: string, name: string): string {
+  const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : null
+  if (url === null || !(url.protocol === 'https:' || url.protocol === 'http:')) throw new TypeError(`renderMessage: ${name} takes an absolute http: or https: URL.`)
+  return url.href
+}
+
+/**
+ * The name of the account, where it is not the address that the mail goes to: many accounts may have one address. A name is chosen by
+ * whoever signs up, with any address, so a mail to an address that nobody has confirmed shows none that a mail program could take for a
+ * link, and a first mail to it shows none at all.
+ */
+function accountOf ({ kind, user }: Message, text: string): MailContent['account'] {
+  const name = oneLine(user.username, MAX_NAME)
+  const isAddress = user.email === undefined || user.email.toLowerCase() === user.username.toLowerCase()
+  const canMislead = user.emailVerified !== true && /[.:/@\\]/.test(name)
+  if (name === '' || isAddress || canMislead || kind === 'verify_email') return null
+  const [before = '', after = ''] = text.split('{username}')
+  return { before, name, after }
+}
+
+/** Marks that turn the order of what follows, and what nobody sees. The two joiners stay, for scripts and emoji that need them. */
+const UNSEEN = /(?![\u200c\u200d])\p{Cf}|\p{Cs}/gu
+/** White space and control characters: line ends would begin another header. */
+const GAPS = /[\s\p{Cc}]+/gu
+
+function oneLine (given: string, max: number): string {
+  const characters = [...given.slice(0, max * 8).replace(UNSEEN, '').replace(GAPS, ' ').trim()]
+  return characters.length > max ? `${characters.slice(0, max - 1).join('')}…` : characters.join('')
+}

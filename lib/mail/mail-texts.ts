@@ -1,0 +1,22 @@
+import type { LinkKind, NoticeKind } from '../ports/message.ts'
+
+interface NoticeTexts {
+  /** The subject, too. */
+  heading: string
+  text: string
+  /** For whoever has not done what it is about. */
+  otherwise: string
+}
+
+interface LinkTexts extends NoticeTexts {
+  button: string
+}
+
+/** Everything that mails say in one language. A kind of message that lacks its texts does not compile. `{name}` is filled in. */
+export type MailTexts = Readonly<{ [Kind in LinkKind]: LinkTexts } & { [Kind in NoticeKind]: NoticeTexts } & {
+  /** `{duration}` is a span such as "30 minutes". */
+  validity: string
+  /** Above the address that the button leads to. */
+  hint: string
+  account: string
+}>

@@ -1,0 +1,35 @@
+import type { MailTexts } from '../mail-texts.ts'
+
+export const ES: MailTexts = {
+  password_reset: {
+    heading: 'Establecer una contraseña nueva',
+    text: 'Alguien ha pedido un enlace para establecer una contraseña nueva para su cuenta.',
+    button: 'Establecer una contraseña nueva',
+    otherwise: 'Si no ha sido usted, puede ignorar este mensaje: su contraseña no cambia.'
+  },
+  verify_email: {
+    heading: 'Confirmar su correo electrónico',
+    text: 'Alguien se ha registrado con este correo electrónico. Si ha sido usted, confírmelo.',
+    button: 'Confirmar correo electrónico',
+    otherwise: 'Si no ha sido usted, no lo confirme. Puede ignorar este mensaje.'
+  },
+  already_registered: {
+    heading: 'Ya tiene una cuenta',
+    text: 'Alguien se ha registrado con este correo electrónico, pero ya existe una cuenta con él. Si ha sido usted, inicie sesión con su contraseña o establezca una nueva aquí.',
+    button: 'Establecer una contraseña nueva',
+    otherwise: 'Si no ha sido usted, puede ignorar este mensaje.'
+  },
+  password_changed: {
+    heading: 'Su contraseña ha cambiado',
+    text: 'La contraseña de su cuenta ha cambiado y se ha cerrado la sesión en todos los demás dispositivos.',
+    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+  },
+  new_sign_in: {
+    heading: 'Nuevo inicio de sesión en su cuenta',
+    text: 'Alguien ha iniciado sesión en su cuenta con un dispositivo o un navegador que no se había usado antes para ello.',
+    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+  },
+  validity: 'El enlace es válido durante {duration} y funciona una sola vez.',
+  hint: 'Si el botón no funciona, abra esta dirección:',
+  account: 'Cuenta: {username}'
+}

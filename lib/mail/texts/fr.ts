@@ -1,0 +1,36 @@
+import type { MailTexts } from '../mail-texts.ts'
+
+// No-break spaces before the high punctuation and inside the quotation marks, as French typography wants them.
+export const FR: MailTexts = {
+  password_reset: {
+    heading: 'Définir un nouveau mot de passe',
+    text: 'Quelqu’un a demandé un lien pour définir un nouveau mot de passe pour votre compte.',
+    button: 'Définir un nouveau mot de passe',
+    otherwise: 'Si ce n’était pas vous, vous pouvez ignorer ce message\u00a0: votre mot de passe reste inchangé.'
+  },
+  verify_email: {
+    heading: 'Confirmer votre adresse e-mail',
+    text: 'Quelqu’un s’est inscrit avec cette adresse e-mail. Si c’était vous, confirmez l’adresse.',
+    button: 'Confirmer l’adresse',
+    otherwise: 'Si ce n’était pas vous, ne la confirmez pas. Vous pouvez ignorer ce message.'
+  },
+  already_registered: {
+    heading: 'Vous avez déjà un compte',
+    text: 'Quelqu’un s’est inscrit avec cette adresse e-mail, mais elle a déjà un compte. Si c’était vous, connectez-vous avec votre mot de passe ou définissez-en un nouveau ici.',
+    button: 'Définir un nouveau mot de passe',
+    otherwise: 'Si ce n’était pas vous, vous pouvez ignorer ce message.'
+  },
+  password_changed: {
+    heading: 'Votre mot de passe a été modifié',
+    text: 'Le mot de passe de votre compte a été modifié, et tous les autres appareils ont été déconnectés.',
+    otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
+  },
+  new_sign_in: {
+    heading: 'Nouvelle connexion à votre compte',
+    text: 'Quelqu’un s’est connecté à votre compte avec un appareil ou un navigateur qui n’avait pas encore été utilisé pour cela.',
+    otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
+  },
+  validity: 'Le lien est valable {duration} et ne fonctionne qu’une seule fois.',
+  hint: 'Si le bouton ne fonctionne pas, ouvrez cette adresse\u00a0:',
+  account: 'Compte\u00a0: {username}'
+}

@@ -1,0 +1,24 @@
+import type { LinkMessage, Message } from '../../lib/index.ts'
+
+/** As the plugin posts it: a link that is good for 30 minutes. */
+export function linkMessage (fields: Partial<LinkMessage<'password_reset'>> = {}): LinkMessage<'password_reset'> {
+  return {
+    kind: 'password_reset',
+    user: { id: 'u1', username: 'ann@example.com', email: 'ann@example.com', emailVerified: true },
+    locale: 'en',
+    url: 'https://auth.example.com/auth/reset-password?token=ZLN1Yp0nq9QmSxkT8a2hXw6cVd3BfJrEoGtIuKyMvPs',
+    token: 'ZLN1Yp0nq9QmSxkT8a2hXw6cVd3BfJrEoGtIuKyMvPs',
+    expiresAt: new Date(Date.now() + 30 * 60_000),
+    ...fields
+  }
+}
+
+/** One of every kind, to somebody whose username is not their address. */
+export function everyMessage (locale: string): Message[] {
+  const { kind: _, url, token, expiresAt, ...rest } = linkMessage({ locale })
+  const common = { ...rest, user: { ...rest.user, username: 'ann' } }
+  return [
+    ...(['password_reset', 'verify_email', 'already_registered'] as const).map((kind) => ({ ...common, kind, url, token, expiresAt })),
+    ...(['password_changed', 'new_sign_in'] as const).map((kind) => ({ ...common, kind }))
+  ]
+}

@@ -1,0 +1,180 @@
+import t from 'tap'
+import { type LinkMessage, type Message, type MessageKind, renderMessage, type RenderMessageOptions } from '../../../lib/index.ts'
+import { contentOf } from '../../../lib/mail/content.ts'
+import { MAIL_TEXTS } from '../../../lib/mail/texts.ts'
+import { LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
+import { everyMessage, linkMessage } from '../../support/messages.ts'
+
+const MINUTE = 60_000
+const { url: URL_WITH_TOKEN } = linkMessage()
+
+const named = (username: string, user: Partial<Message['user']> = {}): LinkMessage<'password_reset'> => linkMessage({ user: { id: 'u1', username, email: 'ann@example.com', emailVerified: true, ...user } })
+
+/** What a reader of the HTML sees, without the mark-up. */
+function seen (html: string): string {
+  const body = html.replace(/^[^]*<body/, '<body').replace(/<!--[^]*?-->/g, '').replace(/<[^>]*>/g, ' ')
+  return body.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&').replace(/\s+/g, ' ').trim()
+}
+const spaced = (text: string): string => text.replace(/\s+/g, ' ')
+
+t.test('every kind in every language: a subject, a heading, a way on and how long it is open', async (t) => {
+  const subjects = new Set<string>()
+  for (const locale of LOCALES) {
+    for (const message of everyMessage(locale)) {
+      const name = `${message.kind} ${locale}`
+      const { subject, text, html } = renderMessage(message, { title: 'Example Shop' })
+      const { heading, otherwise } = MAIL_TEXTS[locale][message.kind]
+      subjects.add(subject)
+      t.equal(subject, `${heading} – Example Shop`, name)
+      t.match(html, new RegExp(`^<!doctype html>\n<html lang="${locale}">`), name)
+      t.ok(spaced(text).startsWith(spaced(`Example Shop ${heading} `)), name)
+      for (const said of [heading, MAIL_TEXTS[locale][message.kind].text, otherwise]) {
+        t.ok(text.includes(said), `${name}: ${said}`)
+        t.ok(seen(html).includes(spaced(said)), `${name}: ${said}`)
+      }
+      t.notMatch(text + subject + html, /\{\w+\}|undefined|null|NaN/, `${name}: everything is filled in`)
+      t.equal(html.match(/class="button"/g)?.length ?? 0, message.url === undefined ? 0 : 1, name)
+      t.equal(text.split(URL_WITH_TOKEN).length - 1, message.url === undefined ? 0 : 1, name)
+    }
+  }
+  t.equal(subjects.size, LOCALES.length * 5)
+})
+
+t.test('both forms say the same, in the same order, but for the words about the button', async (t) => {
+  for (const locale of LOCALES) {
+    for (const message of everyMessage(locale)) {
+      const { text, html } = renderMessage(message, { title: 'Example Shop' })
+      const { hint } = MAIL_TEXTS[locale]
+      const inText = spaced(text).trim()
+      const content = contentOf(message, { title: '', now: Date.now() })
+      const label = content.action?.label ?? ''
+      // The address stands once in the text, after the name of the button; in HTML below how long it is valid, under a line of its own.
+      const expected = content.action === null ? inText : spaced(inText.replace(`${label}: ${URL_WITH_TOKEN} ${content.action.validity}`, `${label} ${content.action.validity} ${hint} ${URL_WITH_TOKEN}`))
+      t.equal(seen(html).replaceAll(' ', ''), expected.replaceAll(' ', ''), `${message.kind} ${locale}`)
+    }
+  }
+})
+
+t.test('the texts are whole, typographic and in their own language', async (t) => {
+  const flat = (value: object): Array<[string, string]> => Object.entries(value).flatMap(([key, inner]): Array<[string, string]> => typeof inner === 'string' ? [[key, inner]] : flat(inner as object).map(([name, text]) => [`${key}.${name}`, text]))
+  const english = flat(MAIL_TEXTS.en)
+  for (const locale of LOCALES) {
+    const texts = flat(MAIL_TEXTS[locale])
+    t.strictSame(texts.map(([key]) => key), english.map(([key]) => key), locale)
+    for (const [index, [key, text]] of texts.entries()) {
+      t.strictSame(text.match(/\{\w+\}/g), english[index]?.[1].match(/\{\w+\}/g), `${locale} ${key}`)
+      t.notMatch(text, /^$|^\s|\s$|[<>]|\.\.\.|'/, `${locale} ${key}`)
+      if (locale !== 'en') t.not(text, english[index]?.[1], `${locale} ${key} is not left in English`)
+    }
+    for (const kind of ['password_changed', 'new_sign_in'] as const) t.ok(MAIL_TEXTS[locale][kind].otherwise.includes(messagesOf(locale).forgotLink), `${locale}: the words of the sign-in page`)
+  }
+})
+
+t.test('how long a link is valid, from when the mail is written', async (t) => {
+  const now = Date.UTC(2026, 0, 1)
+  const validity = (ms: number, locale = 'en'): string | undefined => contentOf(linkMessage({ locale, expiresAt: new Date(now + ms) }), { title: '', now }).action?.validity.replace(/\s/g, ' ')
+  const table: Array<[number, string]> = [
+    [30 * MINUTE, '30 minutes'], [30 * MINUTE - 1, '30 minutes'], [29 * MINUTE, '29 minutes'], [MINUTE, '1 minute'], [1, '1 minute'], [0, '1 minute'], [-5 * MINUTE, '1 minute'],
+    [60 * MINUTE, '1 hour'], [90 * MINUTE, '90 minutes'], [1439 * MINUTE, '24 hours'], [1440 * MINUTE - 1, '1 day'], [1440 * MINUTE, '1 day'], [7 * 1440 * MINUTE, '7 days']
+  ]
+  for (const [ms, expected] of table) t.equal(validity(ms), `The link is valid for ${expected} and works once.`, String(ms))
+  t.strictSame(LOCALES.map((locale) => validity(30 * MINUTE, locale)), [
+    'The link is valid for 30 minutes and works once.', 'Der Link gilt 30 Minuten lang und funktioniert einmal.', 'Le lien est valable 30 minutes et ne fonctionne qu’une seule fois.',
+    'El enlace es válido durante 30 minutos y funciona una sola vez.', 'このリンクの有効期間は30 分です。一度だけ使用できます。'
+  ])
+  t.match(renderMessage(JSON.parse(JSON.stringify(linkMessage())) as Message).text, /valid for 30 minutes/, 'a message that came through a queue as JSON')
+})
+
+t.test('a language that mails don\'t have is the nearest one, or English', async (t) => {
+  for (const [locale, lang] of [['de-AT', 'de'], ['DE', 'de'], ['ja-JP', 'ja'], ['xx', 'en'], ['', 'en'], ['"><script>', 'en'], [undefined, 'en'], [null, 'en'], [5, 'en']]) {
+    t.match(renderMessage(linkMessage({ locale: locale as string })).html, `<html lang="${String(lang)}">`, String(locale))
+  }
+})
+
+t.test('nobody writes a header, a mark or a link into a mail', async (t) => {
+  const attacks = [
+    '<a href="https://evil.example">click</a>', '<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', '\' onmouseover=\'alert(1)', '{duration}{username}{title}', '$& $1 $`',
+    'Ann\r\nBcc: everybody@example.com\r\n\r\n<b>hi', 'a\nb', 'a\u2028b\u2029c\u0085d', 'a\u0000\u0007\u001b[31mb\u007f', '\u202egro.live\u202c', '\u2066a\u2069\u200e\u200f\u061c', '\ud800lone\udc00', '&lt;b&gt;', '=?utf-8?B?QmNj?=', '\u00ad\u200b\ufeff'
+  ]
+  for (const attack of attacks) {
+    for (const [what, message, options] of [['a username', named(attack), {}], ['a title', named('ann'), { title: attack }]] as Array<[string, Message, RenderMessageOptions]>) {
+      const name = `${what}: ${attack.replace(/[^ -~]/g, '?')}`
+      const { subject, text, html } = renderMessage(message, options)
+      t.notMatch(subject, /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/u, name)
+      t.notMatch(text.replaceAll('\n', ''), /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\u200e\u200f\u061c]/u, name)
+      const plain = renderMessage(named('ann'), { title: 'x' })
+      t.ok(text.split('\n').length <= plain.text.split('\n').length, `${name}: no line of its own`)
+      const tags = (markup: string): string[] => [...markup.matchAll(/<(\w+)/g)].map(([, tag = '']) => tag)
+      t.strictSame(tags(html).filter((tag) => !tags(plain.html).includes(tag)), [], name)
+      t.strictSame([...html.matchAll(/ (?:href|src)="([^"]*)"/g)].map(([, url]) => url), [URL_WITH_TOKEN, URL_WITH_TOKEN], name)
+      t.notMatch(html.replace(/ [\w-]+="[^"]*"/g, ''), /<\w+[^>]* on\w+=/, name)
+    }
+  }
+})
+
+t.test('a huge name or title stays small', async (t) => {
+  const { subject, text, html } = renderMessage(named('n'.repeat(10_000)), { title: '💥'.repeat(10_000) })
+  t.ok(subject.length < 300 && text.length < 1500 && html.length < 12_000, `${subject.length} ${text.length} ${html.length}`)
+  t.match(text, `Account: ${'n'.repeat(63)}…`)
+  t.notMatch(subject, /\p{Cs}/u, 'no half of a character')
+  t.ok(renderMessage(named('x\u0301'.repeat(1e6))).html.length < 12_000)
+})
+
+t.test('only http: and https: links, written as browsers write them', async (t) => {
+  for (const url of ['javascript:alert(1)', 'JaVaScRiPt:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///etc/passwd', 'mailto:a@b.example', '//evil.example', '/auth/reset', 'reset', '', ' ', 'https://', 'ftp://a.example', 'blob:https://a.example/1', undefined, null, 5, {}]) {
+    for (const kind of ['password_reset', 'verify_email', 'already_registered'] as const) {
+      const message = { ...linkMessage(), kind, url } as Message
+      if (url === undefined) continue
+      t.throws(() => renderMessage(message), { name: 'TypeError', message: /^renderMessage: url takes an absolute http: or https: URL\.$/ }, JSON.stringify(url))
+    }
+    if (url !== undefined) t.throws(() => renderMessage(linkMessage(), { logoUrl: url as string }), { name: 'TypeError', message: /^renderMessage: logoUrl takes/ }, `logo ${JSON.stringify(url)}`)
+  }
+  const odd = renderMessage(linkMessage({ url: 'https://auth.example.com/a b?x="><script>&token=1\r\n\tBcc: x\'#"<é' }))
+  const [href] = [...odd.html.matchAll(/href="([^"]*)"/g)].map(([, url = '']) => url)
+  t.equal(href, 'https://auth.example.com/a%20b?x=%22%3E%3Cscript%3E&amp;token=1Bcc:%20x%27#%22%3C%C3%A9')
+  t.notMatch(odd.html, '<script>')
+  t.match(odd.text, '\nhttps://auth.example.com/a%20b?x=%22%3E%3Cscript%3E&token=1Bcc:%20x%27#%22%3C%C3%A9\n')
+  t.match(renderMessage(linkMessage({ url: 'http://localhost:3000/auth/reset-password?token=x' })).text, 'http://localhost:3000/auth/reset-password?token=x')
+})
+
+t.test('a wrong option or message is said, without what is secret in it', async (t) => {
+  for (const accentColor of ['red', '#fff', '#1f5fbf;background:url(https://evil.example)', '#1f5fbf\n', '#1f5fbg', '', 'url(x)', 5, null, ['#1f5fbf'], {}]) {
+    t.throws(() => renderMessage(linkMessage(), { accentColor: accentColor as string }), { name: 'TypeError', message: 'renderMessage: accentColor takes a colour such as "#1f5fbf".' }, JSON.stringify(accentColor))
+  }
+  for (const title of [5, null, {}, ['x']]) t.throws(() => renderMessage(linkMessage(), { title: title as string }), { name: 'TypeError', message: 'renderMessage: title takes a string.' })
+  for (const kind of ['birthday', 'validity', 'hint', 'constructor', '__proto__', undefined]) t.throws(() => renderMessage({ ...linkMessage(), kind } as unknown as Message), { name: 'TypeError', message: /no texts for the kind/ }, String(kind))
+  for (const expiresAt of [new Date(NaN), 'soon', undefined, {}]) t.throws(() => renderMessage(linkMessage({ expiresAt: expiresAt as Date })), { name: 'TypeError', message: 'renderMessage: expiresAt takes a Date.' }, JSON.stringify(expiresAt))
+  const plain = renderMessage(linkMessage())
+  t.strictSame(renderMessage(linkMessage(), { title: undefined, logoUrl: undefined, accentColor: undefined }), plain, 'undefined is not given')
+  t.equal(plain.subject, 'Set a new password')
+})
+
+t.test('the account is named where the address does not say which it is', async (t) => {
+  const shown = (message: Message): string | undefined => /Account: (.*)/.exec(renderMessage(message).text)?.[1]
+  const kinds: MessageKind[] = ['password_reset', 'already_registered', 'password_changed', 'new_sign_in']
+  for (const kind of kinds) t.equal(shown({ ...named('ann'), kind } as Message), 'ann', kind)
+  t.equal(shown({ ...named('ann'), kind: 'verify_email' }), undefined, 'a stranger may have chosen the name')
+  t.equal(shown(named('ANN@example.com')), undefined, 'it is the address')
+  t.equal(shown(linkMessage({ user: { id: 'u1', username: 'ann' } })), undefined, 'there is no address')
+  for (const username of ['win.example.com', 'https://evil.example', 'evil.example/x', 'a@evil.example']) {
+    t.equal(shown(named(username)), username, 'the address is confirmed')
+    for (const emailVerified of [false, undefined]) t.equal(shown(named(username, { emailVerified } as object)), undefined, `${username}: nothing to be taken for a link`)
+  }
+  t.equal(shown(named('ann_b-c', { emailVerified: false })), 'ann_b-c')
+})
+
+t.test('the HTML is what mail programs can read', async (t) => {
+  const { html } = renderMessage(named('ann'), { title: 'Shop', logoUrl: 'https://shop.example/logo.png?a=1&b=2', accentColor: '#FFCC00' })
+  t.strictSame([...html.matchAll(/ src="([^"]*)"/g)].map(([, url]) => url), ['https://shop.example/logo.png?a=1&amp;b=2'], 'the logo is all that is loaded')
+  t.notMatch(html, /<(?:script|link|iframe|form|input|svg|video|object|embed|base)\b|@import|url\(|@font-face|position:|display:(?:flex|grid)|var\(/)
+  t.match(html, 'alt="Shop"')
+  t.notMatch(renderMessage(linkMessage(), { title: 'Shop' }).html, '<img')
+  for (const table of html.match(/<table[^>]*>/g) ?? []) t.match(table, 'role="presentation"')
+  for (const [tag] of html.replace(/<head>[^]*<\/head>|<!--[^]*?-->/g, '').matchAll(/<(?:p|h1|a|td|img)\b[^>]*>/g)) t.ok(tag.includes(' style="') || tag.includes('align="center"'), tag)
+  const [, style = ''] = /<style>([^]*)<\/style>/.exec(html) ?? []
+  t.match(style, /^:root\{color-scheme:light dark;supported-color-schemes:light dark\}\n@media \(prefers-color-scheme:dark\)\{/)
+  for (const [, name = ''] of style.matchAll(/\.([\w-]+)[{,]/g)) t.match(html, new RegExp(`class="${name}"`), `.${name} is something`)
+  for (const [, name = ''] of html.matchAll(/class="([\w-]+)"/g)) t.match(style, `.${name}{`, `${name} has a dark colour`)
+  t.equal((html.match(/<!--\[if mso\]>/g) ?? []).length, (html.match(/<!\[endif\]-->/g) ?? []).length)
+  t.ok(Buffer.byteLength(html) < 20_000, 'far below what Gmail cuts off')
+})
