@@ -16,8 +16,9 @@ import { formatCredential, newCredentialId, sidOf } from '../protocol/credential
 import { type Facts, firstObstacle } from './checks.ts'
 import type { AuthorizeDeps, BrowserContext } from './deps.ts'
 
-/** A client and a redirect URI that an answer may be sent to. */
-interface RedirectTarget {
+/** An authorization request of a known client, with a redirect URI at which it may be answered. */
+export interface ClientRequest {
+  params: AuthorizationParams
   client: Client
   redirectUri: string
 }
@@ -32,12 +33,12 @@ export type AuthorizeOutcome =
   | { to: 'consent', facts: Facts }
 
 /**
- * The client and redirect URI of a request. Whatever is wrong here is for the person to read and never redirects: nobody knows yet
- * whose the URI is.
+ * Looks up the client of a request and checks its redirect URI. Whatever is wrong here is for the person to read and never redirects:
+ * nobody knows yet whose the URI is.
  * @throws OAuthError `invalid_client`, `invalid_request`
  * @see RFC 6749 §3.1.2.4, §4.1.2.1, RFC 9700 §2.1
  */
-export async function findRedirectTarget (params: AuthorizationParams, { clients }: Pick<AuthorizeDeps, 'clients'>): Promise<RedirectTarget> {
+export async function clientRequest (params: AuthorizationParams, { clients }: Pick<AuthorizeDeps, 'clients'>): Promise<ClientRequest> {
   const { client_id: clientId, redirect_uri: redirectUri } = params
   if (clientId === undefined) throw new OAuthError('invalid_request', 'client_id is missing.')
   const client = await clients.findById(clientId)
@@ -45,29 +46,27 @@ export async function findRedirectTarget (params: AuthorizationParams, { clients
   // Required even where one is registered alone: OpenID Connect Core 1.0 §3.1.2.1.
   if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing.')
   if (!mayBeAnsweredAt(client, redirectUri)) throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client.', { reason: 'redirect_uri_mismatch', detail: `client ${clientId}` })
-  return { client, redirectUri }
+  return { params, client, redirectUri }
 }
 
 /**
  * Decides an authorization request: a code, an error for the client, or what a person must do first.
- * @throws OAuthError as `findRedirectTarget` does
  * @see RFC 6749 §4.1, OpenID Connect Core 1.0 §3.1.2
  */
-export async function authorize (params: AuthorizationParams, context: BrowserContext, deps: AuthorizeDeps): Promise<AuthorizeOutcome> {
-  const target = await findRedirectTarget(params, deps)
+export async function authorize (asked: ClientRequest, context: BrowserContext, deps: AuthorizeDeps): Promise<AuthorizeOutcome> {
   try {
-    const facts = await gatherFacts(parseAuthorizationRequest(params), target, context, deps)
+    const facts = await gatherFacts(asked, context, deps)
     const obstacle = firstObstacle(facts)
     if (obstacle instanceof OAuthError) throw obstacle
     const { signedIn } = facts
     if (obstacle !== null || signedIn === null) return { to: obstacle ?? 'sign_in', facts }
     const issued = await issueCode(facts, signedIn, context, deps)
     // Signed out in another tab, or the consent was taken back, a moment ago.
-    if (typeof issued !== 'string') return await authorize(params, { ...context, ...issued }, deps)
-    return answer(target, params, { code: issued }, deps)
+    if (typeof issued !== 'string') return await authorize(asked, { ...context, ...issued }, deps)
+    return answer(asked, { code: issued }, deps)
   } catch (error) {
-    if (error instanceof OAuthError && signsInBeforeAnError(params, target, context)) return { to: 'sign_in' }
-    return answer(target, params, errorParams(error, deps), deps)
+    if (error instanceof OAuthError && signsInBeforeAnError(asked, context)) return { to: 'sign_in' }
+    return answer(asked, errorParams(error, deps), deps)
   }
 }
 
@@ -76,17 +75,17 @@ export async function authorize (params: AuthorizationParams, context: BrowserCo
  * once somebody has signed in. One that asked for silence gets its answer.
  * @see RFC 9700 §4.11.2
  */
-function signsInBeforeAnError ({ prompt }: AuthorizationParams, { client }: RedirectTarget, { session }: BrowserContext): boolean {
-  return !isFirstParty(client) && session === null && !wordsOf(prompt).includes('none')
+function signsInBeforeAnError ({ params, client }: ClientRequest, { session }: BrowserContext): boolean {
+  return !isFirstParty(client) && session === null && !wordsOf(params.prompt).includes('none')
 }
 
 /** The answer of a person who does not want to. @see RFC 6749 §4.1.2.1 */
-export async function denyAuthorization (params: AuthorizationParams, deps: AuthorizeDeps): Promise<AnswerToClient> {
-  const target = await findRedirectTarget(params, deps)
-  return answer(target, params, errorParams(new OAuthError('access_denied', 'The user did not allow it.'), deps), deps)
+export function denyAuthorization (asked: ClientRequest, deps: AuthorizeDeps): AnswerToClient {
+  return answer(asked, errorParams(new OAuthError('access_denied', 'The user did not allow it.'), deps), deps)
 }
 
-async function gatherFacts (request: AuthorizationRequest, { client, redirectUri }: RedirectTarget, { session, answered }: BrowserContext, deps: AuthorizeDeps): Promise<Facts> {
+async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { session, answered }: BrowserContext, deps: AuthorizeDeps): Promise<Facts> {
+  const request = parseAuthorizationRequest(params)
   const { accounts: { clock, users }, sessions } = deps
   const now = clock.now()
   const user = session === null ? null : await userOf(session, { users, sessions })
@@ -166,7 +165,7 @@ async function findConsent (client: Client, signedIn: SignedInPerson | null, now
 }
 
 /** @see RFC 6749 §4.1.2, §4.1.2.1, RFC 9207 §2 */
-function answer ({ client, redirectUri }: RedirectTarget, params: AuthorizationParams, result: Record<string, string>, { issuer }: AuthorizeDeps): AnswerToClient {
+function answer ({ params, client, redirectUri }: ClientRequest, result: Record<string, string>, { issuer }: AuthorizeDeps): AnswerToClient {
   const response = authorizationResponse(redirectUri, responseModeOf(params), { ...result, ...(params.state === undefined ? {} : { state: params.state }), iss: issuer })
   return { to: 'client', client, response }
 }

@@ -5,6 +5,7 @@ import { parseTokenQuery } from '../../protocol/token-query.ts'
 import { revokeToken } from '../../oauth/revoke-token.ts'
 import { registerBodyParsers } from '../edge/body.ts'
 import { callableBy } from '../edge/callers.ts'
+import { clientsOf } from '../edge/client-origins.ts'
 import { rememberClient } from '../edge/cors.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
@@ -31,8 +32,8 @@ export function revokeRoute (child: FastifyInstance, { grants, limiter, path }: 
     const query = parseTokenQuery(request.body)
     try {
       await limiter.countFailure(request, reply, async () => {
-        const client = await authenticateClient(request.headers.authorization, query, grants.clients)
-        if (client !== null) rememberClient(request, client)
+        const client = await authenticateClient(request.headers.authorization, query, clientsOf(request, grants.clients))
+        if (client !== null) rememberClient(request, client.clientId)
         await revokeToken(query.token, client, originOf(request), grants)
       })
     } catch (error) {

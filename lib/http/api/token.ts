@@ -5,6 +5,7 @@ import { checkGrantAllowed, findGrant } from '../../oauth/grants/registry.ts'
 import { parseTokenRequest } from '../../protocol/token-request.ts'
 import { registerBodyParsers } from '../edge/body.ts'
 import { callableBy } from '../edge/callers.ts'
+import { clientsOf } from '../edge/client-origins.ts'
 import { rememberClient } from '../edge/cors.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
@@ -31,8 +32,8 @@ export function tokenRoute (child: FastifyInstance, { grants: deps, limiter, pat
     const params = parseTokenRequest(request.body)
     const grant = findGrant(params.grant_type, deps)
     // The client first: whoever fails here has tried no password, and a wrong secret is counted as what it is.
-    const client = await limiter.countFailure(request, reply, async () => await authenticateClient(request.headers.authorization, params, deps.clients))
-    if (client !== null) rememberClient(request, client)
+    const client = await limiter.countFailure(request, reply, async () => await authenticateClient(request.headers.authorization, params, clientsOf(request, deps.clients)))
+    if (client !== null) rememberClient(request, client.clientId)
     checkGrantAllowed(grant, client)
     const handle = async (): Promise<GrantAnswer> => await grant.handle(params, { client, origin: originOf(request) }, deps)
     const guess = grant.guess?.(params)

@@ -3,6 +3,7 @@ import { userInfo } from '../../oauth/user-info.ts'
 import { registerBodyParsers } from '../edge/body.ts'
 import { tokenOf } from '../edge/caller-guards.ts'
 import { callableBy } from '../edge/callers.ts'
+import { clientsOf } from '../edge/client-origins.ts'
 import type { HttpDeps } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
 import { describeRoute, ErrorResponse, NEEDS_ACCESS_TOKEN, UserInfo } from '../edge/schemas.ts'
@@ -21,7 +22,7 @@ export function userinfoRoute (child: FastifyInstance, { grants, path }: HttpDep
     response: { 200: UserInfo, '4xx': ErrorResponse, 503: ErrorResponse }
   }
   const handler = async (request: FastifyRequest): Promise<Record<string, unknown>> => await guarded(async () => {
-    return await userInfo(tokenOf(request), { sessions: grants.sessions, users: grants.accounts.users, clients: grants.clients, claims: grants.claims, scopes: grants.scopes })
+    return await userInfo(tokenOf(request), { sessions: grants.sessions, users: grants.accounts.users, clients: clientsOf(request, grants.clients), claims: grants.claims, scopes: grants.scopes })
   })
   child.get(path('userinfo'), { ...callableBy({ scope: 'openid' }), schema: describeRoute(described), onRequest: noStoreHook }, handler)
   child.post(path('userinfo'), {

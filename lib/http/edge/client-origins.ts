@@ -3,6 +3,21 @@ import { originsOf } from '../../clients/rights.ts'
 import type { Client, ClientStore } from '../../ports/client-store.ts'
 import { clientCredentials } from '../../protocol/client-authentication.ts'
 
+const found = new WeakMap<FastifyRequest, Map<string, Promise<Client | null>>>()
+
+/** The clients as one request sees them: a store is asked for each of them once, whoever needs it. */
+export function clientsOf (request: FastifyRequest, clients: ClientStore): ClientStore {
+  const known = found.get(request) ?? new Map<string, Promise<Client | null>>()
+  found.set(request, known)
+  return {
+    findById (clientId) {
+      const client = known.get(clientId) ?? clients.findById(clientId)
+      known.set(clientId, client)
+      return client
+    }
+  }
+}
+
 /** Whether a page of this origin may have sent the request: it is one of a registered client. A look into a client store may reject. */
 export type IsRegistered = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
 
@@ -18,7 +33,7 @@ export function registeredOrigins (clients: readonly Client[] | ClientStore): { 
   return {
     async isRegistered (request, origin) {
       const clientId = claimedClientId(request)
-      const client = clientId === undefined ? null : await clients.findById(clientId)
+      const client = clientId === undefined ? null : await clientsOf(request, clients).findById(clientId)
       return client !== null && originsOf(client).includes(origin)
     },
     needsBody: true

@@ -3,7 +3,7 @@ import type { Client, ClientStore } from '../../ports/client-store.ts'
 import { callableBy } from './callers.ts'
 import { originOfUrl, originsOf } from '../../clients/rights.ts'
 import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
-import { claimedClientId } from './client-origins.ts'
+import { claimedClientId, clientsOf } from './client-origins.ts'
 
 /** Holds for every route that is registered in `child` after it; adds a hidden OPTIONS route to each path of them. */
 export type CorsPolicy = (child: FastifyInstance) => void
@@ -38,12 +38,12 @@ const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$
 /** What @fastify/swagger understands. */
 const NOT_IN_DOCS: FastifySchema & { hide: boolean } = { hide: true }
 
-/** The clients of requests, or their ids, as the routes found them. */
-const clientsOfRequests = new WeakMap<FastifyRequest, Client | string>()
+/** The ids of the clients that requests have proven to be of. */
+const provenClientIds = new WeakMap<FastifyRequest, string>()
 
-/** Remembers which client a request is of, once that is proven. It saves a second look into a client store, and endpoints that take an access token know the client by it alone. */
-export function rememberClient (request: FastifyRequest, client: Client | string): void {
-  clientsOfRequests.set(request, client)
+/** Remembers which client a request is of, once that is proven. Endpoints that take an access token know the client by it alone. */
+export function rememberClient (request: FastifyRequest, clientId: string): void {
+  provenClientIds.set(request, clientId)
 }
 
 /**
@@ -158,10 +158,10 @@ function varyByOrigin (reply: FastifyReply): void {
 function byClient (clients: ClientStore, clientIdOf: (request: FastifyRequest) => string | undefined): AllowsOrigin {
   return async (request, origin) => {
     if (request.method === 'OPTIONS') return isWebOrigin(origin)
-    const known = clientsOfRequests.get(request) ?? clientIdOf(request)
+    const known = provenClientIds.get(request) ?? clientIdOf(request)
     if (known === undefined) return false
     try {
-      const client = typeof known === 'string' ? await clients.findById(known) : known
+      const client = await clientsOf(request, clients).findById(known)
       return client !== null && originsOf(client).includes(origin)
     } catch {
       // The answer itself is made, and says or logs what the store had.

@@ -1,31 +1,26 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type AnswerToClient, authorize, type AuthorizeOutcome } from '../../authorize/authorize.ts'
+import { type AnswerToClient, authorize, type AuthorizeOutcome, clientRequest } from '../../authorize/authorize.ts'
 import { type AuthorizationParams, carried, fitsAddress, readAuthorizationParams } from '../../protocol/authorization-request.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
-import { callableBy } from '../edge/callers.ts'
-import { noStoreHook } from '../edge/error-reply.ts'
 import type { PageDeps } from './deps.ts'
-import { FORM_LIMIT, formOf, pageGet, queryParams } from './forms.ts'
-import { AuthorizationRequestSchema, describeRoute } from '../edge/schemas.ts'
+import { formOf, pageGet, postFromAnyPage, queryParams } from './forms.ts'
+import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 
 /** `GET` and `POST /auth/authorize`. @see RFC 6749 §3.1, OpenID Connect Core 1.0 §3.1.2.1 */
 export function authorizeRoutes (child: FastifyInstance, deps: PageDeps): void {
-  child.get(deps.path('authorize'), pageGet({ summary: 'Authorization endpoint', querystring: AuthorizationRequestSchema }), async (request, reply) => {
-    const params = readAuthorizationParams(queryParams(request))
-    return await follow(await authorize(params, await deps.browser.read(request), deps.authorize), params, request, reply, deps)
-  })
+  async function decide (params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const asked = await clientRequest(params, deps.authorize)
+    return await follow(await authorize(asked, await deps.browser.read(request), deps.authorize), params, request, reply, deps)
+  }
+
+  child.get(deps.path('authorize'), pageGet({ summary: 'Authorization endpoint', querystring: AuthorizationRequestSchema }), async (request, reply) =>
+    await decide(readAuthorizationParams(queryParams(request)), request, reply))
 
   // Another site's form brings no SameSite=Lax cookie, and the answer would be that nobody is signed in. The redirect brings it.
-  child.post(deps.path('authorize'), {
-    ...callableBy('anyone', { fromAnyPage: true }),
-    bodyLimit: FORM_LIMIT,
-    onRequest: noStoreHook,
-    validatorCompiler: () => () => true,
-    schema: describeRoute({ summary: 'Authorization endpoint', consumes: ['application/x-www-form-urlencoded'], body: AuthorizationRequestSchema })
-  }, async (request, reply) => {
+  child.post(deps.path('authorize'), postFromAnyPage({ summary: 'Authorization endpoint', consumes: ['application/x-www-form-urlencoded'], body: AuthorizationRequestSchema }), async (request, reply) => {
     const params = readAuthorizationParams(formOf(request))
     // A refusal needs no cookie.
-    if (!fitsAddress(params)) return await follow(await authorize(params, await deps.browser.read(request), deps.authorize), params, request, reply, deps)
+    if (!fitsAddress(params)) return await decide(params, request, reply)
     return await reply.redirect(`${deps.link('authorize')}?${carried(params)}`, 303)
   })
 }

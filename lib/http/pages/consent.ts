@@ -1,10 +1,11 @@
 import { isFirstParty } from '../../clients/rights.ts'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { authorize, denyAuthorization } from '../../authorize/authorize.ts'
+import { authorize, type AuthorizeOutcome, type ClientRequest, clientRequest, denyAuthorization } from '../../authorize/authorize.ts'
 import type { Facts } from '../../authorize/checks.ts'
 import { grantConsent } from '../../authorize/consent.ts'
 import { type AuthorizationParams, readAuthorizationParams, satisfied, serializeParams } from '../../protocol/authorization-request.ts'
+import type { Browser } from '../../sessions/browser-sessions.ts'
 import { scopeDescription } from '../../pages/texts.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { follow, sendToClient } from './authorize.ts'
@@ -18,25 +19,30 @@ import { AuthorizationRequestSchema } from '../edge/schemas.ts'
  * the button: where a client must not get one without a page, no address that leads around this one does.
  */
 export function consentPage (child: FastifyInstance, deps: PageDeps): void {
-  child.get(deps.path('consent'), pageGet({ summary: 'Consent page', querystring: AuthorizationRequestSchema }), async (request, reply) => {
+  async function decide (request: FastifyRequest): Promise<{ asked: ClientRequest, params: AuthorizationParams, browser: Browser, outcome: AuthorizeOutcome }> {
     const params = readAuthorizationParams(queryParams(request))
-    const outcome = await authorize(params, await deps.browser.read(request), deps.authorize)
+    const asked = await clientRequest(params, deps.authorize)
+    const browser = await deps.browser.read(request)
+    return { asked, params, browser, outcome: await authorize(asked, browser, deps.authorize) }
+  }
+
+  child.get(deps.path('consent'), pageGet({ summary: 'Consent page', querystring: AuthorizationRequestSchema }), async (request, reply) => {
+    const { params, outcome } = await decide(request)
     return outcome.to === 'consent' ? await ask(outcome.facts, params, request, reply, deps) : await follow(outcome, params, request, reply, deps)
   })
 
   const decision = Type.Union([Type.Literal('allow'), Type.Literal('deny')])
   child.post(deps.path('consent'), formPost({ summary: 'Allow or deny a client', body: Type.Object({ decision }) }), async (request, reply) => {
-    const params = readAuthorizationParams(queryParams(request))
-    const outcome = await authorize(params, await deps.browser.read(request), deps.authorize)
+    const { asked, params, browser, outcome } = await decide(request)
     if (outcome.to !== 'consent') return await follow(outcome, params, request, reply, deps)
     // Somebody else signed in meanwhile, in another tab: what the page said was said to another person.
     const samePerson = outcome.facts.signedIn?.session.sid === queryParam(request, 'session')
     const decided = samePerson ? formOf(request).decision : undefined
-    if (decided === 'deny') return await sendToClient(await denyAuthorization(params, deps.authorize), request, reply, deps)
+    if (decided === 'deny') return await sendToClient(denyAuthorization(asked, deps.authorize), request, reply, deps)
     if (decided !== 'allow') return await ask(outcome.facts, params, request, reply, deps)
     if (!asksToContinue(outcome.facts)) await grantConsent(outcome.facts, deps.authorize)
     const left = satisfied(params, 'consent')
-    return await follow(await authorize(left, { ...await deps.browser.read(request), answered: 'consent' }, deps.authorize), left, request, reply, deps)
+    return await follow(await authorize({ ...asked, params: left }, { ...browser, answered: 'consent' }, deps.authorize), left, request, reply, deps)
   })
 }
 

@@ -7,7 +7,7 @@ import { noStoreHook } from '../edge/error-reply.ts'
 import { describeRoute } from '../edge/schemas.ts'
 
 /** Bytes. */
-export const FORM_LIMIT = 16_384
+const FORM_LIMIT = 16_384
 
 /** A posted form: each field was sent once. It has no prototype, so a field can have any name. */
 export type Form = Readonly<Record<string, string>>
@@ -28,10 +28,15 @@ interface FormPost { config: CallersConfig, bodyLimit: number, schema: FastifySc
 
 /** The settings of a route that a form of ours posts to. */
 export function formPost ({ summary, body }: { summary: string, body: TObject }): FormPost {
+  return { ...postFromAnyPage({ summary, consumes: ['application/x-www-form-urlencoded'], body }), ...callableBy('own_page') }
+}
+
+/** The settings of a route that pages of clients post to as well. It must not change anything for the post alone. */
+export function postFromAnyPage (described: Parameters<typeof describeRoute>[0]): FormPost {
   return {
-    ...callableBy('own_page'),
+    ...callableBy('anyone', { fromAnyPage: true }),
     bodyLimit: FORM_LIMIT,
-    schema: describeRoute({ summary, consumes: ['application/x-www-form-urlencoded'], body }),
+    schema: describeRoute(described),
     // The schema is for the host's document: what does not fit is shown on the form itself.
     validatorCompiler: () => () => true,
     onRequest: noStoreHook

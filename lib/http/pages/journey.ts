@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { AuthorizationParams } from '../../protocol/authorization-request.ts'
+import type { ClientRequest } from '../../authorize/authorize.ts'
 
 /** Where a person on a hosted page came from and goes on to: an authorization request, a path of the host, or nowhere. */
 export interface Journey {
@@ -19,7 +19,7 @@ export interface Journey {
    * The authorization request of an app on a device, with what a sign-in settles taken out; `null`: another journey. It is answered
    * by the sign-in page itself, for such an app gets no code from an address.
    */
-  nativeRequest: AuthorizationParams | null
+  nativeRequest: ClientRequest | null
 }
 
 export interface Journeys {

@@ -1,5 +1,5 @@
 import { isNative } from '../../clients/rights.ts'
-import { findRedirectTarget } from '../../authorize/authorize.ts'
+import { clientRequest } from '../../authorize/authorize.ts'
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
 import { carried, readAuthorizationParams, satisfied, serializeParams, wantsSignUp } from '../../protocol/authorization-request.ts'
 import { wordsOf } from '../../protocol/authorization-params.ts'
@@ -28,7 +28,7 @@ export function createJourneys (deps: AuthorizeDeps, { authorizeUrl, homeUrl }: 
           nativeRequest: null
         }
       }
-      const { client, redirectUri } = await findRedirectTarget(params, deps)
+      const { client, redirectUri } = await clientRequest(params, deps)
       return {
         query: `?${carried(params)}`,
         clientName: client.name ?? client.clientId,
@@ -37,7 +37,7 @@ export function createJourneys (deps: AuthorizeDeps, { authorizeUrl, homeUrl }: 
         loginHint: params.login_hint,
         wantsSignUp: wantsSignUp(params),
         next: `${authorizeUrl}?${serializeParams(satisfied(params, 'login'))}`,
-        nativeRequest: isNative(client) ? satisfied(params, 'login') : null
+        nativeRequest: isNative(client) ? { params: satisfied(params, 'login'), client, redirectUri } : null
       }
     }
   }

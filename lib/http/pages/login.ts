@@ -73,7 +73,7 @@ function passwordSignIn (form: Form, { request, journey, origin }: Visit, deps: 
         browser.setCookie(reply, done.cookie)
         const { nativeRequest } = journey
         if (nativeRequest === null) return await goOn(journey.next)(reply)
-        return await follow(await decide(nativeRequest, { session: done.session, origin, answered: 'sign_in' }, authorize), nativeRequest, request, reply, deps)
+        return await follow(await decide(nativeRequest, { session: done.session, origin, answered: 'sign_in' }, authorize), nativeRequest.params, request, reply, deps)
       }
     }
   }

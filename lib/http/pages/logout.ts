@@ -5,25 +5,17 @@ import { type LogoutParams, readLogoutParams } from '../../protocol/logout-reque
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { isSameOrigin } from '../../protocol/same-origin.ts'
-import { callableBy } from '../edge/callers.ts'
-import { noStoreHook } from '../edge/error-reply.ts'
 import type { PageDeps } from './deps.ts'
-import { FORM_LIMIT, formOf, pageGet, queryParams } from './forms.ts'
-import { describeRoute, LogoutRequestSchema } from '../edge/schemas.ts'
+import { formOf, pageGet, postFromAnyPage, queryParams } from './forms.ts'
+import { LogoutRequestSchema } from '../edge/schemas.ts'
 
 /** `GET` and `POST /auth/logout`. @see OpenID Connect RP-Initiated Logout 1.0 §2 */
 export function logoutRoutes (child: FastifyInstance, deps: PageDeps): void {
   child.get(deps.path('logout'), pageGet({ summary: 'Sign out', querystring: LogoutRequestSchema }), async (request, reply) =>
     await answer(request, reply, { params: readLogoutParams(queryParams(request)), confirmed: false }, deps))
 
-  child.post(deps.path('logout'), {
-    ...callableBy('anyone', { fromAnyPage: true }),
-    bodyLimit: FORM_LIMIT,
-    onRequest: noStoreHook,
-    validatorCompiler: () => () => true,
-    // A body would be said to be required, and an empty request is a whole one.
-    schema: describeRoute({ summary: 'Sign out', description: 'The parameters of the GET, as a form.' })
-  }, async (request, reply) => {
+  // The document describes no body, for it would call it required, and an empty request is a whole one.
+  child.post(deps.path('logout'), postFromAnyPage({ summary: 'Sign out', description: 'The parameters of the GET, as a form.' }), async (request, reply) => {
     const form = formOf(request)
     if (form.decision === undefined) return await answerClient(request, reply, readLogoutParams(form), deps)
     if (!isSameOrigin(request.headers, deps.authorize.issuer)) throw new OAuthError('access_denied', 'The form was not sent from a page of this site.', { reason: 'cross_site', detail: 'Sec-Fetch-Site and Origin' })

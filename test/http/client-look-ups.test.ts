@@ -1,0 +1,83 @@
+import t from 'tap'
+import type { Client } from '../../lib/index.ts'
+import { PASSWORD } from '../support/app.ts'
+import { answerOf, authorizePath, CALLBACK, CLIENTS, openidApp, redeem } from '../support/openid.ts'
+
+const NATIVE: Client = { clientId: 'app', applicationType: 'native', redirectUris: ['com.example.app:/cb'] }
+const ORIGIN = new URL(CALLBACK).origin
+
+/** An app whose clients are in a store of the host's; `asked` are the clients that it was asked for since the last call. */
+async function appWithStore (t: { teardown(task: () => Promise<void>): void }) {
+  const calls: string[] = []
+  const findById = async (id: string): Promise<Client | null> => {
+    calls.push(id)
+    return [...CLIENTS, NATIVE].find(({ clientId }) => clientId === id) ?? null
+  }
+  const subject = await openidApp({ clients: { findById } })
+  t.teardown(subject.close)
+  calls.length = 0
+  return { ...subject, asked: () => calls.splice(0) }
+}
+
+t.test('a redirect sign-in looks the client up once a request, on every page and at the token endpoint', async (t) => {
+  const { app, browser, asked } = await appWithStore(t)
+  const toLogin = await browser.get(authorizePath())
+  t.same(asked(), ['spa'], 'authorization endpoint')
+  const login = String(toLogin.headers.location)
+  t.equal((await browser.get(login)).statusCode, 200)
+  t.same(asked(), ['spa'], 'sign-in page')
+  t.equal((await browser.submit(login, { username: 'ann', password: 'wrong' })).statusCode, 400)
+  t.same(asked(), ['spa'], 'sign-in that failed')
+  const back = await browser.submit(login, { username: 'ann', password: PASSWORD })
+  t.same(asked(), ['spa'], 'sign-in')
+  const done = await browser.get(String(back.headers.location))
+  t.same(asked(), ['spa'], 'authorization endpoint, with the session')
+  const { code = '' } = answerOf(String(done.headers.location))
+  const tokens = await redeem(app, code, {}, { origin: ORIGIN, 'sec-fetch-site': 'cross-site' })
+  t.equal(tokens.statusCode, 200)
+  t.equal(tokens.headers['access-control-allow-origin'], ORIGIN)
+  t.same(asked(), ['spa'], 'token endpoint, asked by a page of the client')
+  const { access_token: token } = tokens.json<{ access_token: string }>()
+  const info = await app.inject({ url: '/auth/userinfo', headers: { authorization: `Bearer ${token}`, origin: ORIGIN, 'sec-fetch-site': 'cross-site' } })
+  t.equal(info.headers['access-control-allow-origin'], ORIGIN)
+  t.same(asked(), ['spa'], 'userinfo, asked by a page of the client')
+  const revoked = await app.inject({ method: 'POST', url: '/auth/revoke', headers: { origin: ORIGIN, 'sec-fetch-site': 'cross-site' }, payload: { token, client_id: 'spa' } })
+  t.equal(revoked.statusCode, 200)
+  t.same(asked(), ['spa'], 'revocation, asked by a page of the client')
+})
+
+t.test('a refused redemption looks it up once too, and lets the page of the client read why', async (t) => {
+  const { app, asked } = await appWithStore(t)
+  const reply = await redeem(app, 'no code', {}, { origin: ORIGIN, 'sec-fetch-site': 'cross-site' })
+  t.equal(reply.statusCode, 400)
+  t.equal(reply.headers['access-control-allow-origin'], ORIGIN)
+  t.same(asked(), ['spa'])
+  const unproven = await redeem(app, 'no code', { client_id: 'web', client_secret: 'wrong' }, { origin: ORIGIN, 'sec-fetch-site': 'cross-site' })
+  t.equal(unproven.statusCode, 401)
+  t.same(asked(), ['web'])
+})
+
+t.test('an app on a device gets its code from the sign-in page, after one look-up', async (t) => {
+  const { browser, asked } = await appWithStore(t)
+  const login = String((await browser.get(authorizePath({ client_id: 'app', redirect_uri: 'com.example.app:/cb' }))).headers.location)
+  asked()
+  const reply = await browser.submit(login, { username: 'ann', password: PASSWORD })
+  t.match(reply.headers.location, /^com\.example\.app:\/cb\?code=/)
+  t.same(asked(), ['app'])
+})
+
+t.test('consent: one look-up to ask, one for each answer', async (t) => {
+  const { browser, asked } = await appWithStore(t)
+  const path = authorizePath({ client_id: 'third', redirect_uri: 'https://third.example/cb' })
+  await browser.submit(String((await browser.get(path)).headers.location), { username: 'ann', password: PASSWORD })
+  for (const [decision, answer] of [['deny', /error=access_denied/], ['allow', /code=/]] as const) {
+    const consent = String((await browser.get(path)).headers.location)
+    asked()
+    const page = await browser.get(consent)
+    t.same(asked(), ['third'], 'the question')
+    const action = /action="([^"]+)"/.exec(page.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
+    const reply = await browser.submit(action, { decision })
+    t.match(reply.headers.location, answer)
+    t.same(asked(), ['third'], decision)
+  }
+})
