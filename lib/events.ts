@@ -4,6 +4,9 @@ import { channel } from 'node:diagnostics_channel'
 /** Why a sign-in failed: for the log and for handlers, never for the wire. */
 export type LoginFailure = 'unknown_user' | 'wrong_password' | 'disabled' | 'no_password' | 'email_not_verified' | 'unusable_hash' | 'changed_meanwhile'
 
+/** Why a client did not prove itself: for the log and for handlers, never for the wire. */
+export type ClientFailure = 'unknown_client' | 'no_secret' | 'wrong_secret' | 'malformed_credentials'
+
 /** Where the request came from that led to an event. */
 export interface Origin {
   /** Fastify's `request.id`; `null` where no request led to it: `app.authority` was called, or it happened by itself. */
@@ -22,6 +25,8 @@ export interface EventFacts {
   authenticated: { userId: string, sid: string, clientId: string | null, method: 'password' }
   /** `sid`: of who is signed in and gave a wrong current password; else `null`. */
   login_failed: { reason: LoginFailure, userId?: string, username?: string, sid: string | null, clientId: string | null }
+  /** `clientId` only where there is such a client: what is sent in its place may be anything. `method` is its name in client metadata. */
+  client_authentication_failed: { reason: ClientFailure, clientId: string | null, method: 'none' | 'client_secret_basic' | 'client_secret_post' }
   registered: { userId: string, username: string }
   /** `userId` and `sid` are `null` where a client got a token of its own (client credentials): no user, no session. */
   token_issued: { userId: string | null, sid: string | null, clientId: string | null, scope: string, grantType: string }
@@ -32,6 +37,16 @@ export interface EventFacts {
   password_changed: { userId: string, sid: string | null, by: 'change' | 'reset' | 'disowned' }
   email_verified: { userId: string }
   logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' }
+  /** `sid`: the browser session in which the person allowed it. `scope`: all that the client may now do. */
+  consent_granted: { userId: string, sid: string, clientId: string, scope: string }
+  consent_revoked: { userId: string, clientId: string, by: 'user' | 'host' | 'password_changed' }
+  /** `attempts`: at which one. */
+  message_sent: { kind: string, userId: string, attempts: number }
+  /** `attempts`: how many there were; 0 where there was no room for the message. */
+  message_failed: { kind: string, userId: string, attempts: number }
+  /** `signsFrom`: as `time`. It is published from now on. */
+  key_created: { kid: string, alg: string, signsFrom: string }
+  key_retired: { kid: string, alg: string }
   rate_limited: { rule: string, max: number, windowMs: number, retryAfter: number }
   hash_queue_full: { running: number, waiting: number, maxQueue: number }
   store_degraded: { store: string, error: string }
@@ -49,8 +64,9 @@ export type AuthorityEventName = keyof AuthorityEvents
 export type AuthorityEventHandler<Name extends AuthorityEventName> = (payload: AuthorityEvents[Name]) => void | Promise<void>
 
 export const EVENT_NAMES: readonly AuthorityEventName[] = [
-  'authenticated', 'login_failed', 'registered', 'token_issued', 'token_refreshed', 'refresh_token_reused', 'password_reset_requested',
-  'password_changed', 'email_verified', 'logged_out', 'rate_limited', 'hash_queue_full', 'store_degraded'
+  'authenticated', 'login_failed', 'client_authentication_failed', 'registered', 'token_issued', 'token_refreshed', 'refresh_token_reused',
+  'password_reset_requested', 'password_changed', 'email_verified', 'logged_out', 'consent_granted', 'consent_revoked', 'message_sent',
+  'message_failed', 'key_created', 'key_retired', 'rate_limited', 'hash_queue_full', 'store_degraded'
 ]
 
 export interface Events {

@@ -3,6 +3,7 @@ import type { User } from '../ports/user-store.ts'
 import { digest } from '../protocol/digest.ts'
 import { partitionOf } from '../protocol/partition.ts'
 import type { Origin } from '../sessions/sessions.ts'
+import { revokeConsent } from '../sessions/revoke-consent.ts'
 import type { AccountsDeps } from './deps.ts'
 import { addressed } from './outbox.ts'
 
@@ -35,7 +36,7 @@ export async function setNewPassword (user: User, next: string, given: NewPasswo
   await oneTimeTokens.put({ purpose: 'password_change', digest: nameOf(user.id, next), userId: user.id, expiresAt: clock.now() + UNFINISHED_FOR_MS })
   if (!await users.setPasswordHash(user.id, next, user.passwordHash, clock.now())) return false
   events.emit('password_changed', { userId: user.id, sid: given.exceptSid ?? null, by: given.by }, given.origin)
-  if (given.by !== 'disowned') deps.outbox?.post({ kind: 'password_changed', user: addressed(user), locale: given.locale })
+  if (given.by !== 'disowned') deps.outbox?.post({ kind: 'password_changed', user: addressed(user), locale: given.locale, origin: given.origin })
   await finishNewPassword(user, given, deps)
   return true
 }
@@ -66,13 +67,13 @@ export async function isUnfinished ({ id, passwordHash }: User, { oneTimeTokens,
  */
 async function endAll ({ id }: User, { exceptSid, origin }: NewPassword, deps: AccountsDeps): Promise<void> {
   const [sessions] = await Promise.allSettled([deps.sessions.revokeAll(id, 'password_changed', { exceptSid, origin })])
-  const [consents] = await Promise.allSettled([endConsents(id, deps)])
+  const [consents] = await Promise.allSettled([endConsents(id, origin, deps)])
   for (const step of [sessions, consents]) if (step.status === 'rejected') throw step.reason
 }
 
-async function endConsents (userId: string, { consents, clock }: AccountsDeps): Promise<void> {
+async function endConsents (userId: string, origin: Origin, { consents, events, clock }: AccountsDeps): Promise<void> {
   const given = await consents.listConsents(userId, clock.now())
-  await Promise.all(given.map(async ({ clientId }) => await consents.revokeConsent(userId, clientId)))
+  await Promise.all(given.map(async ({ clientId }) => await revokeConsent(userId, clientId, { by: 'password_changed', origin }, { consents, events })))
 }
 
 function nameOf (userId: string, passwordHash: string): string {

@@ -1,11 +1,20 @@
 import { boundedQueue } from '../delivery/bounded-queue.ts'
+import type { Events, Origin } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { LinkMessage, Message, MessageUser, NoticeMessage, SendMessage } from '../ports/message.ts'
 import type { User } from '../ports/user-store.ts'
 import { emailOf } from './username.ts'
 
-/** A message whose cause may have named no language. */
-export type Post = (Omit<LinkMessage, 'locale'> | Omit<NoticeMessage, 'locale'>) & { locale: string | undefined }
+/** What caused a message. */
+export interface MessageCause {
+  /** The language that it asked for, if it named one of ours. */
+  locale: string | undefined
+  /** For the event that tells what became of the message. */
+  origin: Origin
+}
+
+/** A message with its cause. */
+export type Post = (Omit<LinkMessage, 'locale'> | Omit<NoticeMessage, 'locale'>) & MessageCause
 
 export interface Outbox {
   /** Takes the message and returns at once; never throws. */
@@ -16,6 +25,7 @@ export interface Outbox {
 
 export interface OutboxDeps {
   clock: Clock
+  events: Pick<Events, 'emit'>
   /** Hears of each message that is given up. What it gets holds neither token nor link. */
   onError(error: unknown, what: string): void
   /** The language of a message whose cause named none. */
@@ -60,8 +70,8 @@ function scrubbed (error: unknown, { token, url }: Message): Error {
  * time. A failed message is tried again after 1, 10 and 60 seconds, then reported. At most 8 are in flight. In memory: what a
  * process had not sent when it died is lost, and the person asks again.
  */
-export function createOutbox (sendMessage: SendMessage, { clock, onError, localeOf, capacity = 1000 }: OutboxDeps): Outbox {
-  const { add, close } = boundedQueue<Message>({
+export function createOutbox (sendMessage: SendMessage, { clock, events, onError, localeOf, capacity = 1000 }: OutboxDeps): Outbox {
+  const { add, close } = boundedQueue<{ message: Message, origin: Origin }>({
     tasks: 'messages',
     capacity,
     maxInFlight: MAX_IN_FLIGHT,
@@ -70,16 +80,18 @@ export function createOutbox (sendMessage: SendMessage, { clock, onError, locale
     // same link twice confuses more than it helps.
     timeoutMs: SEND_TIMEOUT_MS,
     clock,
-    attempt: (message) => sendMessage({ ...message, user: { ...message.user } }),
-    onGivenUp (message, error, attempts) {
+    attempt: ({ message }) => sendMessage({ ...message, user: { ...message.user } }),
+    onDone ({ message: { kind, user }, origin }, attempts) { events.emit('message_sent', { kind, userId: user.id, attempts }, origin) },
+    onGivenUp ({ message, origin }, error, attempts) {
+      events.emit('message_failed', { kind: message.kind, userId: message.user.id, attempts }, origin)
       onError(scrubbed(error, message), `a message ${message.kind} to the user ${message.user.id} was ${attempts === 0 ? 'dropped' : `given up after attempt ${attempts}`}`)
     },
     onError
   })
   return {
-    post (message) {
+    post ({ origin, ...message }) {
       const user = withoutHash(message.user)
-      add({ ...message, user, locale: message.locale ?? localeOf(user) })
+      add({ message: { ...message, user, locale: message.locale ?? localeOf(user) }, origin })
     },
     close
   }

@@ -44,12 +44,12 @@ export async function register ({ username, password, fields, locale, origin }: 
   } catch (error) {
     if (!isUsernameTaken(error)) throw error
     if (!deps.verifyEmail) throw new OAuthError('username_taken', 'The username is taken.', { field: 'username', cause: error })
-    sendAlreadyRegistered(name, locale, deps)
+    sendAlreadyRegistered(name, { locale, origin }, deps)
     return 'pending'
   }
   deps.events.emit('registered', { userId: user.id, username: user.username }, origin)
   if (deps.users.setEmailVerified !== undefined) {
-    deps.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, locale, deps) })
+    deps.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, { locale, origin }, deps) })
   }
   return deps.verifyEmail ? 'pending' : { user }
 }

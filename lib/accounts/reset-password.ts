@@ -7,7 +7,7 @@ import type { Origin } from '../sessions/sessions.ts'
 import { verifyOnce } from './authenticate-password.ts'
 import { contestSignUp } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
-import { addressed, addressOf } from './outbox.ts'
+import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { findMessageToken, invalidLink } from './message-tokens.ts'
 import { finishNewPassword, isUnfinished, type NewPassword, setNewPassword } from './new-password.ts'
 import { requireGoodPassword } from './password-policy.ts'
@@ -27,7 +27,7 @@ export async function requestPasswordReset ({ username, locale, origin }: { user
     const user = await deps.users.findByUsername(name)
     if (!isActive(user)) return
     deps.events.emit('password_reset_requested', { userId: user.id }, origin)
-    await sendResetOnce(user, { kind: 'password_reset', locale }, deps)
+    await sendResetOnce(user, { kind: 'password_reset', locale, origin }, deps)
   })
 }
 
@@ -41,17 +41,17 @@ export async function startPasswordReset (userId: string, deps: AccountsDeps): P
   const user = await deps.users.findById(userId)
   if (user === null) throw new OAuthError('not_found', 'There is no such user.')
   if (user.disabled) throw new OAuthError('invalid_request', 'The user is disabled.')
-  await sendReset(user, { kind: 'password_reset', locale: undefined }, deps)
+  await sendReset(user, { kind: 'password_reset', locale: undefined, origin: NO_REQUEST }, deps)
   deps.events.emit('password_reset_requested', { userId: user.id }, NO_REQUEST)
 }
 
 /** To the owner of a name that somebody wanted to register: the link gives the account to whoever reads that mailbox. */
-export function sendAlreadyRegistered (username: string, locale: string | undefined, deps: AccountsDeps): void {
+export function sendAlreadyRegistered (username: string, cause: MessageCause, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {
     const user = await deps.users.findByUsername(username)
     if (!isActive(user)) return
     if (user.emailVerified !== true) await contestSignUp(user, deps)
-    await sendResetOnce(user, { kind: 'already_registered', locale }, deps)
+    await sendResetOnce(user, { kind: 'already_registered', ...cause }, deps)
   })
 }
 
@@ -105,9 +105,8 @@ function setsPasswordOf (token: string, user: User): boolean {
   return isBoundTo(token, 1, user.passwordHash ?? '')
 }
 
-interface ResetMessage {
+interface ResetMessage extends MessageCause {
   kind: 'password_reset' | 'already_registered'
-  locale: string | undefined
 }
 
 /** Strangers can ask for it at will: within minutes of a link that still works there is no other, which would end that one too. */

@@ -5,7 +5,7 @@ import type { Origin } from '../sessions/sessions.ts'
 import { isContested } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
 import { findMessageToken, invalidLink } from './message-tokens.ts'
-import { addressed, addressOf } from './outbox.ts'
+import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { setNewPassword } from './new-password.ts'
 import { sendResetOnce } from './reset-password.ts'
 import { normalizeUsername } from './username.ts'
@@ -16,17 +16,17 @@ const LIFETIME_MS = 24 * 60 * 60 * 1000
  * Posts a link that confirms the user's stored address, good for 24 hours; an earlier one stops working, and within five minutes of that
  * no other is sent. Does nothing without an address or an outbox.
  */
-export async function requestEmailVerification (user: User, locale: string | undefined, deps: AccountsDeps): Promise<void> {
+export async function requestEmailVerification (user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   const address = addressOf(user)
   if (address === '' || deps.outbox === null) return
-  await deps.messageBound.send(['verify_email', user.id, address], async () => { await sendVerification(user, locale, deps) })
+  await deps.messageBound.send(['verify_email', user.id, address], async () => { await sendVerification(user, cause, deps) })
 }
 
-async function sendVerification (user: User, locale: string | undefined, deps: AccountsDeps): Promise<void> {
+async function sendVerification (user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user)])
   const expiresAt = deps.clock.now() + LIFETIME_MS
   await deps.oneTimeTokens.put({ purpose: 'verify_email', digest, userId: user.id, expiresAt })
-  deps.outbox?.post({ kind: 'verify_email', user: addressed(user), locale, url: deps.messageUrl('verify_email', token), token, expiresAt: new Date(expiresAt) })
+  deps.outbox?.post({ kind: 'verify_email', ...cause, user: addressed(user), url: deps.messageUrl('verify_email', token), token, expiresAt: new Date(expiresAt) })
 }
 
 /**
@@ -108,11 +108,11 @@ export async function resendTicket (username: string, deps: AccountsDeps): Promi
  *
  * @throws OAuthError `invalid_token` with status 400
  */
-export async function resendVerification (ticket: string, locale: string | undefined, deps: AccountsDeps): Promise<void> {
+export async function resendVerification (ticket: string, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   const found = await findMessageToken('resend_verification', ticket, deps)
   if (found === null) throw invalidLink()
   const { user } = found
   if (user.emailVerified === true) return
-  if (await isContested(user, deps)) await sendResetOnce(user, { kind: 'password_reset', locale }, deps)
-  else await requestEmailVerification(user, locale, deps)
+  if (await isContested(user, deps)) await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
+  else await requestEmailVerification(user, cause, deps)
 }

@@ -16,6 +16,7 @@ import type { User } from '../ports/user-store.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import { grantScope, parseScope } from '../protocol/scope.ts'
 import { listSessions, type Session } from '../sessions/list.ts'
+import { revokeConsent } from '../sessions/revoke-consent.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import { allowedScopes } from '../tokens/disclosure.ts'
 
@@ -122,7 +123,7 @@ export function createAuthority ({ grants, accessTokens, events, consents, brows
     consents: async (userId) => (await consents.listConsents(userId, accounts.clock.now())).map(({ clientId, scopes, grantedAt, expiresAt }) => ({ clientId, scopes, grantedAt: new Date(grantedAt), expiresAt: new Date(expiresAt) })),
     async revokeConsent (userId, clientId) {
       // First: from here on no code is given without asking again.
-      const revoked = await consents.revokeConsent(userId, clientId)
+      const revoked = await revokeConsent(userId, clientId, { by: 'host', origin: NO_REQUEST }, { consents, events })
       await sessions.revokeFamiliesOfClient(userId, clientId, 'host', NO_REQUEST)
       return revoked
     },

@@ -3,6 +3,7 @@ import { jwtEngine } from '../adapters/jwt/jwt-engine.ts'
 import { memoryKeyStore } from '../adapters/memory/key-store.ts'
 import { aesSealer } from '../adapters/node/sealer.ts'
 import { StartError } from '../errors.ts'
+import { type Events, NO_REQUEST } from '../events.ts'
 import { fixedKeyRing, type KeyRing } from '../keys/key-ring.ts'
 import { managedKeyRing } from '../keys/managed-key-ring.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -13,7 +14,7 @@ import { logLine } from '../ports/log.ts'
 
 const DAY_MS = 86_400_000
 
-interface KeyParts { clock: Clock, state: State, log: FastifyBaseLogger, tokenLifetimeMs: number, redirectLogin: boolean }
+interface KeyParts { clock: Clock, state: State, events: Events, log: FastifyBaseLogger, tokenLifetimeMs: number, redirectLogin: boolean }
 
 /** An algorithm for access tokens, and those that clients want for their ID tokens. Clients that are looked up want the usual one. */
 function managedAlgorithms ({ clients, accessToken: { alg: first } }: Settings, redirectLogin: boolean): [string, ...string[]] {
@@ -25,7 +26,7 @@ function managedAlgorithms ({ clients, accessToken: { alg: first } }: Settings, 
 }
 
 /** The signing keys: the host's own, or managed ones. */
-export async function keyRing (settings: Settings, { clock, state, log, tokenLifetimeMs, redirectLogin }: KeyParts): Promise<KeyRing> {
+export async function keyRing (settings: Settings, { clock, state, events, log, tokenLifetimeMs, redirectLogin }: KeyParts): Promise<KeyRing> {
   const { keys, secrets } = settings
   if (keys !== null && !Array.isArray(keys)) return fixedKeyRing([await jwtEngine.loadSecret(keys.secret)])
   if (keys !== null) {
@@ -46,6 +47,10 @@ export async function keyRing (settings: Settings, { clock, state, log, tokenLif
       // Without a secret nothing could seal them: they stay in this process.
       store: first === undefined ? memoryKeyStore() : state.keys,
       sealer: first === undefined ? PLAIN : aesSealer([first, ...former]),
+      onChange (change, { kid, alg, signsFrom }) {
+        if (change === 'created') events.emit('key_created', { kid, alg, signsFrom: new Date(signsFrom).toISOString() }, NO_REQUEST)
+        else events.emit('key_retired', { kid, alg }, NO_REQUEST)
+      },
       onError: (error) => { log.error(...logLine('FST_AUTHORITY_KEYS_FAILED', 'the signing keys could not be read or made', { err: error })) }
     }
   )

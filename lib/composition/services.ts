@@ -62,7 +62,7 @@ export async function createServices (settings: Settings, { log, messageUrl, red
   await stores.prepare()
   const accessTokenSeconds = settings.accessToken.expiresInSeconds
   const idTokenSeconds = settings.idToken.expiresInSeconds
-  const ring = await keyRing(settings, { clock, state, log, redirectLogin, tokenLifetimeMs: Math.max(accessTokenSeconds, idTokenSeconds) * 1000 })
+  const ring = await keyRing(settings, { clock, state, events, log, redirectLogin, tokenLifetimeMs: Math.max(accessTokenSeconds, idTokenSeconds) * 1000 })
   const identity = idTokens({ issuer: settings.issuer, ...settings.idToken }, { ring, clock, random, claims: settings.claims, scopes: settings.scopes })
   const revocations = createRevocations(accessTokenSeconds * 1000, clock)
   const tokens = accessTokens({

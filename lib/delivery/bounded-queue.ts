@@ -25,6 +25,8 @@ export interface BoundedQueueOptions<Task> {
   clock: Clock
   /** One attempt at a task. It has failed when it throws or rejects. */
   attempt(task: Task): void | Promise<void>
+  /** Hears of a task that was done, and at which attempt. Never throws. */
+  onDone?(task: Task, attempts: number): void
   /** Hears of a task that will not be tried again, with 0 attempts where it was dropped. Never throws. */
   onGivenUp(task: Task, error: unknown, attempts: number): void
   /** Hears of the end of an overload. Never throws. */
@@ -46,7 +48,7 @@ const CLOSE_TIMEOUT_MS = 5_000
  * of the places are free again: at the limit one task ends and one comes, and each that comes next would be an overload of its own.
  */
 export function boundedQueue<Task> (options: BoundedQueueOptions<Task>): BoundedQueue<Task> {
-  const { tasks, capacity, maxInFlight, retryDelaysMs = [], timeoutMs, retriesTimeouts = false, clock, attempt, onGivenUp, onError } = options
+  const { tasks, capacity, maxInFlight, retryDelaysMs = [], timeoutMs, retriesTimeouts = false, clock, attempt, onDone, onGivenUp, onError } = options
   const queue: Array<Held<Task>> = []
   /** What waits to be tried again, each with the undo of its timer. */
   const retries = new Map<Held<Task>, () => void>()
@@ -88,7 +90,7 @@ export function boundedQueue<Task> (options: BoundedQueueOptions<Task>): Bounded
       : clock.after(timeoutMs, () => { settle(() => { failed(held, new Error(`It took more than ${timeoutMs / 1000} seconds.`), retriesTimeouts) }) })
     // An async function, so that what throws at once has failed like what rejects.
     const attempted = async (): Promise<void> => { await attempt(held.task) }
-    attempted().then(() => { settle(() => {}) }, (error: unknown) => { settle(() => { failed(held, error, true) }) })
+    attempted().then(() => { settle(() => { onDone?.(held.task, held.attempts) }) }, (error: unknown) => { settle(() => { failed(held, error, true) }) })
   }
 
   function failed (held: Held<Task>, error: unknown, mayRetry: boolean): void {

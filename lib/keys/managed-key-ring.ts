@@ -23,6 +23,8 @@ interface ManagedKeyDeps {
   engine: JwtEngine
   store: KeyStore
   sealer: Sealer
+  /** Hears of each key that this instance made, or removed. Several that remove one at once are each told. */
+  onChange: (change: 'created' | 'retired', key: StoredKey) => void
   onError: (error: unknown) => void
 }
 
@@ -120,7 +122,7 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
     const privateJwk = await engine.generate(alg)
     if (closed) return
     const key = await engine.load(privateJwk)
-    await store.addIfAbsent({
+    const stored: StoredKey = {
       kid: key.kid,
       alg,
       sequence,
@@ -128,7 +130,8 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
       createdAt: clock.now(),
       publicJwk: key.publicJwk ?? {},
       sealed: sealer.seal(JSON.stringify(privateJwk))
-    })
+    }
+    if (await store.addIfAbsent(stored)) deps.onChange('created', stored)
     // Whether this one won or another instance's did: the list has the truth.
     await reload()
   }
@@ -154,7 +157,10 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
     const longestMs = options.rotateEveryMs + options.announceMs + options.tokenLifetimeMs + CLOCKS_APART_MS
     const unreadable = listed.filter((stored) => stored.alg === alg && setAside.has(stored.kid) && stored.sequence < highest && now > stored.signsFrom + longestMs)
     const ended = [...dead.map(({ stored }) => stored), ...unreadable]
-    for (const { kid } of ended) await store.remove(kid)
+    for (const stored of ended) {
+      await store.remove(stored.kid)
+      deps.onChange('retired', stored)
+    }
     if (ended.length > 0) await reload()
   }
 

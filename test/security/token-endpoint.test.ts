@@ -91,7 +91,9 @@ t.test('R6749-2.2 R6749-3.2.1 ASVS-10.4.10 a client is who it proves to be', asy
     t.equal(reply.statusCode, 401, what)
     t.equal(reply.json().error, 'invalid_client', what)
   }
-  t.same(events, [], 'no password was looked at')
+  t.same(events.map(({ name, payload }) => [name, payload['reason'], payload['clientId']]), [
+    ['no_secret', 'web'], ['wrong_secret', 'web'], ['wrong_secret', 'web'], ['wrong_secret', 'spa'], ['unknown_client', null], ['unknown_client', null]
+  ].map((facts) => ['client_authentication_failed', ...facts]), 'no password was looked at')
 })
 
 t.test('R6749-5.2 ASVS-10.4.4 R9700-2.4 the password grant is for whom it was given to', async (t) => {

@@ -32,9 +32,10 @@ export function revokeRoute (child: FastifyInstance, { grants, limiter, path }: 
     const query = parseTokenQuery(request.body)
     try {
       await limiter.countFailure(request, reply, async () => {
-        const client = await authenticateClient(request.headers.authorization, query, clientsOf(request, grants.clients))
+        const origin = originOf(request)
+        const client = await authenticateClient(request.headers.authorization, query, origin, { clients: clientsOf(request, grants.clients), events: grants.accounts.events })
         if (client !== null) rememberClient(request, client.clientId)
-        await revokeToken(query.token, client, originOf(request), grants)
+        await revokeToken(query.token, client, origin, grants)
       })
     } catch (error) {
       // A failed attempt for the limiter, whose count a guesser shall not get back; to the caller the token is gone, as wished.

@@ -32,7 +32,7 @@ export function tokenRoute (child: FastifyInstance, { grants: deps, limiter, pat
     const params = parseTokenRequest(request.body)
     const grant = findGrant(params.grant_type, deps)
     // The client first: whoever fails here has tried no password, and a wrong secret is counted as what it is.
-    const client = await limiter.countFailure(request, reply, async () => await authenticateClient(request.headers.authorization, params, clientsOf(request, deps.clients)))
+    const client = await limiter.countFailure(request, reply, async () => await authenticateClient(request.headers.authorization, params, originOf(request), { clients: clientsOf(request, deps.clients), events: deps.accounts.events }))
     if (client !== null) rememberClient(request, client.clientId)
     checkGrantAllowed(grant, client)
     const handle = async (): Promise<GrantAnswer> => await grant.handle(params, { client, origin: originOf(request) }, deps)

@@ -15,6 +15,7 @@ import { liveSession } from '../../sessions/live-session.ts'
 import type { RequestBrowser } from './request-browser.ts'
 import type { Callers, Guard } from './callers.ts'
 import { rememberClient } from './cors.ts'
+import { originOf } from './deps.ts'
 import { guarded } from './error-reply.ts'
 import type { Hook, ReadAuth } from './guard.ts'
 import type { RequestLimiter } from './limit.ts'
@@ -121,8 +122,12 @@ async function provenClient (request: FastifyRequest, reply: Parameters<Hook>[1]
   const query = parseTokenQuery(request.body)
   // Whatever becomes of the token that is asked about is no failed attempt, or whoever floods an API with bad tokens locks it out here.
   return await limiter.countFailure(request, reply, async () => {
-    const client = await authenticateClient(request.headers.authorization, query, grants.clients)
-    if (client === null || isPublic(client)) throw invalidClient('client_secret_basic')
+    const origin = originOf(request)
+    const client = await authenticateClient(request.headers.authorization, query, origin, { clients: grants.clients, events: grants.accounts.events })
+    if (client === null || isPublic(client)) {
+      grants.accounts.events.emit('client_authentication_failed', { reason: 'no_secret', clientId: client?.clientId ?? null, method: 'none' }, origin)
+      throw invalidClient('client_secret_basic')
+    }
     return client
   })
 }

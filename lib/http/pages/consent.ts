@@ -40,7 +40,7 @@ export function consentPage (child: FastifyInstance, deps: PageDeps): void {
     const decided = samePerson ? formOf(request).decision : undefined
     if (decided === 'deny') return await sendToClient(denyAuthorization(asked, deps.authorize), request, reply, deps)
     if (decided !== 'allow') return await ask(outcome.facts, params, request, reply, deps)
-    if (!asksToContinue(outcome.facts)) await grantConsent(outcome.facts, deps.authorize)
+    if (!asksToContinue(outcome.facts)) await grantConsent(outcome.facts, browser.origin, deps.authorize)
     const left = satisfied(params, 'consent')
     return await follow(await authorize({ ...asked, params: left }, { ...browser, answered: 'consent' }, deps.authorize), left, request, reply, deps)
   })

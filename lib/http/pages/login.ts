@@ -80,11 +80,11 @@ function passwordSignIn (form: Form, { request, journey, origin }: Visit, deps: 
 }
 
 /** The button beside "your e-mail address is not confirmed yet". */
-function resend ({ token = '' }: Form, { request, locale, journey: { query, clientName, uiLocales } }: Visit, { authorize: { accounts }, link, minLength, pages }: PageDeps): Submission<Shown> {
+function resend ({ token = '' }: Form, { request, locale, origin, journey: { query, clientName, uiLocales } }: Visit, { authorize: { accounts }, link, minLength, pages }: PageDeps): Submission<Shown> {
   return {
     limit: 'failures',
     async work () {
-      await resendVerification(token, locale, accounts)
+      await resendVerification(token, { locale, origin }, accounts)
       const content = { action: `${link('signup')}${query}`, error: null, username: '', fields: [], minLength, loginUrl: `${link('login')}${query}`, sent: true }
       return async (reply) => await pages.send(request, reply, 'signup', content, { statusCode: 202, clientName, uiLocales })
     }

@@ -174,7 +174,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     async verifyToken (userId) {
       const user = await w.store.findById(userId)
       if (user === null) throw new Error('There is no such user.')
-      await requestEmailVerification(user, undefined, w.deps)
+      await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
       await w.idle()
       return w.messages.findLast(({ kind }) => kind === 'verify_email')?.token ?? ''
     }

@@ -1,12 +1,12 @@
 import t from 'tap'
-import { createOutbox } from '../../../lib/accounts/outbox.ts'
+import { createOutbox, type Post } from '../../../lib/accounts/outbox.ts'
 import type { OutboxDeps } from '../../../lib/accounts/outbox.ts'
 import type { LinkMessage, Message, SendMessage } from '../../../lib/ports/message.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 import { turns } from './world.ts'
 
 const TOKEN = 'the-token-of-the-message'
-const message: LinkMessage<'password_reset'> = {
+const sendable: LinkMessage<'password_reset'> = {
   kind: 'password_reset',
   user: { id: 'u1', username: 'ada@example.com', email: 'ada@example.com', passwordHash: '$argon2id$secret' },
   locale: 'de',
@@ -14,12 +14,15 @@ const message: LinkMessage<'password_reset'> = {
   url: `https://auth.example.com/reset#token=${TOKEN}`,
   expiresAt: new Date(0)
 }
+const origin = { requestId: 'req-1', ip: '192.0.2.1', userAgent: 'test' }
+const message: Post = { ...sendable, origin }
 
 function outboxOf (sendMessage: SendMessage, options: Partial<OutboxDeps> = {}) {
   const clock = steppedClock()
   const errors: Array<{ error: unknown, what: string }> = []
-  const outbox = createOutbox(sendMessage, { clock, onError (error, what) { errors.push({ error, what }) }, localeOf: () => 'en', ...options })
-  return { clock, errors, outbox }
+  const told: unknown[] = []
+  const outbox = createOutbox(sendMessage, { clock, events: { emit (...event) { told.push(event) } }, onError (error, what) { errors.push({ error, what }) }, localeOf: () => 'en', ...options })
+  return { clock, errors, outbox, told }
 }
 
 /** A hook that hangs until told. */
@@ -34,7 +37,7 @@ t.test('a message is sent after the poster has gone on, without the password has
   outbox.post(message)
   t.strictSame(sent, [])
   await turns()
-  t.strictSame(sent, [{ ...message, user: { id: 'u1', username: 'ada@example.com', email: 'ada@example.com' } }])
+  t.strictSame(sent, [{ ...sendable, user: { id: 'u1', username: 'ada@example.com', email: 'ada@example.com' } }])
   t.notOk('passwordHash' in (sent[0]?.user ?? {}))
   t.strictSame(errors, [])
 })
@@ -213,4 +216,39 @@ t.test('close', async (t) => {
     t.equal(calls, 2)
     t.equal(errors.length, 1)
   })
+})
+
+t.test('what becomes of a message is one event, with the request that caused it and nothing of the message itself', async (t) => {
+  const sent = ['message_sent', { kind: 'password_reset', userId: 'u1', attempts: 1 }, origin]
+  const good = outboxOf(() => {})
+  good.outbox.post(message)
+  await turns()
+  t.strictSame(good.told, [sent])
+
+  let calls = 0
+  const late = outboxOf(() => { if (++calls < 3) throw new Error(`550 ${TOKEN}`) })
+  late.outbox.post(message)
+  await turns()
+  t.strictSame(late.told, [], 'nothing as long as it is tried again')
+  for (const ms of [1_000, 10_000]) { late.clock.step(ms); await turns() }
+  t.strictSame(late.told, [['message_sent', { kind: 'password_reset', userId: 'u1', attempts: 3 }, origin]])
+
+  const broken = outboxOf(() => { throw new Error(`550 ${TOKEN}`) })
+  broken.outbox.post(message)
+  await turns()
+  for (const ms of [1_000, 10_000, 60_000]) { broken.clock.step(ms); await turns() }
+  t.strictSame(broken.told, [['message_failed', { kind: 'password_reset', userId: 'u1', attempts: 4 }, origin]])
+
+  const hook = heldHook()
+  const full = outboxOf(hook.send, { capacity: 1 })
+  full.outbox.post(message)
+  full.outbox.post({ ...message, origin: { requestId: 'req-2' } })
+  t.strictSame(full.told, [['message_failed', { kind: 'password_reset', userId: 'u1', attempts: 0 }, { requestId: 'req-2' }]], 'one for which there is no room')
+
+  await turns()
+  full.clock.step(120_000)
+  await turns()
+  hook.held[0]?.()
+  await turns()
+  t.strictSame(full.told.slice(1), [['message_failed', { kind: 'password_reset', userId: 'u1', attempts: 1 }, origin]], 'one that answers after its time is told of once')
 })

@@ -15,7 +15,10 @@ t.test('a user is created, with the name normalised', async (t) => {
   if (result === 'pending') return t.fail('pending')
   t.match(result.user, { username: 'ada@example.com', email: 'ada@example.com', emailVerified: false, name: 'Ada' })
   t.equal((await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, clientId: null, origin }, w.deps)).id, result.user.id)
-  t.strictSame(w.told, [{ name: 'registered', payload: { time: w.now(), ...origin, userId: result.user.id, username: 'ada@example.com' } }])
+  t.strictSame(w.told, [
+    { name: 'registered', payload: { time: w.now(), ...origin, userId: result.user.id, username: 'ada@example.com' } },
+    { name: 'message_sent', payload: { time: w.now(), ...origin, kind: 'verify_email', userId: result.user.id, attempts: 1 } }
+  ])
   await w.idle()
   t.strictSame(w.messages.map(({ kind }) => kind), ['verify_email'], 'the address can be confirmed, though nothing waits for it')
 })

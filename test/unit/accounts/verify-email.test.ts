@@ -10,7 +10,7 @@ const kept = (token: string): string => digestOfOneTimeToken(token) ?? ''
 
 async function requested (w: World, fields: Parameters<World['addUser']>[0] = {}) {
   const user = await w.addUser({ emailVerified: false, ...fields })
-  await requestEmailVerification(user, undefined, w.deps)
+  await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
   await turns()
   return { user, token: w.messages.at(-1)?.token ?? '' }
 }
@@ -23,7 +23,10 @@ t.test('ASVS-6.5.1 a link verifies the address, once in 50', async (t) => {
   t.equal(outcomes.filter((outcome) => outcome === 'done').length, 1)
   t.strictSame(outcomes.filter((outcome) => outcome !== 'done'), Array.from({ length: 49 }, () => INVALID_LINK))
   t.equal((await w.store.findById(user.id))?.emailVerified, true)
-  t.strictSame(w.told, [{ name: 'email_verified', payload: { time: w.now(), ...origin, userId: user.id } }])
+  t.strictSame(w.told, [
+    { name: 'message_sent', payload: { time: w.now(), ...origin, kind: 'verify_email', userId: user.id, attempts: 1 } },
+    { name: 'email_verified', payload: { time: w.now(), ...origin, userId: user.id } }
+  ])
 })
 
 t.test('ASVS-6.5.2 only the digest of a token is kept', async (t) => {
@@ -44,7 +47,7 @@ t.test('ASVS-6.5.5 a link that is not good', async (t) => {
     }],
     ['replaced', async (w) => {
       const { user, token } = await requested(w)
-      await requestEmailVerification(user, undefined, w.deps)
+      await requestEmailVerification(user, { locale: undefined, origin }, w.deps)
       return token
     }],
     ['made for another purpose', async (w) => {
@@ -100,8 +103,8 @@ t.test('ASVS-2.3.3 a link is not lost to a failing store', async (t) => {
 
 t.test('nothing is sent without an address or an outbox', async (t) => {
   const w = await world()
-  await requestEmailVerification(await w.addUser({ username: 'bob', email: '' }), undefined, w.deps)
-  await requestEmailVerification(await w.addUser(), undefined, { ...w.deps, outbox: null })
+  await requestEmailVerification(await w.addUser({ username: 'bob', email: '' }), { locale: undefined, origin }, w.deps)
+  await requestEmailVerification(await w.addUser(), { locale: undefined, origin }, { ...w.deps, outbox: null })
   await turns()
   t.strictSame([w.messages, w.secrets], [[], []])
 })

@@ -41,8 +41,8 @@ t.test('B17: an overload of works in the background is told once, and its end wi
 t.test('B17: an overload of messages likewise', async (t) => {
   const { told, onError } = ear()
   const pending: Array<() => void> = []
-  const outbox = createOutbox(async () => { await new Promise<void>((resolve) => { pending.push(resolve) }) }, { clock: steppedClock(), onError, localeOf: () => 'en', capacity: 4 })
-  const message: Post = { kind: 'password_changed', user: { id: '1', username: 'ann' }, locale: 'en' }
+  const outbox = createOutbox(async () => { await new Promise<void>((resolve) => { pending.push(resolve) }) }, { clock: steppedClock(), events: { emit () {} }, onError, localeOf: () => 'en', capacity: 4 })
+  const message: Post = { kind: 'password_changed', user: { id: '1', username: 'ann' }, locale: 'en', origin: { requestId: null } }
   for (let i = 0; i < 4; i++) outbox.post(message)
   for (let turn = 0; turn < 20; turn++) {
     outbox.post(message)

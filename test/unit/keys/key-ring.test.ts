@@ -16,7 +16,7 @@ interface RingOptions { algs?: [string, ...string[]], engine?: JwtEngine }
 function ring (clock: SteppedClock, store: KeyStore, secrets: [string, ...string[]] = ['s'.repeat(32)], errors: unknown[] = [], { algs = ['ES256'], engine = jwtEngine }: RingOptions = {}): KeyRing {
   return managedKeyRing(
     { algs, rotateEveryMs: 90 * DAY, announceMs: DAY, tokenLifetimeMs: 15 * MINUTE, pollMs: MINUTE },
-    { clock, engine, store, sealer: aesSealer(secrets), onError: (error) => { errors.push(error) } }
+    { clock, engine, store, sealer: aesSealer(secrets), onChange () {}, onError: (error) => { errors.push(error) } }
   )
 }
 

@@ -24,7 +24,7 @@ async function instance (secrets: [string, ...string[]], { clock, store }: Fleet
   const errors: unknown[] = []
   const ring = managedKeyRing(
     { algs: ['ES256'], rotateEveryMs: 90 * DAY, announceMs: DAY, tokenLifetimeMs: DAY, pollMs: 60_000 },
-    { clock, store, engine: { ...jwtEngine, generate: async () => made.pop() ?? await jwtEngine.generate('ES256') }, sealer: aesSealer(secrets), onError: (error) => { errors.push(error) } }
+    { clock, store, engine: { ...jwtEngine, generate: async () => made.pop() ?? await jwtEngine.generate('ES256') }, sealer: aesSealer(secrets), onChange () {}, onError: (error) => { errors.push(error) } }
   )
   await ring.ready()
   return { ring, errors }
