@@ -117,7 +117,11 @@ t.test('B18: a key that can not be read is told once, set aside, and removed whe
   await step(clock, 89 * DAY)
   t.ok((await stored()).includes(lost), 'another instance may sign with it')
   for (let day = 0; day < 3; day++) await step(clock, DAY)
-  await until(async () => !(await stored()).some((kid) => kid === lost || kid === 'broken'))
+  // The next key may have come late from its thread, and what is not stepped has no next look.
+  await until(async () => {
+    await step(clock, MINUTE)
+    return !(await stored()).some((kid) => kid === lost || kid === 'broken')
+  })
   t.equal(errors.length, 2)
 })
 
