@@ -1,16 +1,44 @@
-// The test files in the lanes in which they run. What a lane needs of the machine decides, not what its files are about.
+// The test files in the lanes in which they run, and those that share a process. What a file needs of the machine and of its process
+// decides, not what it is about.
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** They judge by the milliseconds of an answer, or do the work of servers or links in their own busy process: nothing runs beside them. */
 const ALONE = ['example-server-stores', 'postgres-network', 'redis-network', 'redis-one-cut-off', 'redis-reshard'].map((name) => `test/faults/${name}.test.ts`)
 
+/** Their files share processes, but for those that count or change what a process has once. */
+const SHARED = /^test\/(?:browser|conformance|contract|http|properties|security|unit)\//
+const OWN_PROCESS = [
+  // What the library says once in a process.
+  'test/http/warnings',
+  // The threads of all hashers of a process.
+  'test/unit/passwords/hashing-threads'
+].map((name) => `${name}.test.ts`)
+/** So many that starting is little beside testing, and so few that what holds one up holds up few. */
+const MOST_TOGETHER = 12
+
 export function allTests (root) {
   return readdirSync(join(root, 'test'), { recursive: true }).map((file) => `test/${file.replaceAll('\\', '/')}`).filter((file) => file.endsWith('.test.ts')).sort()
 }
 
-/** `main` runs with tap's runner, for its coverage. The faults' own processes have none. */
+/** `main` has coverage. The faults' own processes have none. */
 export function laneOf (file) {
   if (!file.startsWith('test/faults/')) return 'main'
   return ALONE.includes(file) ? 'faults-alone' : 'faults'
+}
+
+/** The files process by process, in the same way each time: which ones share a process never depends on how long others take. */
+export function processesOf (files) {
+  const kinds = [...new Set(files.map(kindOf))]
+  return kinds.flatMap((kind) => inParts(files.filter((file) => kindOf(file) === kind)))
+}
+
+/** Files of a kind share processes. */
+function kindOf (file) {
+  return OWN_PROCESS.includes(file) ? file : SHARED.exec(file)?.[0] ?? file
+}
+
+function inParts (files) {
+  const parts = Math.ceil(files.length / MOST_TOGETHER)
+  return Array.from({ length: parts }, (_, part) => files.slice(Math.floor(part * files.length / parts), Math.floor((part + 1) * files.length / parts)))
 }

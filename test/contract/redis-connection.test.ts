@@ -17,7 +17,9 @@ const COUNT = defineScript("return redis.call('INCR', KEYS[1])")
 export const fitsWithoutCasts = (redis: Redis, cluster: Cluster): RedisClient[] => [redis, cluster]
 
 const unhandled: unknown[] = []
-process.on('unhandledRejection', (reason) => { unhandled.push(reason) })
+const note = (reason: unknown): void => { unhandled.push(reason) }
+process.on('unhandledRejection', note)
+t.teardown(() => { process.off('unhandledRejection', note) })
 
 async function server (t: Test, options: Parameters<typeof startRedis>[0] = {}): Promise<RedisServer> {
   const redis = await startRedis(options)

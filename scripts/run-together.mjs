@@ -1,0 +1,51 @@
+// Test files one after another in one process: most spend more on loading what they test than on testing it. Each is a subtest with its
+// own end, teardowns and time, and what one leaves in the process is its fault.
+//   node --import ./scripts/typescript-loader.mjs scripts/run-together.mjs FILE…
+import module from 'node:module'
+import { pathToFileURL } from 'node:url'
+import { useTest } from './together-tap.mjs'
+
+// The runner names its directories for the arguments, which are too many for a name.
+const files = process.argv.splice(2)
+const timeout = Number(process.env.TAP_TIMEOUT ?? 240)
+process.env.TAP_TIMEOUT = String(timeout * files.length)
+module.register('./together-hooks.mjs', import.meta.url)
+const { default: root } = await import('tap')
+
+for (const file of files) {
+  const before = stateOf()
+  let ofFile
+  await root.test(file, { timeout: timeout * 1000 }, async (t) => {
+    ofFile = t
+    useTest(t)
+    await import(pathToFileURL(file).href)
+  })
+  if (ofFile.counts.total === 0) root.fail(`${file} has tested nothing`)
+  const after = stateOf()
+  const changed = Object.keys(before).filter((name) => before[name] !== after[name])
+  if (changed.length > 0) root.fail(`${file} has changed the process for the files after it: ${changed.join(', ')}`)
+}
+
+/** What a test may change for its time and has to put back. */
+function stateOf () {
+  const { fetch, setTimeout, setInterval, setImmediate, queueMicrotask, console } = globalThis
+  return {
+    env: JSON.stringify(process.env),
+    directory: process.cwd(),
+    exitCode: process.exitCode,
+    warnings: process.listenerCount('warning'),
+    rejections: process.listenerCount('unhandledRejection'),
+    exceptions: process.listenerCount('uncaughtException'),
+    emitWarning: process.emitWarning,
+    stdout: process.stdout.write,
+    now: Date.now,
+    random: Math.random,
+    fetch,
+    setTimeout,
+    setInterval,
+    setImmediate,
+    queueMicrotask,
+    log: console.log,
+    error: console.error
+  }
+}
