@@ -1,5 +1,6 @@
 // Does the quick start of the README do what it says, from the packed tarball, in an empty project? Run as a stranger would:
-// as an ES module and through require(), over a real socket.
+// as an ES module and through require(), over a real socket. `node scripts/smoke.mjs 22 24` runs what it has installed on these versions
+// of Node.js too: the package is JavaScript, and the binaries of its dependencies are for all versions.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -7,6 +8,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { nodeOf } from './on-nodes.mjs'
 import { pack, root } from './pack.mjs'
 
 const START_WITHIN_MS = 20_000
@@ -19,9 +21,12 @@ try {
   const { version } = JSON.parse(readFileSync(join(root, 'node_modules/fastify/package.json'), 'utf8'))
   writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'smoke', private: true, allowScripts: { argon2: true } }))
   execFileSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', packed.tarball, `fastify@${version}`], { cwd: project, stdio: 'inherit' })
-  await tryOut('quick-start.mjs', source)
-  await tryOut('quick-start.cjs', toCommonJs(source))
-  checkHostTypes()
+  for (const version of [null, ...process.argv.slice(2)]) {
+    const node = version === null ? process.execPath : nodeOf(version)
+    await tryOut(node, 'quick-start.mjs', source)
+    await tryOut(node, 'quick-start.cjs', toCommonJs(source))
+    checkHostTypes(node)
+  }
 } finally {
   packed.remove()
   rmSync(project, { recursive: true, force: true })
@@ -30,7 +35,7 @@ try {
 /**
  * The bundle has a TypeBox of its own. Formats and types that a host has registered in the package must hold for its profile fields.
  */
-function checkHostTypes () {
+function checkHostTypes (node) {
   const program = `
     import Fastify from 'fastify'
     import { FormatRegistry, Kind, Type, TypeRegistry } from '@sinclair/typebox'
@@ -46,7 +51,7 @@ function checkHostTypes () {
     console.log((await Promise.all(answers)).map(({ statusCode, body }) => \`\${statusCode} \${JSON.parse(body).error_description?.split(':')[0] ?? ''}\`.trim()).join(', '))
     await app.close()`
   writeFileSync(join(project, 'host-types.mjs'), program)
-  const found = execFileSync(process.execPath, ['host-types.mjs'], { cwd: project, encoding: 'utf8' }).trim()
+  const found = execFileSync(node, ['host-types.mjs'], { cwd: project, encoding: 'utf8' }).trim()
   if (found !== '201, 400 pet, 400 lucky, 400 born') throw new Error(`profile fields with a host's own format and type: ${found}`)
   console.log('host-types.mjs: profile fields know the formats and types of the host')
 }
@@ -71,12 +76,12 @@ function toCommonJs (esm) {
   return `${imports.join('\n')}\n;(async () => {\n${body}\n})().catch((error) => { console.error(error); process.exitCode = 1 })\n`
 }
 
-async function tryOut (file, program) {
+async function tryOut (node, file, program) {
   const port = await freePort()
   if (!program.includes('3000')) throw new Error('the quick start does not listen on port 3000')
   mkdirSync(join(project, 'src'), { recursive: true })
   writeFileSync(join(project, 'src', file), program.replaceAll('3000', String(port)))
-  const child = spawn(process.execPath, [join('src', file)], { cwd: project, stdio: ['ignore', 'inherit', 'inherit'] })
+  const child = spawn(node, [join('src', file)], { cwd: project, stdio: ['ignore', 'inherit', 'inherit'] })
   try {
     await journey(`http://localhost:${port}`, () => child.exitCode)
     console.log(`${file}: registered, signed in, GET /me 200`)

@@ -138,13 +138,18 @@ export async function growth ({ quick, args }: BenchOptions): Promise<Report> {
   const stores = named.length === 0 ? STORES : named
   const sizes = quick ? [100] : [1000, 100_000, 1_000_000]
   const rounds = quick ? 1 : 5
-  const grown: Grown[] = []
-  for (const store of stores) grown.push(await growthOf(store, sizes, rounds))
-  const byStore = new Map<string, Kind[]>()
-  for (const store of stores) byStore.set(store, await once<Kind[]>(store, 'bytes', some(5000)))
   const expiring = some(50_000)
-  const expiries = new Map<string, Expiry>()
-  for (const store of stores) expiries.set(store, await once<Expiry>(store, 'expire', expiring))
+  // What is not measured may be beside something.
+  const ofEach = async <Found>(find: (store: string) => Promise<Found>): Promise<Array<readonly [store: string, found: Found]>> => {
+    const found: Array<readonly [string, Found]> = []
+    const one = async (store: string): Promise<void> => { found.push([store, await find(store)]) }
+    if (quick) await Promise.all(stores.map(one))
+    else for (const store of stores) await one(store)
+    return found
+  }
+  const grown = (await ofEach(async (store) => await growthOf(store, sizes, rounds))).map(([, growth]) => growth)
+  const byStore = new Map(await ofEach(async (store) => await once<Kind[]>(store, 'bytes', some(5000))))
+  const expiries = new Map(await ofEach(async (store) => await once<Expiry>(store, 'expire', expiring)))
   return {
     title: 'growth',
     method: `Each size is a process and a store of its own; ${rounds} rounds in which all sizes of a store take turns; medians.`,
