@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import authPlugin from 'fastify-authority'
 import type { Config } from './config.ts'
-import { logMessages } from './messages.ts'
+import { messageSender } from './messages.ts'
 import { site } from './site.ts'
 import { openStores } from './stores.ts'
 
@@ -24,7 +24,7 @@ export async function buildApp (config: Config): Promise<FastifyInstance> {
     secret: config.secret,
     clients: [config.clients.spa, config.clients.thirdParty, ...config.moreClients],
     pages: { title: 'fastify-authority example', home: '/' },
-    sendMessage: logMessages(() => app.log),
+    sendMessage: await messageSender(config, () => app.log),
     rateLimit: { bypass: config.bypass }
   })
   await app.register(site, { users, config })

@@ -21,6 +21,10 @@ export interface Config {
   databaseUrl: string | undefined
   /** Redis: rate limit counters, and the state where there is no PostgreSQL. */
   redisUrl: string | undefined
+  /** SMTP: where messages go. Without it they go to the log. */
+  smtpUrl: string | undefined
+  /** The sender of mails. */
+  mailFrom: string
   /** A level of pino. At `info` every request is two lines. */
   logLevel: string
 }
@@ -28,9 +32,6 @@ export interface Config {
 /** Something in the environment that has to be mended before the server can start. The message says how. */
 export class ConfigError extends Error {}
 
-const NOT_YET: Readonly<Record<string, string>> = {
-  SMTP_URL: 'messages go to the log only'
-}
 const MIN_SECRET_BYTES = 32
 /** Whoever tries things out on their own machine would meet a limit of three sign-ups an hour within ten minutes. */
 const LOOPBACK = ['127.0.0.0/8', '::1']
@@ -38,9 +39,6 @@ const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error'
 
 /** @throws ConfigError */
 export function readConfig (env: NodeJS.ProcessEnv): Config {
-  for (const [name, instead] of Object.entries(NOT_YET)) {
-    if (set(env[name]) !== undefined) throw new ConfigError(`${name} is set, but this version does not support it yet: ${instead}. Unset ${name}.`)
-  }
   const port = portOf(set(env['PORT']) ?? '3000')
   const dataDirectory = 'data'
   const issuer = set(env['ISSUER']) ?? `http://localhost:${port}`
@@ -57,6 +55,8 @@ export function readConfig (env: NodeJS.ProcessEnv): Config {
     moreClients: clientsIn(set(env['CLIENTS_FILE'])),
     databaseUrl: serverUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/auth'),
     redisUrl: serverUrl(env, 'REDIS_URL', ['redis:', 'rediss:'], 'redis://localhost:6379'),
+    smtpUrl: serverUrl(env, 'SMTP_URL', ['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com'),
+    mailFrom: set(env['MAIL_FROM']) ?? `no-reply@${new URL(issuer).hostname}`,
     logLevel: logLevelOf(set(env['LOG_LEVEL']) ?? 'info')
   }
 }

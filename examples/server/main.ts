@@ -34,7 +34,7 @@ try {
   process.exit(1)
 }
 
-function instructions ({ bypass, issuer }: Config, local: string): string {
+function instructions ({ bypass, issuer, smtpUrl }: Config, local: string): string {
   return `
 Open ${new URL(issuer).origin} in a browser: sign up, sign in, and try the two demo clients. Or try:
 
@@ -45,6 +45,6 @@ Open ${new URL(issuer).origin} in a browser: sign up, sign in, and try the two d
   curl -s ${local}/auth/sessions -H "authorization: Bearer $ACCESS_TOKEN"
   curl -s ${local}/auth/password-reset -H 'content-type: application/json' -d '{"username":"ann@example.com"}'
 
-Messages are written to this log: open the link in them. ${bypass.includes('127.0.0.0/8') ? 'Rate limits per address leave this machine alone (RATE_LIMIT_BYPASS= turns that off); those per account hold. ' : ''}Stop with Ctrl-C.
+${smtpUrl === undefined ? 'Messages are written to this log: open the link in them.' : 'Messages are sent by SMTP_URL.'} ${bypass.includes('127.0.0.0/8') ? 'Rate limits per address leave this machine alone (RATE_LIMIT_BYPASS= turns that off); those per account hold. ' : ''}Stop with Ctrl-C.
 `
 }

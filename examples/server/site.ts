@@ -15,7 +15,7 @@ const ASSETS = [
 ]
 
 /** The pages of the host and of its two demo clients. */
-export async function site (app: FastifyInstance, { users, config: { clients, issuer } }: { users: UserStore, config: Config }): Promise<void> {
+export async function site (app: FastifyInstance, { users, config: { clients, issuer, smtpUrl } }: { users: UserStore, config: Config }): Promise<void> {
   app.addHook('onSend', async (_request, reply) => {
     reply.headers({
       'content-security-policy': CONTENT_SECURITY_POLICY,
@@ -34,7 +34,7 @@ export async function site (app: FastifyInstance, { users, config: { clients, is
     const content = readFileSync(new URL(name, client), 'utf8')
     app.get(`/client/${name}`, async (_request, reply): Promise<FastifyReply> => reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-cache').send(content))
   }
-  await app.register(startPage, { users })
+  await app.register(startPage, { users, messages: smtpUrl === undefined ? 'the log of the server' : 'your mail' })
   await app.register(browserApp, { issuer, client: clients.spa })
   await app.register(thirdParty, { issuer, client: clients.thirdParty })
 }

@@ -199,7 +199,7 @@ t.test('what can not be served is said at the start', async (t) => {
   const cases: ReadonlyArray<readonly [name: string, env: Record<string, string>, says: RegExp]> = [
     ['production without a secret', { NODE_ENV: 'production' }, /AUTH_SECRET is not set/],
     ['a short secret', { AUTH_SECRET: 'short' }, /AUTH_SECRET is shorter than 32 bytes/],
-    ['SMTP_URL', { SMTP_URL: 'smtp://localhost' }, /SMTP_URL is set, but this version does not support it yet/],
+    ['SMTP_URL', { SMTP_URL: 'mail.example:secret' }, /SMTP_URL takes a URL such as smtps:/],
     ['a DATABASE_URL of another database', { DATABASE_URL: 'mysql://root:hunter2@localhost/x' }, /^(?!.*hunter2).*DATABASE_URL takes a URL such as postgres:/],
     ['a REDIS_URL that is none', { REDIS_URL: 'localhost:6379' }, /REDIS_URL takes a URL such as redis:/],
     ['a port that is none', { PORT: 'http' }, /PORT is "http"/],

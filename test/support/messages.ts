@@ -1,4 +1,5 @@
 import type { LinkMessage, Message } from '../../lib/index.ts'
+import { MAIL_TEXTS } from '../../lib/mail/texts.ts'
 
 /** As the plugin posts it: a link that is good for 30 minutes. */
 export function linkMessage (fields: Partial<LinkMessage<'password_reset'>> = {}): LinkMessage<'password_reset'> {
@@ -17,8 +18,8 @@ export function linkMessage (fields: Partial<LinkMessage<'password_reset'>> = {}
 export function everyMessage (locale: string): Message[] {
   const { kind: _, url, token, expiresAt, ...rest } = linkMessage({ locale })
   const common = { ...rest, user: { ...rest.user, username: 'ann' } }
-  return [
-    ...(['password_reset', 'verify_email', 'already_registered'] as const).map((kind) => ({ ...common, kind, url, token, expiresAt })),
-    ...(['password_changed', 'new_sign_in'] as const).map((kind) => ({ ...common, kind }))
-  ]
+  return Object.entries(MAIL_TEXTS.en).flatMap(([kind, texts]) => {
+    if (typeof texts === 'string') return []
+    return [{ ...common, kind, ...('button' in texts ? { url, token, expiresAt } : {}) } as Message]
+  })
 }

@@ -37,7 +37,8 @@ t.test('every kind in every language: a subject, a heading, a way on and how lon
       t.equal(text.split(URL_WITH_TOKEN).length - 1, message.url === undefined ? 0 : 1, name)
     }
   }
-  t.equal(subjects.size, LOCALES.length * 5)
+  t.equal(subjects.size, LOCALES.length * everyMessage('en').length)
+  t.ok(everyMessage('en').length >= 5)
 })
 
 t.test('both forms say the same, in the same order, but for the words about the button', async (t) => {
