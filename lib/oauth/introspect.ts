@@ -7,7 +7,7 @@ import type { UserStore } from '../ports/user-store.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import { type Credential, parseCredential } from '../protocol/credential.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
-import { isActive } from '../sessions/active-user.ts'
+import { userOf } from '../sessions/active-user.ts'
 import { disclosureOf } from '../tokens/disclosure.ts'
 import { liveSession } from '../sessions/live-session.ts'
 import type { Sessions } from '../sessions/sessions.ts'
@@ -90,8 +90,7 @@ function scopeNow (granted: string, client: Client | null, { scopes }: Introspec
 async function ofRefreshToken ({ sid, digest }: Credential, client: Client, deps: IntrospectDeps): Promise<Introspection> {
   const family = await deps.tokens.peekToken({ sid, digest, now: deps.clock.now(), graceMs: deps.graceMs })
   if (family === null || family.clientId !== client.clientId) return { active: false }
-  const user = await deps.users.findById(family.userId)
-  if (!isActive(user) || await deps.sessions.isOver(user, family)) return { active: false }
+  if (await userOf(family, deps) === null) return { active: false }
   return {
     active: true,
     scope: scopeNow(family.scope, client, deps),

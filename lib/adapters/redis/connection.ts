@@ -1,5 +1,6 @@
 import { brokenConnection, codeOf, noAnswer, notConnected, tooLate, withoutArguments } from './refusal.ts'
 import { defineKeyScript, type Script } from './script.ts'
+import { wipeableTexts, type WipeableTexts } from './wipeable-texts.ts'
 
 /** What a `Redis` and a `Cluster` of ioredis 5 and 6 have in common. Nothing of ioredis is imported. */
 export interface RedisClient {
@@ -82,37 +83,6 @@ function underWayOn (client: RedisClient): Set<() => void> {
   return pipelines
 }
 
-/** The scripts and digests of one pipeline, as ioredis is to send them. */
-interface Texts {
-  bufferOf(text: string): Buffer
-  /** From now on nothing that does anything is sent. */
-  end(): void
-  isOver(): boolean
-}
-
-/**
- * ioredis keeps a command and sends it again after a reconnection, a redirection or a failover, also when nobody waits for it any
- * more, and has no way to take one back. But it reads a buffer anew whenever it sends it: so what is over is overwritten with what
- * is neither the digest of a script nor Lua, which the server refuses.
- */
-function newTexts (): Texts {
-  const buffers: Buffer[] = []
-  let over = false
-  return {
-    bufferOf (text) {
-      if (over) throw brokenConnection()
-      const buffer = Buffer.from(text)
-      buffers.push(buffer)
-      return buffer
-    },
-    end () {
-      over = true
-      for (const buffer of buffers) buffer.fill('x')
-    },
-    isOver: () => over
-  }
-}
-
 /**
  * The one way to Redis: scripts, each with a bound on its time. Never puts anything into ioredis's offline queue, and lets nothing
  * be sent again by ioredis after a broken connection: a redemption done twice would look like a replay.
@@ -156,7 +126,7 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
   }
 
   /** Gives each call what became of it, and resolves to those whose script the server does not know. */
-  async function exchange (calls: readonly Call[], texts: Texts, inFull: boolean): Promise<Call[]> {
+  async function exchange (calls: readonly Call[], texts: WipeableTexts, inFull: boolean): Promise<Call[]> {
     const digests = new Map<Script, Buffer>()
     const commands = calls.map(({ script, keys, args }): Command => {
       const known = digests.get(script)
@@ -169,34 +139,34 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
     return calls.filter((call, index) => {
       const [error, reply] = answers[index] ?? [brokenConnection()]
       if (error === null) call.resolve(reply)
-      else if (texts.isOver()) call.reject(brokenConnection())
+      else if (texts.areWiped()) call.reject(brokenConnection())
       else if (!inFull && codeOf(error) === 'NOSCRIPT') return true
       else call.reject(withoutArguments(error))
       return false
     })
   }
 
-  async function exchangeAll (calls: readonly Call[], texts: Texts): Promise<void> {
+  async function exchangeAll (calls: readonly Call[], texts: WipeableTexts): Promise<void> {
     if (client.status !== 'ready') await becomesReady()
     const unknown = await exchange(calls, texts, false)
     if (unknown.length > 0) await exchange(unknown, texts, true)
   }
 
   function send (calls: readonly Call[]): void {
-    const texts = newTexts()
+    const texts = wipeableTexts()
     const finish = (): void => {
       clearTimeout(timer)
       sent.delete(broken)
     }
     const giveUp = (error: () => Error): void => {
-      texts.end()
+      texts.wipe()
       finish()
       rejectAll(calls, error)
     }
     const broken = (): void => {
       askAgainAt = 0
       // Calls to the other nodes of a Cluster go on.
-      if (client.isCluster) texts.end()
+      if (client.isCluster) texts.wipe()
       else giveUp(brokenConnection)
     }
     const expire = (): void => {
@@ -209,7 +179,7 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
     const timer = setTimeout(() => { setImmediate(expire) }, timeoutMs)
     timer.unref()
     sent.add(broken)
-    exchangeAll(calls, texts).catch((error: unknown) => { rejectAll(calls, () => texts.isOver() ? brokenConnection() : withoutArguments(error)) }).finally(() => {
+    exchangeAll(calls, texts).catch((error: unknown) => { rejectAll(calls, () => texts.areWiped() ? brokenConnection() : withoutArguments(error)) }).finally(() => {
       // Also where nobody waits for it any more: the server answers again.
       askAgainAt = 0
       finish()

@@ -1,0 +1,33 @@
+import { brokenConnection } from './refusal.ts'
+
+/** The scripts and digests of one pipeline, in buffers that can be taken back after ioredis has them. */
+export interface WipeableTexts {
+  /** @throws Error once they are wiped */
+  bufferOf(text: string): Buffer
+  /** From now on the server refuses whatever of them is sent. */
+  wipe(): void
+  areWiped(): boolean
+}
+
+/**
+ * ioredis keeps a command and sends it again after a reconnection, a redirection or a failover, also when nobody waits for it any
+ * more, and has no way to take one back. But it reads a buffer anew whenever it sends it. So the buffers of commands that nobody waits
+ * for are overwritten with a text that is neither the digest of a script nor Lua, which the server refuses.
+ */
+export function wipeableTexts (): WipeableTexts {
+  const buffers: Buffer[] = []
+  let wiped = false
+  return {
+    bufferOf (text) {
+      if (wiped) throw brokenConnection()
+      const buffer = Buffer.from(text)
+      buffers.push(buffer)
+      return buffer
+    },
+    wipe () {
+      wiped = true
+      for (const buffer of buffers) buffer.fill('x')
+    },
+    areWiped: () => wiped
+  }
+}
