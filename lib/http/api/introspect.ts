@@ -12,7 +12,6 @@ const BODY_LIMIT = 16_384
 
 /** `POST /auth/introspect`, for clients with a secret. @see RFC 7662 */
 export function introspectRoute (child: FastifyInstance, { grants, path }: HttpDeps): void {
-  const { accounts, sessions, accessTokens, tokens, clients, scopes, refreshToken } = grants
   registerBodyParsers(child, { forms: true })
   child.post(path('introspect'), {
     ...callableBy('client'),
@@ -29,6 +28,6 @@ export function introspectRoute (child: FastifyInstance, { grants, path }: HttpD
     onRequest: noStoreHook
   }, async (request) => await guarded(async () => {
     const query = parseTokenQuery(request.body)
-    return await introspect(query.token, clientOf(request), { issuer: accounts.issuer, accessTokens, sessions, tokens, users: accounts.users, clients, scopes, clock: accounts.clock, graceMs: refreshToken.graceMs })
+    return await introspect(query.token, clientOf(request), grants)
   }))
 }

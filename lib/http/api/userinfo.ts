@@ -22,7 +22,7 @@ export function userinfoRoute (child: FastifyInstance, { grants, path }: HttpDep
     response: { 200: UserInfo, '4xx': ErrorResponse, 503: ErrorResponse }
   }
   const handler = async (request: FastifyRequest): Promise<Record<string, unknown>> => await guarded(async () => {
-    return await userInfo(tokenOf(request), { sessions: grants.sessions, users: grants.accounts.users, clients: clientsOf(request, grants.clients), claims: grants.claims, scopes: grants.scopes })
+    return await userInfo(tokenOf(request), { ...grants, clients: clientsOf(request, grants.clients) })
   })
   child.get(path('userinfo'), { ...callableBy({ scope: 'openid' }), schema: describeRoute(described), onRequest: noStoreHook }, handler)
   child.post(path('userinfo'), {

@@ -3,13 +3,14 @@ import type { Client } from '../../../lib/ports/client-store.ts'
 import { digest } from '../../../lib/protocol/digest.ts'
 import { sidOf } from '../../../lib/protocol/credential.ts'
 import { introspect, type Introspection } from '../../../lib/oauth/introspect.ts'
+import type { GrantDeps } from '../../../lib/oauth/deps.ts'
 import { clients, ISSUER, type World, world } from '../tokens/world.ts'
 
 const INACTIVE = { active: false }
 
 async function ask (one: World, caller: string, token: string): Promise<Introspection> {
   const client = clients.find(({ clientId }) => clientId === caller) as Client
-  const answer = await introspect(token, client, { ...one, issuer: ISSUER, graceMs: 10_000 })
+  const answer = await introspect(token, client, { ...one, accounts: { issuer: ISSUER, users: one.users, clock: one.clock }, refreshToken: { graceMs: 10_000 } } as unknown as GrantDeps)
   return JSON.parse(JSON.stringify(answer)) as Introspection
 }
 

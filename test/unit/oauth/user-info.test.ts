@@ -1,10 +1,11 @@
 import t from 'tap'
 import { formatAuthorizationDetails } from '../../../lib/protocol/authorization-details.ts'
+import type { GrantDeps } from '../../../lib/oauth/deps.ts'
 import { userInfo } from '../../../lib/oauth/user-info.ts'
 import { type World, world } from '../tokens/world.ts'
 
 async function ask (one: World, accessToken: string): Promise<Record<string, unknown>> {
-  return await userInfo(await one.accessTokens.verify(accessToken), one)
+  return await userInfo(await one.accessTokens.verify(accessToken), { ...one, accounts: { users: one.users } } as unknown as GrantDeps)
 }
 
 t.test('OIDF-oidcc-scope-all OIDC-5.4 sub, the claims of the granted scopes, and no other', async (t) => {
