@@ -33,8 +33,8 @@ export type AuthorizeOutcome =
   | { to: 'consent', facts: Facts }
 
 /**
- * Looks up the client of a request and checks its redirect URI. Whatever is wrong here is for the person to read and never redirects:
- * nobody knows yet whose the URI is.
+ * Looks up the client of a request and checks its redirect URI. An error here is shown to the person and never sent to the redirect URI,
+ * which may be anybody's.
  * @throws OAuthError `invalid_client`, `invalid_request`
  * @see RFC 6749 §3.1.2.4, §4.1.2.1, RFC 9700 §2.1
  */
@@ -43,7 +43,7 @@ export async function clientRequest (params: AuthorizationParams, { clients }: P
   if (clientId === undefined) throw new OAuthError('invalid_request', 'client_id is missing.')
   const client = await clients.findById(clientId)
   if (client === null) throw new OAuthError('invalid_client', 'There is no such client.', { statusCode: 400, reason: 'unknown_client' })
-  // Required even where one is registered alone: OpenID Connect Core 1.0 §3.1.2.1.
+  // Required also of a client with one redirect URI: OpenID Connect Core 1.0 §3.1.2.1.
   if (redirectUri === undefined) throw new OAuthError('invalid_request', 'redirect_uri is missing.')
   if (!mayBeAnsweredAt(client, redirectUri)) throw new OAuthError('invalid_request', 'redirect_uri is not registered for this client.', { reason: 'redirect_uri_mismatch', detail: `client ${clientId}` })
   return { params, client, redirectUri }
@@ -71,15 +71,15 @@ export async function authorize (asked: ClientRequest, context: BrowserContext, 
 }
 
 /**
- * A link to us that lands on a stranger's site at once would be a phisher's: a client that is not the host's own hears of its mistake
- * once somebody has signed in. One that asked for silence gets its answer.
+ * Whether an error waits until somebody has signed in. If a faulty request redirected at once, a link to this server could lead straight to
+ * a phisher's site. So a third-party client gets its error only after a sign-in, unless it asked with `prompt=none`.
  * @see RFC 9700 §4.11.2
  */
 function signsInBeforeAnError ({ params, client }: ClientRequest, { session }: BrowserContext): boolean {
   return !isFirstParty(client) && session === null && !wordsOf(params.prompt).includes('none')
 }
 
-/** The answer of a person who does not want to. @see RFC 6749 §4.1.2.1 */
+/** The answer where the person denies it. @see RFC 6749 §4.1.2.1 */
 export function denyAuthorization (asked: ClientRequest, deps: AuthorizeDeps): AnswerToClient {
   return answer(asked, errorParams(new OAuthError('access_denied', 'The user did not allow it.'), deps), deps)
 }
@@ -106,9 +106,9 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
 }
 
 /**
- * What is granted of the requested scope: what is not known or not the client's is left out, and the token answer says so.
- * Offline access is for clients that may refresh; one that is not the host's own must have been allowed it by the person. The consent
- * page asks for it like for any other scope, and where the client wants no page, it is left out unless it was allowed before.
+ * The requested scopes that can be granted. Unknown ones, and those that the client may not have, are left out, and the token answer says
+ * so. `offline_access` is for clients that may refresh. To a third-party client the person must have allowed it: the consent page asks for
+ * it as for any other scope, and with `prompt=none` it is left out unless it was allowed before.
  * @see RFC 6749 §3.3, OpenID Connect Core 1.0 §3.1.2.1, §11
  */
 function grantableScopes (request: AuthorizationRequest, client: Client, consent: Consent | null, deps: AuthorizeDeps): string[] {
@@ -118,8 +118,9 @@ function grantableScopes (request: AuthorizationRequest, client: Client, consent
 }
 
 /**
- * The code, or the session to decide anew with, where that or the consent has ended meanwhile: the code is made with a use of its session,
- * in one step, and the consent is looked at again after the commit, so that no code outlives a sign-out or a consent that was taken back.
+ * Makes the code. It is committed together with a use of its session, in one operation of the store, and the consent is looked up again
+ * after that, so that no code outlives a sign-out or a consent that was taken back. Where one of these has ended meanwhile, resolves to the
+ * session (`null` where that has ended) with which the request has to be decided again.
  */
 async function issueCode (facts: Facts, signedIn: SignedInPerson, { origin }: BrowserContext, deps: AuthorizeDeps): Promise<string | { session: BrowserSession | null }> {
   const { request, client, redirectUri, scopes, now } = facts
@@ -156,7 +157,7 @@ async function issueCode (facts: Facts, signedIn: SignedInPerson, { origin }: Br
   return stillAllowed ? formatCredential(id, secret) : { session: signedIn.session }
 }
 
-/** A client that is the host's own needs none. What was allowed under a former password may have been allowed by whoever stole that. */
+/** A client of the host's own needs none. A consent from before the last change of the password does not count, for a thief of that password may have given it. */
 async function findConsent (client: Client, signedIn: SignedInPerson | null, now: number, { consents }: AuthorizeDeps): Promise<Consent | null> {
   if (signedIn === null || isFirstParty(client)) return null
   const { user } = signedIn
@@ -170,7 +171,7 @@ function answer ({ params, client, redirectUri }: ClientRequest, result: Record<
   return { to: 'client', client, response }
 }
 
-/** An outage has a code of its own, for a redirect has no status. */
+/** What a client is told of an error. A redirect has no status, so an outage is the error `temporarily_unavailable`. */
 function errorParams (error: unknown, { accounts }: AuthorizeDeps): Record<string, string> {
   if (error instanceof OAuthError) return { error: error.error, error_description: error.message }
   accounts.onError(error, 'an authorization request failed')

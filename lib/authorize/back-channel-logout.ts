@@ -6,9 +6,9 @@ import type { BrowserSession } from '../ports/session-store.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
 
 export interface BackChannelLogout {
-  /** Takes the sessions that have ended and returns at once; never throws. */
+  /** Queues the notices for sessions that have ended. Returns at once and never throws. */
   sessionsEnded(ended: readonly BrowserSession[]): void
-  /** Takes no more, tries once what it has, and resolves when that is done or after 5 seconds. */
+  /** Takes no more notices, tries each that waits once, and resolves when that is done, or after 5 seconds. */
   close(): Promise<void>
 }
 
@@ -17,9 +17,9 @@ export interface BackChannelLogoutDeps {
   idTokens: Pick<IdTokens, 'ready' | 'mintLogoutToken'>
   formPost: FormPost
   clock: Clock
-  /** Hears of each client that could not be told. What it gets holds no token. Never throws. */
+  /** Called for each client that could not be told, with an error that holds no token. Must not throw. */
   onError(error: unknown, what: string): void
-  /** How many may wait to be told, all together. */
+  /** How many notices may wait. */
   capacity?: number
 }
 
@@ -35,21 +35,21 @@ const TIMEOUT_MS = 5_000
 const RETRY_DELAY_MS = 1_000
 
 /**
- * Tells the clients that took part in a session that it has ended, off the path of every reply: one that hangs, fails or redirects
- * delays nobody. Tried twice, then reported. At most 4 are told at once. In memory: what a process had not said when it died is lost,
- * and the client's own session ends when it does.
+ * Tells the clients that took part in a session that it has ended. No reply waits for it, so a client that hangs, fails or redirects
+ * delays nobody. Each notice is tried twice, then reported; at most 4 are sent at a time. They are kept in memory: what a process has not
+ * sent when it dies is lost, and the client's own session then lives until it expires.
  * @see OpenID Connect Back-Channel Logout 1.0 §2.5, §2.7, §2.8
  */
 export function createBackChannelLogout ({ clients, idTokens, formPost, clock, onError, capacity = 1000 }: BackChannelLogoutDeps): BackChannelLogout {
-  /** Resolves to `null`, or to why the client has not heard it. */
+  /** Resolves to `null`, or to the reason why the client was not told. */
   async function tell ({ clientId, userId, sid }: Notice): Promise<string | null> {
     const client: Client | null = await clients.findById(clientId)
     if (client?.backchannelLogoutUri === undefined) return null
     await idTokens.ready(client)
-    // A new one each time: to the client, one it has seen is a replay.
+    // A new token for each try: a client refuses one that it has seen before.
     const token = await idTokens.mintLogoutToken({ client, userId, sid })
     const { status, error } = await formPost(client.backchannelLogoutUri, { logout_token: token }, { timeoutMs: TIMEOUT_MS })
-    // 204 is what some frameworks make of an empty 200. §2.8
+    // Some frameworks answer an empty 200 as 204. §2.8
     if (status === 200 || status === 204) return null
     return error === undefined ? `It answered ${status}.` : `It answered ${status}: ${JSON.stringify(error)}.`
   }
@@ -59,7 +59,7 @@ export function createBackChannelLogout ({ clients, idTokens, formPost, clock, o
     capacity,
     maxInFlight: MAX_IN_FLIGHT,
     retryDelaysMs: [RETRY_DELAY_MS],
-    // Of the whole attempt: a client store that hangs would otherwise hold its place for good.
+    // The limit of the whole try, because a client store that hangs would otherwise block its place for good.
     timeoutMs: 2 * TIMEOUT_MS,
     retriesTimeouts: true,
     clock,

@@ -127,7 +127,7 @@ function interactive (request: AuthorizationRequest, obstacle: 'sign_in' | 'cons
     : new OAuthError('consent_required', 'The user has not allowed this yet.')
 }
 
-/** Only an essential `acr` is a condition; `acr_values` are wishes. */
+/** Only an `acr` that is requested as essential must be met; `acr_values` are voluntary. */
 function canGiveAcr ({ claims }: AuthorizationRequest): boolean {
   const acr: ClaimRequest | null | undefined = claims.id_token?.acr
   if (acr?.essential !== true) return true
@@ -141,7 +141,7 @@ function isRequestedSubject ({ request: { claims }, signedIn, hint }: Facts): bo
   return (hint?.sub === undefined || hint.sub === id) && (asked === undefined || asked === id)
 }
 
-/** What a visitor's sign-in is like, and whether they are somebody it knows, is no business of a client that they have not allowed yet. */
+/** Whether the client may learn how old the sign-in is, and who is signed in. A third-party client may only once the person has allowed it something. */
 function mayBeTold (facts: Facts): boolean {
   return isFirstParty(facts.client) || isAllowed(facts)
 }
@@ -153,7 +153,7 @@ function isRecent ({ request: { maxAge }, signedIn, now }: Facts): boolean {
 function isAllowed (facts: Facts): boolean {
   const { client, redirectUri, request, scopes, consent, answered } = facts
   if (request.prompt.includes('consent')) return false
-  // For the host's own, the page that signed the person in will do: it named the client.
+  // To a client of the host's own, the sign-in page is enough of an answer, because it names the client.
   if (isFirstParty(client)) return !isNativeRedirect(client, redirectUri) || answered !== null
   if (consent === null || !scopes.every((scope) => consent.scopes.includes(scope))) return false
   return answered === 'consent' || !(isNativeRedirect(client, redirectUri) || (isPublicNativeRedirect(redirectUri) && isPublic(client)))

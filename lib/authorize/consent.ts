@@ -3,7 +3,7 @@ import type { Origin } from '../events.ts'
 import type { AuthorizeDeps } from './deps.ts'
 import type { Facts } from './checks.ts'
 
-/** A year: then the person is asked again. */
+/** A year. */
 const LIFETIME_MS = 365 * 24 * 60 * 60 * 1000
 
 /**

@@ -3,7 +3,7 @@ import type { ConsentStore } from '../ports/consent-store.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
 
-/** What the browser journey needs: what the grants do, for a code begins with it, and the browser's own. */
+/** What the browser journey needs, beside what the grants need, for it begins what the code grant goes on with. */
 export interface AuthorizeDeps extends GrantDeps {
   browserSessions: BrowserSessions
   consents: ConsentStore
@@ -16,6 +16,6 @@ export interface AuthorizeDeps extends GrantDeps {
 
 /** The browser that asks. */
 export interface BrowserContext extends Pick<Browser, 'session' | 'origin'> {
-  /** The page of ours that the person has just answered with this request: it signed them in, or told them what the client asks for. */
+  /** The page of ours that this request answers: the sign-in page, or the consent page. */
   answered?: 'sign_in' | 'consent'
 }

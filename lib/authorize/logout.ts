@@ -23,11 +23,11 @@ interface LogoutContext extends BrowserContext {
 type LogoutDeps = Pick<AuthorizeDeps, 'clients' | 'idTokens' | 'sessions'>
 
 /**
- * RP-Initiated Logout. Signs out at once where the hint is of this very session, else only after the person confirmed it. Where
- * nobody is signed in here, the session that the hint names ends: a gateway calls from its server, which has no cookie. Whoever has
- * such a hint was given it as a client of that session, and can end it by leading the browser here as well. Leads
- * back only to a registered URI of a client that is known by its hint, or by name where the person confirmed. Whatever it refuses
- * leaves the session as it is. Other clients keep what they were given with `offline_access`.
+ * RP-Initiated Logout. Signs out at once where the hint is of this very session, otherwise only after the person confirmed it. Where
+ * nobody is signed in here, the session that the hint names ends, for a gateway may call from its server, which has no cookie. The holder of
+ * such a hint is a client of that session, and could end it by leading the browser here as well. The answer leads back only to a
+ * registered URI of the client that the hint is for, or, after the person confirmed, of the client that `client_id` names. A request that
+ * is refused leaves the session as it is. Other clients keep what they were given with `offline_access`.
  *
  * @throws OAuthError `invalid_request`: a hint that is not ours, another client's, an unknown client, a URI that is not registered
  * @see OpenID Connect RP-Initiated Logout 1.0 §2, §3, OpenID Connect Back-Channel Logout 1.0 §2.7
@@ -39,7 +39,7 @@ export async function logout (params: LogoutParams, { session, origin, confirmed
   if (session !== null && !confirmed && !isOf(session, hint)) return { outcome: 'confirm', session, client, redirectUri }
   const ending = session ?? sessionOf(hint, client)
   const ended = ending !== null && await deps.sessions.revokeBrowserSession(ending.userId, ending.sid, 'user', { clientId: client?.clientId, origin })
-  // A client's name alone is no reason to send anyone anywhere: a hint proves that the client had to do with this user. §3
+  // A client_id alone proves nothing, so it does not redirect anybody. A hint proves that the client was given tokens for this user. §3
   if (redirectUri === null || (hint === null && !confirmed)) return { outcome: 'signed_out', ended, client }
   const answer = authorizationResponse(redirectUri, 'query', { state: params.state })
   return { outcome: 'redirect', ended, location: answer.kind === 'redirect' ? answer.location : redirectUri }
@@ -60,7 +60,7 @@ async function clientOf ({ client_id: clientId }: LogoutParams, hint: IdTokenHin
   return client
 }
 
-/** Character by character: here not even a loopback port may be another. What could not be registered matches nothing. */
+/** Compared character by character, and unlike redirect URIs with the port of a loopback one. A URI that could not be registered today matches nothing. */
 function registeredUri ({ post_logout_redirect_uri: uri }: LogoutParams, client: Client | null): string | null {
   if (uri === undefined) return null
   if (client?.postLogoutRedirectUris?.includes(uri) === true && checkRegistrableRedirectUri(uri) === null) return uri

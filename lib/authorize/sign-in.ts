@@ -14,7 +14,7 @@ interface SignIn {
 }
 
 /**
- * Signs a person in in this browser: a session with a new cookie, whatever there was before. The session of before goes on until
+ * Signs a person in in this browser: a session with a new cookie, whatever the browser had before. A session that it had goes on until
  * this succeeds.
  * @throws OAuthError `invalid_grant`, whatever is wrong; `temporarily_unavailable` where the hashing queue is full
  */
@@ -22,7 +22,8 @@ export async function signIn ({ username, password, clientId, known = null }: Si
   const { origin } = browser
   const user = await authenticatePassword({ username, password, clientId, origin, known }, accounts)
   const { session, cookie } = await browserSessions.start(user.id, browser)
-  // As with tokens: a password change or a disabled account between the check and the commit would have missed this session.
+  // Looked up again after the commit: if the password was changed or the account disabled between the check and the commit, that could not
+  // end this session.
   let confirmed: User | null = null
   try {
     confirmed = await confirmAuthentic(user, password, accounts, { sid: session.sid, clientId, origin })

@@ -20,7 +20,7 @@ export async function authenticateClient (authorization: string | undefined, par
   let client = await clients.findById(credentials.clientId)
   if (client === null && asSent !== undefined && asSent.clientId !== credentials.clientId) client = await clients.findById(asSent.clientId)
   const presented = credentials.method === 'none' ? '' : credentials.clientSecret
-  // An unknown client costs the same comparisons as a known one, and both are made whatever the first one says.
+  // Both comparisons are made for unknown clients too, so that the time does not tell which clients there are.
   const secret = client?.clientSecret ?? ''
   const spellings = [presented, asSent?.clientSecret ?? presented].map((spelling) => equalSecrets(spelling, secret))
   const matches = spellings.includes(true)

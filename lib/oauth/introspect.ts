@@ -47,7 +47,7 @@ export async function introspect (token: string, client: Client, deps: GrantDeps
 async function ofAccessToken (token: string, client: Client, deps: GrantDeps): Promise<Introspection> {
   const claims = await deps.accessTokens.verify(token)
   if (!mayKnow(client, claims, deps.accounts.issuer)) return { active: false }
-  // A client's own token belongs to no session; every other is worth what its session is.
+  // A client's own token belongs to no session. Any other is active as long as its session is.
   if (claims.sid !== undefined || claims.sub !== claims.client_id) await liveSession(claims, { sessions: deps.sessions, users: deps.accounts.users })
   const owner = claims.client_id === undefined ? null : claims.client_id === client.clientId ? client : await deps.clients.findById(claims.client_id)
   if (claims.client_id !== undefined && owner === null) return { active: false }
@@ -56,8 +56,8 @@ async function ofAccessToken (token: string, client: Client, deps: GrantDeps): P
 }
 
 /**
- * A token is its client's and its audience's business. The issuer as audience stands for the host's own API, so for clients that
- * are the host's own.
+ * A client may ask about its own tokens and those with itself in the audience. The issuer as audience is the host's own API, about whose
+ * tokens all of the host's own clients may ask.
  */
 function mayKnow (client: Client, { client_id: owner, aud }: AccessTokenClaims, issuer: string): boolean {
   const audience = [aud].flat()

@@ -22,8 +22,8 @@ interface IssuedTokens {
 }
 
 /**
- * Starts a refresh token family and makes its first tokens. Signing comes before the commit: what can't be signed leaves nothing
- * behind. The caller reports it by `reportIssued`, once nothing can keep the tokens back any more.
+ * Starts a refresh token family and makes its first tokens. The access token is signed before the commit, so a failure to sign leaves no
+ * family behind. The caller calls `reportIssued` once it is sure that the tokens are handed out.
  */
 export async function issueTokens ({ user, client, scopes, origin }: Issue, deps: GrantDeps): Promise<IssuedTokens> {
   const { clock, random } = deps.accounts

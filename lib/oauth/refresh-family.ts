@@ -34,7 +34,7 @@ export async function signForFamily ({ family, client, scopes }: { family: Refre
 
 /**
  * Uses the token without replacing it. `clientId`: whose family it must be; left out, anyone's.
- * The commit is the first step, so one trip to the store does it; what fails after it has used nothing up.
+ * The use is committed first, in one trip to the store. A failure after it costs nothing, because the token stays the same.
  */
 export async function commitUse (attempt: RefreshAttempt, clientId: string | null | undefined, deps: GrantDeps): Promise<RefreshTokenFamily> {
   const result = await deps.tokens.useToken(tokenUse(attempt, clientId, deps))

@@ -23,7 +23,7 @@ export async function refreshAccessToken (token: string, { origin }: Pick<GrantC
   const presented = parseCredential(token)
   if (presented === null) throw refused('malformed')
   const attempt: RefreshAttempt = { presented, origin, refused }
-  // Before the token is touched: a key that is not there yet must not cost a rotation.
+  // Before the token is replaced, for signing keys may not be ready yet.
   await deps.accessTokens.ready()
   return deps.refreshToken.rotate === 'always'
     ? await rotate(attempt, deps)

@@ -8,9 +8,9 @@ import type { Origin, Sessions } from '../sessions/sessions.ts'
 /**
  * Ends the family that a refresh or an access token belongs to: all its refresh and access tokens.
  *
- * Any refresh token of the family will do, a replaced one too: only a holder of one knows the id of the family, and the store keeps no
- * digest by which an older token could be told from a forged secret. A holder of that id alone could end the family at
- * the refresh endpoint as well, where the same request is a replay.
+ * Any refresh token of the family is accepted, also a replaced one. Only a holder of one knows the id of the family, and the store keeps no
+ * digest by which it could tell an older token from a forged secret. Somebody with the id alone could end the family at the refresh
+ * endpoint as well, where the same request counts as a replay.
  *
  * @throws OAuthError `invalid_token` where the token is unknown, malformed, expired or revoked: the caller makes a success of it
  * @throws OAuthError `unauthorized_client` where it is another client's, which stays alive
@@ -22,7 +22,7 @@ export async function revokeToken (token: string, client: Client | null, origin:
   const claims = refresh === null ? await accessTokens.verify(token) : null
   if (claims !== null && claims.sid === undefined) {
     checkOwner(claims.client_id ?? null, client)
-    // A 200 would be a lie. RFC 7009 §2.2.1 has unsupported_token_type for a kind that is never revoked; this is one token.
+    // The token stays valid, so a 200 would be wrong. unsupported_token_type (RFC 7009 §2.2.1) is for a whole kind of tokens.
     throw new OAuthError('invalid_request', 'This access token belongs to no session and can not be revoked; it ends when it expires.')
   }
   const family = await sessions.find(refresh?.sid ?? claims?.sid ?? '')

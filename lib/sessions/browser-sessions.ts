@@ -32,7 +32,7 @@ export interface BrowserSessions {
   start(userId: string, browser: Browser): Promise<{ session: BrowserSession, cookie: string }>
   /** Counts as a use, by `clientId` where a client takes part. `false`: it has ended meanwhile. */
   use(session: BrowserSession, clientId?: string): Promise<boolean>
-  /** That use, for an operation of the store that counts it itself. */
+  /** That use as a value, for an operation of the store that commits it together with something else. */
   useOf(session: BrowserSession, clientId?: string): SessionUse
 }
 
@@ -80,7 +80,7 @@ export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionP
       // browser still has one session. It is renewed for its own user alone, so a planted cookie brings nobody into another person's session.
       const renewed = former === null || former.userId === userId ? await renew(userId, browser) : null
       if (renewed !== null) return renewed
-      // Before the new one begins: where this fails nobody has changed places.
+      // Before the new session begins, so that where this fails, the browser still has the former one.
       if (former !== null) await sessions.revokeBrowserSession(former.userId, former.sid, 'user', { origin })
       // The id is made here and never taken from a cookie, so one that was planted names no session. @see ASVS 7.2.4
       const sessionId = newCredentialId(userId, random.id())

@@ -2,8 +2,8 @@ import type { Clock } from '../ports/clock.ts'
 
 /**
  * The refresh token families that this instance ended, for as long as an access token of theirs could still live. It makes a
- * revocation visible at once to `app.authenticate` here without a look at the store. Other instances' are seen by the
- * endpoints that do look.
+ * revocation visible to `app.authenticate` here at once, without a look-up in the store. A revocation by another instance is seen by the
+ * endpoints that look into the store.
  */
 export interface Revocations {
   add(sid: string): void
@@ -15,7 +15,7 @@ export function revocations (tokenLifetimeMs: number, clock: Clock): Revocations
   return {
     add (sid) {
       const now = clock.monotonic()
-      // Insertion order is expiry order, for the lifetime is one for all: only the front can have expired.
+      // All have the same lifetime, so they expire in the order in which they were added.
       for (const [known, end] of until) {
         if (end > now) break
         until.delete(known)

@@ -59,10 +59,10 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
     if (browser.length > 0) onSessionsEnded(browser)
   }
 
-  /** One step that fails keeps no other from being tried. */
+  /** Tries each step, also where one before it failed. */
   async function endAll (userId: string, by: EndedBy, origin: Origin, steps: { browser: () => Promise<BrowserSession[]>, families: () => Promise<string[]> }, before: string[] = []): Promise<boolean> {
-    // The session first. A code is made together with a use of it: either that finds no session and there is no code, or the code was
-    // there when the families ended.
+    // The session first. A code is committed together with a use of its session, so either that finds no session and there is no code,
+    // or the code was there before the families ended.
     const [browser] = await Promise.allSettled([steps.browser()])
     const [families] = await Promise.allSettled([steps.families()])
     const ended = { browser: valueOf(browser), families: [...before, ...valueOf(families)] }
@@ -73,7 +73,7 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
 
   async function revokeBrowserSession (userId: string, sid: string, by: EndedBy, { clientId, origin }: { clientId?: string | undefined, origin: Origin }): Promise<boolean> {
     const families = async (): Promise<string[]> => await tokens.revokeFamiliesOfSession(userId, sid, clientId)
-    // Once before the session too: where this fails the session is there still, and the sign-out that is tried again finds by it what is left.
+    // The families end once before the session too. Where this fails, the session is still there, and a repeated sign-out finds what is left.
     const before = await families()
     return await endAll(userId, by, origin, { browser: async () => [await browserSessions.revokeSession(sid, userId)].filter((session) => session !== null), families }, before)
   }

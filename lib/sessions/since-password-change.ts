@@ -19,7 +19,7 @@ const KEPT_FOR_MS = 400 * 24 * 60 * 60 * 1000
 export function passwordChangedAt ({ passwordChangedAt: given }: User): number | null {
   if (given === undefined || given === null) return null
   const at = given instanceof Date ? given.getTime() : given
-  // Read as a time it is not, it would let everybody in.
+  // A value that is no time would compare as "not older", and let every sign-in pass.
   if (typeof at !== 'number' || !Number.isFinite(at)) throw new TypeError('passwordChangedAt of a user must be milliseconds since the epoch or a Date.')
   return at
 }
@@ -33,8 +33,8 @@ export async function keepSignIn (userId: string, signIn: Pick<SignedIn, 'sid' |
 }
 
 /**
- * Whether a sign-in is from before the user's present password, and not the one that changed it. It should have ended then: where that
- * failed, or a store lost it, this is what keeps it out. Asks the store only for a sign-in that is older than the password.
+ * Whether a sign-in is from before the user's present password, and not the one that changed it. It should have ended with the change. This
+ * refuses it where that failed. The store is asked only about a sign-in that is older than the password.
  */
 export async function isFromFormerPassword (user: User, signIn: SignedIn, { oneTimeTokens, clock }: Deps): Promise<boolean> {
   const changedAt = passwordChangedAt(user)

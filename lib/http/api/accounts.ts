@@ -19,9 +19,9 @@ import { describeRoute, Empty, ErrorResponse, FOR_THE_ACCOUNT, OneTimeTokenValue
 const BODY_LIMIT = 16_384
 const common = { ...callableBy('anyone'), bodyLimit: BODY_LIMIT, onRequest: noStoreHook }
 const failures = { '4xx': ErrorResponse, 503: ErrorResponse }
-/** One answer for all who ask, whatever became of it. */
+/** The same answer whether the account exists or not. */
 const ACCEPTED = { message: 'If the address is one we know, a message is on its way.' }
-/** Whether the address is new or not: that is only for its mailbox to say. */
+/** The same answer whether the address is new or not. Only the message to it says which. */
 const REGISTERED = { message: 'A message is on its way to this address. Follow the link in it to continue.' }
 
 /** The endpoints of a person's own account. What the user store can't do has no route. */
@@ -58,7 +58,7 @@ function changePasswordRoute (child: FastifyInstance, { grants, limiter, path }:
     schema: describeRoute({ summary: 'Change the password', description: FOR_THE_ACCOUNT, body, response: { 204: Empty, ...failures } })
   }, async (request, reply) => await guarded(async () => {
     const { user, sid } = accountOf(request)
-    // As sign-ins count it, whatever the store spells.
+    // Under the normalised name, as sign-ins count it.
     await limiter.reserve(request, reply, { rule: 'login', account: normalizeUsername(user.username) ?? user.username }, async () => {
       await changePassword({ userId: user.id, sid, currentPassword: request.body.current_password, newPassword: request.body.new_password, locale: localeOf(request), origin: originOf(request) }, grants.accounts)
     })

@@ -10,7 +10,7 @@ import type { HttpDeps } from '../edge/deps.ts'
 import type { RequestBrowser } from '../edge/request-browser.ts'
 import { BrowserSessionAnswer, describeRoute, ErrorResponse, Nothing } from '../edge/schemas.ts'
 
-/** How long a page may go on without asking again. */
+/** After this time a page should ask again. */
 const ASK_AGAIN_SECONDS = 300
 /** The page is of the host's own origin, so it may know what the host knows. */
 const SCOPES = ['openid', 'profile', 'email']

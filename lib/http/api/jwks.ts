@@ -4,7 +4,7 @@ import { guarded } from '../edge/error-reply.ts'
 import type { HttpDeps } from '../edge/deps.ts'
 import { describeRoute } from '../edge/schemas.ts'
 
-/** How long others may keep the key set: far less than a new key is announced before it signs. */
+/** How long others may cache the key set. It is far shorter than the time for which a new key is published before it signs. */
 const MAX_AGE_SECONDS = 300
 
 /** The public keys. @see RFC 7517 §5 */
@@ -14,8 +14,8 @@ export function jwksRoute (child: FastifyInstance, { ring, path }: HttpDeps, con
     constraints,
     schema: describeRoute({ summary: 'Public signing keys' })
   }, async (_request, reply) => await guarded(async () => {
-    // The very first answer waits for the first key of each algorithm, for it may be kept. An algorithm that fails must not
-    // hide the others' keys; then the answer is not kept.
+    // The first answer waits until each algorithm has a key, because it may be cached. Where an algorithm fails, the keys of the others are
+    // still sent, and the answer is not cached.
     const [first = '', ...others] = ring.algs()
     const settled = await Promise.allSettled(others.map(async (alg) => { await ring.ready(alg) }))
     await ring.ready(first)

@@ -46,7 +46,7 @@ export function metadataRoute (child: FastifyInstance, { grants, openid, path }:
   if (openid !== null) child.get(path('openidConfiguration'), { ...callableBy('anyone'), constraints: openidConstraints, schema: describeRoute({ summary: 'OpenID provider metadata' }) }, handler)
 }
 
-/** The token endpoint itself is asked, so that the document can't say anything else. */
+/** Asks the registry of the token endpoint, so that the document always agrees with it. */
 function isOn (type: GrantType, grants: GrantDeps): boolean {
   try {
     findGrant(type, grants)

@@ -8,7 +8,7 @@ import { describeRoute, ErrorResponse, RefreshResponse } from '../edge/schemas.t
 
 /** `POST /auth/refresh`: the refresh token is the Bearer token; there is no body. */
 export function refreshRoute (child: FastifyInstance, { grants, limiter, path }: HttpDeps): void {
-  // Some HTTP clients send a content type with their empty body. Whatever body there is, nobody reads it.
+  // Some HTTP clients send a content type with an empty body. The body is never used.
   child.removeAllContentTypeParsers()
   child.addContentTypeParser('*', { parseAs: 'string' }, (_request, _body, done) => { done(null, undefined) })
   child.post(path('refresh'), {

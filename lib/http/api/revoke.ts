@@ -38,7 +38,7 @@ export function revokeRoute (child: FastifyInstance, { grants, limiter, path }: 
         await revokeToken(query.token, client, origin, grants)
       })
     } catch (error) {
-      // A failed attempt for the limiter, whose count a guesser shall not get back; to the caller the token is gone, as wished.
+      // RFC 7009 §2.2: an invalid token is a success. The limiter has counted it as a failed attempt by now.
       if (!(error instanceof OAuthError) || error.error !== 'invalid_token') throw error
     }
     return {}

@@ -25,13 +25,13 @@ export function tokenRoute (child: FastifyInstance, { grants: deps, limiter, pat
       body: TokenRequest,
       response: { 200: TokenResponse, '4xx': ErrorResponse, 503: ErrorResponse }
     }),
-    // protocol/token-request reads the parameters, for it knows which error each mistake is.
+    // protocol/token-request checks the parameters, with the error code of RFC 6749 for each mistake.
     validatorCompiler: () => () => true,
     onRequest: noStoreHook
   }, async (request, reply) => await guarded(async () => {
     const params = parseTokenRequest(request.body)
     const grant = findGrant(params.grant_type, deps)
-    // The client first: whoever fails here has tried no password, and a wrong secret is counted as what it is.
+    // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong client secret.
     const client = await limiter.countFailure(request, reply, async () => await authenticateClient(request.headers.authorization, params, originOf(request), { clients: clientsOf(request, deps.clients), events: deps.accounts.events }))
     if (client !== null) rememberClient(request, client.clientId)
     checkGrantAllowed(grant, client)

@@ -28,9 +28,9 @@ export function userinfoRoute (child: FastifyInstance, { grants, path }: HttpDep
   child.post(path('userinfo'), {
     ...callableBy({ scope: 'openid' }, { fromAnyPage: true }),
     bodyLimit: BODY_LIMIT,
-    // A body would be said to be required, and the header alone is a whole request.
+    // The schema has no body, because the document would call it required, and the header alone is enough.
     schema: describeRoute({ ...described, description: `${described.description} It may also come as access_token in a form.` }),
-    // The body is read by hand, for the header alone is a whole request.
+    // The guard of the scope reads the token from the header or the form.
     validatorCompiler: () => () => true,
     onRequest: noStoreHook
   }, handler)

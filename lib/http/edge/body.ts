@@ -3,7 +3,7 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { Kind, type TSchema } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
 
-/** Deeper than any body that our schemas, or the profile fields of a host, ask for; and no recursion over it runs out of stack. */
+/** How deep a body may be nested: deeper than our schemas or a host's profile fields need, and not so deep that a recursion runs out of stack. */
 const MAX_JSON_DEPTH = 32
 /** Most parameters of a form. */
 const MAX_FORM_PARAMETERS = 64
@@ -43,7 +43,7 @@ export function registerBodyParsers (child: FastifyInstance, { forms }: { forms:
 export function parseForm (body: string): Record<string, string> {
   const params = Object.create(null) as Record<string, string>
   let count = 0
-  // It drops one question mark in front, and a name may begin with its own.
+  // URLSearchParams drops a leading question mark, which may belong to the first name.
   for (const [name, value] of new URLSearchParams(`?${body}`)) {
     count += 1
     if (count > MAX_FORM_PARAMETERS) throw new OAuthError('invalid_request', 'The body has too many parameters.')
@@ -54,8 +54,8 @@ export function parseForm (body: string): Record<string, string> {
 }
 
 /**
- * What JSON.parse takes and we don't: it keeps the last of two equal keys, and goes as deep as the text does. All our bodies are flat
- * objects but for profile fields of the host's, so it is enough to look at the keys of the outermost one.
+ * Refuses two things that JSON.parse accepts: repeated keys, of which it keeps the last, and any depth of nesting. Keys are compared in
+ * the outermost object only: our bodies are flat, apart from profile fields of the host.
  * @throws OAuthError `invalid_request`
  */
 function refuseOddJson (json: string): void {
@@ -72,7 +72,7 @@ function refuseOddJson (json: string): void {
       for (at += 1; at < json.length && json[at] !== '"'; at++) if (json[at] === '\\') at += 1
       if (depth !== 1 || !isKey(json, at + 1)) continue
       const raw = json.slice(start, at + 1)
-      // Escapes spell one key in many ways; what can't be read is left for the parser to refuse.
+      // With escapes, one key can be spelt in many ways, so keys are compared as parsed. JSON.parse refuses what can't be read here.
       const key = raw.includes('\\') ? unescapeKey(raw) : raw
       if (seen.has(key)) throw new OAuthError('invalid_request', 'A parameter is repeated.')
       seen.add(key)
@@ -101,11 +101,11 @@ function unescapeKey (raw: string): string {
 export function useStrictValidation (child: FastifyInstance): void {
   // Fastify asks for querystring and headers too; ours have none.
   child.setValidatorCompiler<TSchema>(({ schema }) => schema[Kind] === undefined ? () => true : strictValidator(() => TypeCompiler.Compile(schema)))
-  // Every answer is built from named fields, so there is nothing that a serialiser would have to take out.
+  // Our handlers build every answer from named fields, so no serialiser has to remove any.
   child.setSerializerCompiler(() => (value: unknown) => JSON.stringify(value instanceof Error ? fastifyShape(value) : value))
 }
 
-/** `compile` is called for the first body that is checked: all at once, our schemas would delay the start of an app. */
+/** Calls `compile` when the first body is checked. Compiling all schemas at the start would delay it. */
 export function strictValidator (compile: () => TypeCheck<TSchema>): (value: unknown) => true | { error: OAuthError } {
   let compiled: TypeCheck<TSchema> | undefined
   return (value) => {

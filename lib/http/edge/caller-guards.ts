@@ -25,7 +25,7 @@ interface AccountCaller {
   user: User
   /** The sign-in by which they ask: a token family, or the browser session. */
   sid: string
-  /** The browser session: that one, or the one that the family began in. */
+  /** The browser session by which they ask, or in which the family began. */
   sessionSid: string | null
 }
 
@@ -83,7 +83,7 @@ function crossSite (): OAuthError {
   return new OAuthError('access_denied', 'The request was not sent from a page of this site.', { withoutStack: true, reason: 'cross_site', detail: 'Sec-Fetch-Site and Origin' })
 }
 
-/** A token counts before the cookie: whoever sends one means to be judged by it. */
+/** Where a request has both a token and a session cookie, the token decides. */
 function accountHook (deps: GuardDeps): Hook {
   const { authenticate, readAuth, browser } = deps
   return (request, reply, done) => {
@@ -109,7 +109,7 @@ async function accountOfToken (claims: AccessTokenClaims | null, { grants }: Gua
   return { user, sid: family.sid, sessionSid: family.sessionSid }
 }
 
-/** Where a request comes from is judged first, so that another site is not even told whether its visitor is signed in. */
+/** Checks first where the request comes from, so that another site is not even told whether its visitor is signed in. */
 async function accountOfBrowser (request: FastifyRequest, { grants, browser }: GuardDeps): Promise<AccountCaller> {
   if (!isSameOrigin(request.headers, grants.accounts.issuer)) throw crossSite()
   const signedIn = await browser.signedIn(request)
@@ -120,7 +120,7 @@ async function accountOfBrowser (request: FastifyRequest, { grants, browser }: G
 
 async function provenClient (request: FastifyRequest, reply: Parameters<Hook>[1], { grants, limiter }: GuardDeps): Promise<Client> {
   const query = parseTokenQuery(request.body)
-  // Whatever becomes of the token that is asked about is no failed attempt, or whoever floods an API with bad tokens locks it out here.
+  // Only client authentication counts here. If bad tokens counted too, anybody could lock an API out by sending it bad tokens to check.
   return await limiter.countFailure(request, reply, async () => {
     const origin = originOf(request)
     const client = await authenticateClient(request.headers.authorization, query, origin, { clients: grants.clients, events: grants.accounts.events })

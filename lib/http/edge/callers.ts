@@ -1,14 +1,14 @@
 import type { FastifyContextConfig, FastifyInstance, onRequestHookHandler, preHandlerHookHandler } from 'fastify'
 
 /**
- * Who may call a route. Every route of ours says so; nothing registers without it, and the hooks that refuse all others are made of it
- * (`createGuards`).
+ * Who may call a route. Every route of ours declares it, or the start fails, and `createGuards` makes of it the hooks that refuse all
+ * others.
  *
- * - `anyone`: nobody has to be signed in. What a request proves by itself (a password, a code, a refresh token), its handler judges.
+ * - `anyone`: nobody has to be signed in. The handler checks what the request brings as proof (a password, a code, a refresh token).
  * - `own_page`: a page of our own origin: a form or a script. The handler looks up who is signed in there.
- * - `account`: the person. By an access token of no client or of a first-party one, or by the browser session from a page of our own.
+ * - `account`: the person, by an access token of no client or of a first-party one, or by the browser session from a page of our own.
  * - `client`: a client that proves who it is by its secret.
- * - `{ scope }`: anybody with an access token of this scope, programs of other people too.
+ * - `{ scope }`: anybody with an access token of this scope, including third-party clients.
  */
 export type Callers = 'anyone' | 'own_page' | 'account' | 'client' | { scope: string }
 
@@ -18,13 +18,13 @@ export interface Guard {
   preHandler?: preHandlerHookHandler
 }
 
-/** What a route's `config` has of us. A host's own `onRoute` hook can read it. */
+/** What we add to a route's `config`. A host's own `onRoute` hook can read it. */
 export interface CallersConfig extends FastifyContextConfig {
   fastifyAuthority: {
     callers: Callers
     /**
-     * Any page may make a browser ask for it (see senders.ts): it counts under no limit, and what it changes takes more than the request
-     * itself.
+     * Pages of any origin may make a browser send this (see senders.ts). So it counts under no limit, and a request alone must not be
+     * enough to change anything.
      */
     fromAnyPage?: true
   }

@@ -18,12 +18,12 @@ export function clientsOf (request: FastifyRequest, clients: ClientStore): Clien
   }
 }
 
-/** Whether a page of this origin may have sent the request: it is one of a registered client. A look into a client store may reject. */
+/** Whether the origin is one of a registered client, so that a page of it may have sent the request. Rejects where a client store does. */
 export type IsRegistered = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
 
 /**
- * `clients` as in the options. An array: the set of origins is made here, once. A store can't be asked by origin, so there the origin
- * must be one of the client that the request says it is of, which takes its body.
+ * `clients` as in the options. Of an array, the set of origins is made once. A store can't be asked by origin: there the origin must be
+ * one of the client that the request names, which may be in its body.
  */
 export function registeredOrigins (clients: readonly Client[] | ClientStore): { isRegistered: IsRegistered, needsBody: boolean } {
   if (!('findById' in clients)) {
@@ -40,7 +40,7 @@ export function registeredOrigins (clients: readonly Client[] | ClientStore): { 
   }
 }
 
-/** Not proven: who claims another's id must still come from an origin of that client. */
+/** The client that the request says it is of. It has proved nothing yet: its page must still be of an origin of that client. */
 export function claimedClientId ({ body, headers }: FastifyRequest): string | undefined {
   const { client_id: clientId } = typeof body === 'object' && body !== null ? body as { client_id?: unknown } : {}
   try {

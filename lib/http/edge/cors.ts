@@ -9,8 +9,8 @@ import { claimedClientId, clientsOf } from './client-origins.ts'
 export type CorsPolicy = (child: FastifyInstance) => void
 
 /**
- * Who may read our answers from a page of another origin. No policy ever allows credentials or the origin `null`, and what a
- * host's own CORS plugin says for all routes is taken back: our endpoints end with exactly one of these.
+ * Who may read our answers from a page of another origin. No policy allows credentials or the origin `null`. What a host's own CORS
+ * plugin sets on our routes is removed, so exactly one of these policies holds for each.
  * @see RFC 9700 §2.6, https://fetch.spec.whatwg.org/#http-cors-protocol
  */
 export interface Cors {
@@ -20,22 +20,22 @@ export interface Cors {
   ofAccessTokens: CorsPolicy
   /** Public documents. */
   anyOrigin: CorsPolicy
-  /** What is for browsers to go to, or for servers. */
+  /** Pages that browsers navigate to, and endpoints for servers. */
   noOrigin: CorsPolicy
 }
 
 type AllowsOrigin = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
-/** At once where nothing has to be looked up. */
+/** Synchronous where no client has to be looked up. */
 type Apply = (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>) => void | Promise<void>
 
 const PREFLIGHT_MAX_AGE_SECONDS = 600
-/** What a script could not read else: why a token was refused, and when to try again. */
+/** Headers that scripts need and could not read otherwise: why a token was refused, and when to try again. */
 const EXPOSED_HEADERS = 'WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset'
-/** Of answers, and one that browsers may yet ask for. @see https://fetch.spec.whatwg.org/#http-responses */
+/** The CORS headers of answers, and `private-network`, which browsers may come to ask for. @see https://fetch.spec.whatwg.org/#http-responses */
 const CORS_HEADERS = ['origin', 'credentials', 'methods', 'headers', 'private-network'].map((name) => `access-control-allow-${name}`).concat('access-control-expose-headers', 'access-control-max-age')
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?:[ \t]*,[ \t]*[\w!#$%&'*+.^`|~-]+)*$/
 
-/** What @fastify/swagger understands. */
+/** Keeps a route out of the document of @fastify/swagger. */
 const NOT_IN_DOCS: FastifySchema & { hide: boolean } = { hide: true }
 
 /** The ids of the clients that requests have proven to be of. */
@@ -47,9 +47,9 @@ export function rememberClient (request: FastifyRequest, clientId: string): void
 }
 
 /**
- * `clients` as in the options. An array: the set of origins is made here, once. A store: which client calls is not known before
- * the request itself, so every preflight of a web origin is answered (that lets nobody read anything), and the answer proper can
- * be read by the origins of its client only.
+ * `clients` as in the options. Of an array, the set of origins is made once. With a store, nobody knows at a preflight which client the
+ * request will name, so preflights of all web origins are allowed, which lets nobody read anything; the answer to the request can be read
+ * only by the origins of its client.
  */
 export function createCors (clients: readonly Client[] | ClientStore): Cors {
   if ('findById' in clients) {
@@ -98,9 +98,9 @@ function registeredOrigins (allows: AllowsOrigin): CorsPolicy {
 }
 
 /**
- * The hook goes on the routes, so that it comes after every hook of instances: the host's too, before or after us. @fastify/cors
- * leaves alone a route whose config says so; what other ways a host has to set the headers, our hook takes back. Only a host that
- * answers without Fastify's reply (hijacked, or on the raw response), or has an OPTIONS route for the very path, speaks for itself.
+ * The hook is set on the routes, so it runs after all hooks of instances, also those that the host registers later. `cors: false` in the
+ * config keeps @fastify/cors away, and the hook removes the headers that the host sets in other ways. It can't where a host answers on the
+ * raw response, or has an OPTIONS route of its own for the same path.
  */
 function onRoutes (child: FastifyInstance, apply: Apply): void {
   const methodsOfPaths = new Map<string, Set<string>>()
@@ -119,7 +119,7 @@ function onRoutes (child: FastifyInstance, apply: Apply): void {
     route.onSend = [route.onSend ?? [], onSend].flat()
     if (route.method === 'OPTIONS') return
     for (const method of [route.method].flat()) methods.add(method)
-    // The host may have one already, which then answers the preflights of this path.
+    // Where the host has an OPTIONS route for this path, that one answers its preflights.
     if (known !== undefined || child.hasRoute({ method: 'OPTIONS', url: route.url, constraints })) return
     child.route({
       ...callableBy('anyone'),
@@ -132,7 +132,7 @@ function onRoutes (child: FastifyInstance, apply: Apply): void {
   })
 }
 
-/** Says yes to a preflight. Any header that it asks for is allowed. */
+/** Allows a preflight, with any header that it asks for. */
 function allowRequest (request: FastifyRequest, reply: FastifyReply, methods: ReadonlySet<string>): void {
   const { 'access-control-request-headers': headers = '' } = request.headers
   reply.header('access-control-allow-methods', [...methods].join(', '))
@@ -145,7 +145,7 @@ export function removeCorsHeaders (reply: FastifyReply): void {
   for (const name of CORS_HEADERS) if (reply.hasHeader(name)) reply.removeHeader(name)
 }
 
-/** Also where there is no `Origin`: or a cache would give that answer to one that has. */
+/** Set also where a request has no `Origin`, or a cache could give its answer to a request that has one. */
 function varyByOrigin (reply: FastifyReply): void {
   if (!reply.hasHeader('vary')) {
     reply.header('vary', 'Origin')
@@ -164,7 +164,7 @@ function byClient (clients: ClientStore, clientIdOf: (request: FastifyRequest) =
       const client = await clientsOf(request, clients).findById(known)
       return client !== null && originsOf(client).includes(origin)
     } catch {
-      // The answer itself is made, and says or logs what the store had.
+      // The answer is already made. Where its handler met the same failure, it has answered and logged it.
       return false
     }
   }

@@ -16,11 +16,11 @@ export function readDeviceCookie (request: Pick<FastifyRequest, 'headers'>, secu
  * refuse the `__Host-` prefix.
  */
 export function setDeviceCookie (reply: FastifyReply, token: string, secure: boolean): void {
-  // Fastify appends where the header is set-cookie.
+  // reply.header adds to the set-cookie headers that are there, and replaces none.
   reply.header('set-cookie', `${nameOf(secure)}=${token}; Max-Age=${MAX_AGE_SECONDS}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`)
 }
 
-/** Every current browser sends the header, and a script in a page can't. @see https://www.w3.org/TR/fetch-metadata/ */
+/** Every current browser sends this header, and no script in a page can set it. @see https://www.w3.org/TR/fetch-metadata/ */
 export function isFromBrowser (request: Pick<FastifyRequest, 'headers'>): boolean {
   return request.headers['sec-fetch-site'] !== undefined
 }

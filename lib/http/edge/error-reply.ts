@@ -3,7 +3,7 @@ import { isBug, isMisfit, isOutage, MisfitError, MissingPackageError, OAuthError
 import { LimitedError } from './limit-refusal.ts'
 import { logLine } from '../../ports/log.ts'
 
-/** Replies that a host's error handler writes, in the host's shape. */
+/** Replies that the host's error handler writes. */
 const hostReplies = new WeakSet<FastifyReply>()
 
 /**
@@ -23,14 +23,14 @@ export function toHostHandler (host: FastifyInstance): (error: FastifyError, req
   const inherited = host.errorHandler
   return (error, request, reply) => {
     hostReplies.add(reply)
-    // Fastify's own handler must come by the chain: called from here it would log twice. What is no Error can't be thrown on,
-    // for Fastify takes it for a payload and answers 200.
+    // Fastify's own handler is reached by throwing, because it would log twice if it were called from here. A thrown value that is no
+    // Error can't be thrown on: Fastify would send it as a payload with 200.
     if (host.errorHandler === inherited && error instanceof Error) throw error
     return host.errorHandler(error, request, reply)
   }
 }
 
-/** What our routes answer is written as it is, whatever serializer the host has set for its own. */
+/** Our answers are written by JSON.stringify, also where the host has set a serializer for its own. */
 export function usePlainJson (child: FastifyInstance): void {
   child.addHook('preSerialization', (_request, reply, payload, done) => {
     if (!hostReplies.has(reply)) reply.serializer(JSON.stringify)
@@ -38,13 +38,13 @@ export function usePlainJson (child: FastifyInstance): void {
   })
 }
 
-/** Also used on the host's routes, where a response schema or a serializer of the host must not take the error apart. */
+/** Sends an error in the shape of RFC 6749 §5.2, also on the host's routes, past the host's response schemas and serializers. */
 export function sendOAuthError (error: OAuthError, request: FastifyRequest, reply: FastifyReply): void {
   logRefusal(error, request)
   reply.headers(error.headers)
   noStore(reply)
   if (error instanceof LimitedError) {
-    // A custom 429 handler may have chosen the status already.
+    // The host's `onLimit` may have set a status.
     if (reply.statusCode === 200) reply.code(error.statusCode)
     reply.send(error.body)
     return
@@ -80,7 +80,7 @@ export function noStoreHook (_request: FastifyRequest, reply: FastifyReply, done
 }
 
 /**
- * Runs a handler's work. What is no wire error is logged with its cause and answered with a constant text (see `serviceError`).
+ * Runs a handler's work. An error that is not meant for the wire is answered with a constant text, and its cause is logged (see `serviceError`).
  */
 export async function guarded<T> (work: () => Promise<T>): Promise<T> {
   try {
@@ -92,8 +92,8 @@ export async function guarded<T> (work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * The wire form of what went wrong on our side: 503 with `Retry-After` for a store that is down, which may soon be over; 500 for a mistake
- * in some code, or an answer of the host's code that does not fit, which no repeat mends.
+ * The wire form of a failure of the service: 503 with `Retry-After` for a store that is down, for that may soon be over; 500 for a bug,
+ * or for an answer of the host's code that does not fit, where a repeat would fail as well.
  */
 export function serviceError (error: unknown): OAuthError {
   return !isOutage(error) && (isMisfit(error) || isBug(error))

@@ -13,8 +13,8 @@ export type Hook = (request: FastifyRequest, reply: FastifyReply, done: HookHand
 export type ReadAuth = (request: FastifyRequest) => AccessTokenClaims | null
 
 /**
- * The `onRequest` hook of protected routes. Synchronous where the token was seen before: the hot path of the host makes no promise.
- * It answers refusals itself, so that they look alike on every route whatever error handler the host has.
+ * The `onRequest` hook of protected routes. It is synchronous, without a promise, where the token was verified before. It answers refusals
+ * itself, so that they are alike on every route, whatever error handler the host has.
  * @see RFC 6750 §2.1, §3
  */
 export function authenticateHook (tokens: AccessTokens, name: string): Hook {
@@ -42,7 +42,7 @@ export function authenticateHook (tokens: AccessTokens, name: string): Hook {
   }
 }
 
-/** The same where a token was sent; where none was, nobody is signed in, and the request goes on. */
+/** The same where a token was sent. Without one, the request goes on with nobody signed in. */
 export function authenticateOptionalHook (authenticate: Hook): Hook {
   return function authenticateOptional (request, reply, done) {
     if (isBearer(request.headers.authorization)) authenticate(request, reply, done)
@@ -50,7 +50,7 @@ export function authenticateOptionalHook (authenticate: Hook): Hook {
   }
 }
 
-/** A hook for after `authenticate`: refuses tokens of clients that are not the host's own, by the client list of now. */
+/** A hook for after `authenticate`: refuses tokens of third-party clients, by what is registered now. */
 export function requireFirstPartyHook (clients: ClientStore, readAuth: ReadAuth): Hook {
   return function firstPartyOnly (request, reply, done) {
     const claims = readAuth(request)

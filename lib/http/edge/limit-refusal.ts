@@ -16,7 +16,7 @@ export class LimitedError extends OAuthError {
     super('too_many_requests', 'Too many attempts. Try again later.', {
       withoutStack: true,
       detail: `rule ${info.rule}: ${info.max} in ${info.windowMs / 1000} s (option rateLimit.${info.rule})`,
-      // A handler of the host has set its headers on the reply, and ours must not undo them. Fastify forgets one when a route throws.
+      // The host's handler has set its headers on the reply, and ours must not replace them. Fastify drops its content type when a route throws, so that is kept here.
       ...(custom === undefined
         ? { headers: { 'retry-after': String(info.retryAfter) } }
         : { statusCode: custom.statusCode, ...(custom.contentType === undefined ? {} : { headers: { 'content-type': custom.contentType } }) })
@@ -28,7 +28,7 @@ export class LimitedError extends OAuthError {
 
 export type Log = Pick<FastifyBaseLogger, 'info' | 'warn' | 'error'>
 
-/** Strangers must not write the log: of each rule one line a minute. */
+/** One line a minute for each rule, so that strangers can't fill the log. */
 const TELL_EVERY_MS = 60_000
 
 /** Says which rule refuses, and where to change it. */
@@ -42,7 +42,7 @@ export function refusalReports ({ clock, log }: { clock: Pick<Clock, 'monotonic'
   }
 }
 
-/** The usual headers, of the address rule alone: the account's count would tell who is being tried. */
+/** Sets the usual headers, for the address rule alone: the count of the account rule would tell who has an account. */
 export function showStanding (reply: FastifyReply, standings: readonly AttemptStanding[]): void {
   const shown = standings.find(({ rule }) => rule !== 'account')
   if (shown === undefined) return
@@ -74,7 +74,7 @@ export async function refuse (request: FastifyRequest, reply: FastifyReply, by: 
   throw new LimitedError(info, custom)
 }
 
-/** An answer that does not fit is a mistake that stays until somebody mends it; anything else may be an outage. */
+/** An answer that does not fit is a mistake in the host's code and logged as one; anything else may be an outage. */
 export function hookFailed (log: Log, error: unknown, what: string): void {
   log[isMisfit(error) ? 'error' : 'warn'](...logLine('FST_AUTHORITY_HOOK_FAILED', what, { err: error }))
 }

@@ -21,24 +21,23 @@ export interface AttemptCheck {
   account?: string
 }
 
-/** The user of the account on both sides of an attempt, so that nobody has to be looked up twice. */
+/** The user of the account before and after an attempt, so that they need not be looked up twice. */
 export interface AttemptUser {
-  /** As they were just before the attempt, where that had to be found out: the browser is known for the account. */
+  /** The user just before the attempt; `null` where they were not looked up, because the browser is not known for the account. */
   known: User | null
-  /** To be told by work that knows how it leaves them. */
+  /** Called by the work with the user as it leaves them, where it knows. */
   leaves(user: User): void
 }
 
 export interface RequestLimiter {
   /**
-   * For passwords, and whatever else can be guessed or costs much: counts the attempt, does the work, and gives back what the outcome
-   * says (see limits/attempt).
+   * For passwords and other things that can be guessed or cost much: counts the attempt, does the work, and takes the count back where
+   * the outcome says so (see limits/attempt).
    * @throws LimitedError where a limit refuses: before the work has done anything
    */
   reserve<T>(request: FastifyRequest, reply: FastifyReply, check: AttemptCheck, work: (user: AttemptUser) => Promise<T>): Promise<T>
   /**
-   * The same for an attempt that the host's own code makes, where there is no request: under the rule `account` alone, for whose
-   * address it is nobody knows.
+   * The same for an attempt by the host's own code, where there is no request and so no address: under the rule `account` alone.
    * @throws LimitedError
    */
   reserveAccount<T>(account: string, work: () => Promise<T>): Promise<T>
@@ -129,11 +128,11 @@ interface Parts { options: Limits, bypass: BypassList, deps: RequestLimiterDeps 
 async function limitsOf (request: FastifyRequest, check: { rule: AddressRuleName, account?: string }, knownDevice: string | null, { options, bypass, deps }: Parts): Promise<AttemptLimit[]> {
   const limits: AttemptLimit[] = []
   const rule = options.rules[check.rule]
-  // The bypass list is about the address, whatever the attempt would be counted under.
+  // The bypass list goes by the address, also where an API key or the host's own key would be counted.
   if (rule !== false && !bypass.has(request.ip)) {
     const named = await callerKey(request, rule.max, options, deps)
     limits.push(limitOf(check.rule, rule, named ?? { key: addressKey(request.ip), max: rule.max }))
-    // After the narrower one, whose standing the answer shows.
+    // It comes after the limit of the address, for the answer shows the first.
     const network = named === null && check.rule === 'login' ? networkKey(request.ip) : null
     if (network !== null) limits.push(limitOf(check.rule, rule, { key: network, max: networkMax(rule.max) }))
   }
@@ -156,7 +155,7 @@ async function callerKey (request: FastifyRequest, max: number, options: Limits,
   if (apiKey !== null && typeof presented === 'string' && presented !== '') {
     try {
       const verified = await apiKey.verify(presented)
-      // A key that does not verify is no key: made-up ones must not each have an allowance.
+      // A key that does not verify is ignored, or each made-up key would have an allowance of its own.
       if (verified !== false) return { key: apiKeyKey(presented), max: verified === true ? max : Math.min(verified.max, MAX_COUNTED) }
     } catch (error) {
       hookFailed(log, error, 'rateLimit.apiKey.verify failed; the address counts')
@@ -174,14 +173,14 @@ async function callerKey (request: FastifyRequest, max: number, options: Limits,
 }
 
 /**
- * A browser that signed in to this account before, by the password that it has now: strangers' failures don't lock it out. Only for a
- * browser that was known once is the user looked up beforehand.
+ * A browser that has signed in to this account with its present password has an allowance of its own, so that failures of strangers don't
+ * lock it out. The user is looked up beforehand only for a browser that brings a device cookie.
  */
 async function deviceOf (request: FastifyRequest, { account }: AttemptCheck, { deviceKey, userOf, random, secureCookies, log }: RequestLimiterDeps): Promise<{ known: string | null, user: User | null, remember(reply: FastifyReply, left: User | undefined): Promise<void> } | null> {
   if (account === undefined) return null
   const token = readDeviceCookie(request, secureCookies)
   const device = verifyDevice(deviceKey, token, account)
-  // Where the user can't be looked up it is a stranger's attempt, and will not come far.
+  // Where the user can't be looked up, it counts as a stranger's attempt, and the sign-in will fail by the same outage.
   const user = device === null ? null : await userOf(account).catch(() => null)
   const isKnown = device?.isCurrent(passwordOf(user)) === true
   return {
@@ -190,7 +189,7 @@ async function deviceOf (request: FastifyRequest, { account }: AttemptCheck, { d
     async remember (reply, left) {
       if (reply.sent || !isFromBrowser(request)) return
       try {
-        // The one that the work has left: it may have changed the password.
+        // The user as the work left them, for it may have replaced the password hash.
         const password = passwordOf(left ?? await userOf(account))
         setDeviceCookie(reply, extendDevice(deviceKey, token, { account, password }, random.id()), secureCookies)
       } catch (error) {
@@ -200,7 +199,7 @@ async function deviceOf (request: FastifyRequest, { account }: AttemptCheck, { d
   }
 }
 
-/** A value that is another one once the password has changed; the same for all who have none. */
+/** A value that changes with the password, and is the same for all users without one. */
 function passwordOf (user: User | null): string {
   return user?.passwordHash ?? ''
 }

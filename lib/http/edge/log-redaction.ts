@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 
 const HIDDEN = '***'
-/** Parameters whose values tell nothing of a person and open nothing. */
+/** Parameters whose values are no secrets and say nothing about a person. */
 const SHOWN_PARAMETERS = ['client_id', 'response_type', 'scope', 'prompt', 'ui_locales', 'response_mode', 'error']
-/** Names of OAuth parameters. Anything else may be a value that lost its name. */
+/** The form of parameter names in OAuth. Anything else could be a value without its name, and is not shown. */
 const PARAMETER_NAME = /^[a-z_]{1,32}$/
 /** No delimiter, plain or encoded: another parameter could hide behind it. */
 const PLAIN_VALUE = /^(?:[\w.~+:/, -]|%(?:20|2[BbCcFf]|3[Aa])){0,256}$/
@@ -13,7 +13,7 @@ const LOGGER_METHODS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal']
 
 /**
  * A URL of our routes as a log may show it: the path and the names of its parameters; of values only those that are no secret.
- * Works on text: a URL that no parser takes must not get by.
+ * It works on the text, so that a URL that can't be parsed is redacted too.
  */
 export function redactUrl (url: string): string {
   // A host may have set ; as a delimiter of the query. No path of ours has one.

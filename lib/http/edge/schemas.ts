@@ -56,7 +56,7 @@ export const TokenQuery = Type.Object({
   client_secret: Type.Optional(Type.String())
 })
 
-/** `{}`: several client libraries insist on JSON. */
+/** `{}`, because several client libraries insist on JSON. */
 export const Nothing = Type.Object({}, { additionalProperties: false })
 
 export const RefreshResponse = Type.Object({
@@ -68,7 +68,7 @@ export const RefreshResponse = Type.Object({
 export const Empty = Type.Null({ description: 'No content' })
 
 export const Username = Type.String({ minLength: 1, maxLength: 254 })
-/** Only a bound for the parser's sake: the password policy says what is too long. */
+/** An upper bound for the parser. The password policy has the real one. */
 export const Password = Type.String({ minLength: 1, maxLength: 16_384 })
 export const OneTimeTokenValue = Type.String({ minLength: 1, maxLength: 512 })
 

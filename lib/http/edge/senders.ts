@@ -18,16 +18,16 @@ export interface SendersDeps {
 const CHANGE_NOTHING: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /**
- * Of every route that is registered in `child` after it, and is not one for looking only: what the browser itself says to come from a
- * page of another origin is refused before it is counted or done, unless the origin is registered. A website can make its visitors'
- * browsers send requests, and those must cost the visitors nothing: no attempt, no token, no session.
+ * Guards every route with a method that changes something and that is registered in `child` after this. A request that the browser says
+ * comes from a page of another origin is refused before anything is counted or done, unless the origin is registered. A website can make
+ * its visitors' browsers send requests, and those must cost the visitors no attempt, no token and no session.
  *
- * Programs that are no browsers send neither `Sec-Fetch-Site` nor `Origin`, and are not asked for them.
+ * Programs other than browsers send neither `Sec-Fetch-Site` nor `Origin`, and pass.
  */
 export function guardSenders (child: FastifyInstance, { issuer, isRegistered, needsBody, hostAnswersPreflights }: SendersDeps): void {
   const { origin: ownOrigin } = new URL(issuer)
-  // Requests to these routes name no client that a store could be asked for. No page can add an `Authorization` header without a
-  // preflight, so one that has it comes from where the host lets requests come from.
+  // Requests to these routes name no client that a store could be asked for. A page can add an `Authorization` header only after a
+  // preflight, which the host answers here: a request that has the header comes from an origin that the host allows.
   const hostJudges = needsBody && hostAnswersPreflights
 
   function isAllowed (request: FastifyRequest): boolean | Promise<boolean> {
@@ -45,14 +45,14 @@ export function guardSenders (child: FastifyInstance, { issuer, isRegistered, ne
     }
     const allowed = isAllowed(request)
     if (typeof allowed === 'boolean') judged(allowed)
-    // A client store that is down is no judgement.
+    // Where the client store is down, the answer is 503 and not a refusal.
     else guarded(async () => await allowed).then(judged, done)
   }
 
   child.addHook('onRoute', (route) => {
     const { fastifyAuthority }: Partial<CallersConfig> = route.config ?? {}
     if ([route.method].flat().every((method) => CHANGE_NOTHING.includes(method)) || fastifyAuthority?.fromAnyPage === true) return
-    // Before the route's own hooks: nothing of them is done for such a request.
+    // Before the route's own hooks, so that none of them runs for a refused request.
     if (needsBody && !hostJudges) route.preValidation = [refuseOthers, route.preValidation ?? []].flat()
     else route.onRequest = [refuseOthers, route.onRequest ?? []].flat()
   })

@@ -22,8 +22,9 @@ interface SessionCookieOptions {
 }
 
 /**
- * A name for each plugin, so that two in one app have sessions of their own. On an http loopback issuer it is a plain one, for
- * browsers refuse the `__Host-` prefix there. `Lax` and not `Strict`: a client's link to the authorization endpoint must find it.
+ * Each registration of the plugin has a name of its own, so that two in one app have separate sessions. An http loopback issuer has a name
+ * without the `__Host-` prefix, which browsers refuse there. The cookie is `Lax`, for it must come with a client's link to the
+ * authorization endpoint.
  * @see RFC 6265bis §4.1.3.2
  */
 export function sessionCookie ({ issuer, prefix, maxAgeSeconds }: SessionCookieOptions): SessionCookie {
@@ -32,7 +33,7 @@ export function sessionCookie ({ issuer, prefix, maxAgeSeconds }: SessionCookieO
   const alone = prefix === '/auth' && pathname === '/'
   const name = `${secure ? '__Host-' : ''}authority_session${alone ? '' : `_${digest(`session cookie ${issuer} ${prefix}`).slice(0, 8)}`}`
   const write = (reply: FastifyReply, value: string, seconds: number): void => {
-    // Fastify appends where the header is set-cookie.
+    // reply.header adds to the set-cookie headers that are there, and replaces none.
     reply.header('set-cookie', `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`)
   }
   return {

@@ -21,7 +21,7 @@ interface SessionHookDeps {
   clock: Clock
 }
 
-/** A page of many requests writes once: the idle timeout is counted in minutes. */
+/** A session is written as used once in this time at most, so that a page with many requests makes one write. */
 const USE_EVERY_MS = 60_000
 
 /**

@@ -5,7 +5,7 @@ import { resetPasswordPage } from './reset-password.ts'
 import { signupPage } from './signup.ts'
 import { verifyEmailPage } from './verify-email.ts'
 
-/** The hosted pages of a person's own account: the same use cases and limits as the JSON endpoints, and there under the same conditions. */
+/** The hosted pages of a person's own account. Each exists under the same condition as the JSON endpoint with its use case. */
 export function accountPages (child: FastifyInstance, deps: PageDeps): void {
   const { users, outbox } = deps.authorize.accounts
   if (deps.offers.signup && deps.registration !== null) signupPage(child, deps, deps.registration)

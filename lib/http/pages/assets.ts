@@ -10,7 +10,7 @@ const MAX_AGE_SECONDS = 31_536_000
 interface Asset {
   /** Without the version. */
   path: string
-  /** With it: another content is another address. */
+  /** With the version, which changes with the content. */
   url: string
   type: string
   body: string
@@ -32,7 +32,7 @@ export function pageAssets ({ prefix, accentColor }: { prefix: string, accentCol
   return { style: asset('pages.css', 'text/css', stylesheet(accentColor)), script: asset('pages.js', 'text/javascript', PAGE_SCRIPT) }
 }
 
-/** Serves them. `prefix` as the child's own routes have it. Kept for a year under the version that the pages ask for, and asked for again under any other. */
+/** Serves them. `prefix` as the child's own routes have it. Browsers may cache the current version for a year, and must revalidate any other. */
 export function pageAssetRoutes (child: FastifyInstance, { style, script }: PageAssets, { prefix }: { prefix: string }): void {
   for (const [name, asset] of [['pages.css', style], ['pages.js', script]] as const) {
     child.get(`${prefix}/${name}`, {
@@ -45,7 +45,7 @@ export function pageAssetRoutes (child: FastifyInstance, { style, script }: Page
 function sendAsset ({ type, body, version }: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const etag = `"${version}"`
   const { v } = request.query as { v?: unknown }
-  // An instance that runs another release may be asked for this version, or this one for that.
+  // During an update, a request for one release's version can reach an instance of the other.
   reply.header('cache-control', v === version ? `public, max-age=${MAX_AGE_SECONDS}, immutable` : 'no-cache')
   reply.header('etag', etag).header('cross-origin-resource-policy', 'same-origin').header('x-content-type-options', 'nosniff')
   const known = request.headers['if-none-match']?.split(',').some((tag) => tag.trim().replace(/^W\//, '') === etag)

@@ -14,9 +14,9 @@ import { formOf, formPost, pageGet, queryParam, queryParams } from './forms.ts'
 import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 
 /**
- * `GET` and `POST /auth/consent`: what a client that is not the host's own may do. Its address carries the authorization request,
- * which is decided anew each time: what is shown and what is allowed is never what the address says. The code is given here, in answer to
- * the button: where a client must not get one without a page, no address that leads around this one does.
+ * `GET` and `POST /auth/consent`: asks the person whether a client that is not the host's own may have what it requests. The address carries
+ * the authorization request, which is decided anew for each GET and POST, so nothing is allowed because the address says so. The code is
+ * given as the answer to the button: a client that must not get a code without a page can't get one by any other address.
  */
 export function consentPage (child: FastifyInstance, deps: PageDeps): void {
   async function decide (request: FastifyRequest): Promise<{ asked: ClientRequest, params: AuthorizationParams, browser: Browser, outcome: AuthorizeOutcome }> {
@@ -35,7 +35,7 @@ export function consentPage (child: FastifyInstance, deps: PageDeps): void {
   child.post(deps.path('consent'), formPost({ summary: 'Allow or deny a client', body: Type.Object({ decision }) }), async (request, reply) => {
     const { asked, params, browser, outcome } = await decide(request)
     if (outcome.to !== 'consent') return await follow(outcome, params, request, reply, deps)
-    // Somebody else signed in meanwhile, in another tab: what the page said was said to another person.
+    // Where somebody else has signed in meanwhile in another tab, the page has asked another person.
     const samePerson = outcome.facts.signedIn?.session.sid === queryParam(request, 'session')
     const decided = samePerson ? formOf(request).decision : undefined
     if (decided === 'deny') return await sendToClient(denyAuthorization(asked, deps.authorize), request, reply, deps)
@@ -46,7 +46,7 @@ export function consentPage (child: FastifyInstance, deps: PageDeps): void {
   })
 }
 
-/** An app of the host's own on a device needs no consent, but a person who looks: any other app could pretend to be it. @see RFC 8252 §8.6 */
+/** An app of the host's own on a device needs no consent. But another app could pretend to be it, so a person has to see a page. @see RFC 8252 §8.6 */
 function asksToContinue ({ client, request }: Facts): boolean {
   return isFirstParty(client) && !request.prompt.includes('consent')
 }

@@ -14,9 +14,9 @@ export interface PageErrorDeps {
 }
 
 /**
- * Errors of the page routes added to `child` after this are pages. Whatever a handler throws that is no wire error is logged, and
- * 503 (or 500) with a constant text. What a host's own hooks throw (its rate limit) goes on to the host's error handler where `host` is
- * given, as it does on all our routes.
+ * Errors of the page routes added to `child` after this are shown as pages. An error that is not meant for the wire is logged, and answered
+ * with 503 or 500 and a constant text. Errors of the host's own hooks, such as its rate limit, go on to the host's error handler where
+ * `host` is given, as on all our routes.
  */
 export function usePageErrors (child: FastifyInstance, deps: PageErrorDeps, host?: FastifyInstance): void {
   const handOn = host === undefined ? null : toHostHandler(host)
@@ -26,7 +26,7 @@ export function usePageErrors (child: FastifyInstance, deps: PageErrorDeps, host
       return await guarded(async () => await handler.call(this, request, reply))
     }
   })
-  // The body of a host's 429 handler is no page.
+  // The host's `onLimit` may answer with an object, which is sent as JSON.
   usePlainJson(child)
   child.setErrorHandler((error: FastifyError, request, reply) => {
     const wire = wireError(error)
@@ -43,15 +43,15 @@ async function sendErrorPage (error: OAuthError, request: FastifyRequest, reply:
     // The address may hold a token of a message, on whichever page the error happened.
     return await pages.send(request, reply, 'error', { error: shown, homeUrl }, { statusCode: error.statusCode, noReferrer: true })
   } catch (failure) {
-    // Another round through the error handler would end as JSON.
+    // If this were thrown, Fastify would answer with JSON.
     request.log.error(...logLine('FST_AUTHORITY_PAGE_FAILED', 'an error page could not be made', { err: failure }))
     return reply.code(503).type('text/plain; charset=utf-8').send('The service is not available at the moment.')
   }
 }
 
 /**
- * Does the work of a form. What it is refused for is for the form to show, whatever went wrong; but the answer of a host's own
- * 429 handler takes the page's place.
+ * Does the work of a form. Resolves to its result, or to the error that the form shows. A body of the host's `onLimit` is sent in place of
+ * the page, so that error is thrown.
  * @throws LimitedError with a body of the host's own
  */
 export async function attempt<T> (work: () => Promise<T>): Promise<{ done: T } | { refused: OAuthError }> {
@@ -65,7 +65,7 @@ export async function attempt<T> (work: () => Promise<T>): Promise<{ done: T } |
 
 interface FormErrorSettings {
   pages: Pick<PageReply, 'messagesFor'>
-  /** Those that the form has. What is about another is shown as about the whole form. */
+  /** The fields of the form. An error about any other field is shown as about the whole form. */
   fields?: readonly string[]
   uiLocales?: readonly string[]
   /** Least length of a new password, in code points. */
@@ -76,7 +76,7 @@ interface FormErrorSettings {
 export function formError (error: OAuthError, request: FastifyRequest, reply: FastifyReply, { pages, fields = [], uiLocales = [], minLength }: FormErrorSettings): PageError {
   logRefusal(error, request)
   for (const [name, value] of Object.entries(error.headers)) reply.header(name, value)
-  // A reason says what is wrong with its field, and nothing to those who don't see that field.
+  // The text of an error about a field that the person does not see would not help them.
   const hidden = error.field !== undefined && !fields.includes(error.field)
   const shown = hidden ? new OAuthError(error.error, error.message, { headers: error.headers }) : error
   return pageErrorOf(shown, pages.messagesFor(request, { uiLocales }), minLength === undefined ? {} : { minLength })

@@ -12,7 +12,7 @@ const FORM_LIMIT = 16_384
 /** A posted form: each field was sent once. It has no prototype, so a field can have any name. */
 export type Form = Readonly<Record<string, string>>
 
-/** The one parser of page routes: forms as browsers send them by themselves. Everything else is 415. */
+/** The one parser of page routes, for forms as browsers send them. Any other content type is 415. */
 export function registerFormParser (child: FastifyInstance): void {
   child.removeAllContentTypeParsers()
   child.addContentTypeParser('application/x-www-form-urlencoded', { parseAs: 'string' }, (_request, body, done) => {
@@ -72,11 +72,11 @@ export function required<Name extends string> (form: Form, names: readonly Name[
 }
 
 /**
- * The parameters of the page's own address. The host's query string parser is not asked: it may make anything of them.
+ * The parameters of the page's own address. They are not read by the host's query string parser, which may be of any kind.
  * @throws OAuthError `invalid_request` on a repeated parameter
  */
 export function queryParams (request: FastifyRequest): Form {
-  // As the router reads it: what follows a # is no query, whatever is in it.
+  // As the router reads it: the query ends at a #.
   const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(request.url) ?? []
   return parseForm(query)
 }

@@ -16,8 +16,8 @@ export interface Journey {
   /** Where a sign-in leads: a local path or an absolute URL. */
   next: string
   /**
-   * The authorization request of an app on a device, with what a sign-in settles taken out; `null`: another journey. It is answered
-   * by the sign-in page itself, for such an app gets no code from an address.
+   * The authorization request of an app on a device, without the parameters that a sign-in settles; `null` for any other journey. The
+   * sign-in page answers it itself, because such an app gets a code only as the answer to a page.
    */
   nativeRequest: ClientRequest | null
 }

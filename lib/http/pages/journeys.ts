@@ -8,7 +8,7 @@ import { localPath } from '../../protocol/return-to.ts'
 import type { Journeys } from './journey.ts'
 import { queryParams } from './forms.ts'
 
-/** Journeys are told by the address of the page alone: nothing is kept for whoever has not signed in. */
+/** A journey is read from the address of the page alone. Nothing is stored for people who have not signed in. */
 export function createJourneys (deps: AuthorizeDeps, { authorizeUrl, homeUrl }: { authorizeUrl: string, homeUrl: string }): Journeys {
   return {
     async read (request) {

@@ -63,7 +63,7 @@ function passwordSignIn (form: Form, { request, journey, origin }: Visit, deps: 
   const { authorize, browser } = deps
   const { username, password } = required(form, ['username', 'password'])
   return {
-    // A name that can't be one has no account to protect, but is counted like one, so that it tells nothing.
+    // A text that can't be a username has no account, but is counted like one, so that the count does not tell which names there can be.
     limit: { rule: 'login', account: normalizeUsername(username) ?? username },
     async work ({ known, leaves }) {
       const clientId = queryParam(request, 'client_id')

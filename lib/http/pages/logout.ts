@@ -24,8 +24,8 @@ export function logoutRoutes (child: FastifyInstance, deps: PageDeps): void {
 }
 
 /**
- * A client's own form, or its server. What a browser posts from another site brings no SameSite=Lax cookie: unless the hint alone
- * has ended a session, the form becomes the GET, which brings it.
+ * Answers a client's own form, or its server. A post from another site comes without our SameSite=Lax cookie. So unless the hint alone has
+ * ended a session, the browser is led to the GET, with which the cookie comes.
  */
 async function answerClient (request: FastifyRequest, reply: FastifyReply, params: LogoutParams, deps: PageDeps): Promise<FastifyReply> {
   const context = await deps.browser.read(request)
@@ -49,7 +49,7 @@ async function send (result: LogoutOutcome, params: LogoutParams, request: Fasti
       formActions: result.redirectUri === null ? [] : [formActionOf(result.redirectUri)]
     })
   }
-  // Only where the request brought one: what another site embeds asks without it, and must not take it out of the browser.
+  // Only where the request brought the cookie: a request that another site embeds comes without it, and must not remove it.
   if (browser.hasCookie(request)) browser.clearCookie(reply)
   if (result.outcome === 'redirect') return await reply.redirect(result.location, 303)
   return await pages.send(request, reply, 'signed_out', { ended: result.ended, homeUrl, loginUrl: link('login') }, { clientName: result.client?.name ?? null, uiLocales })

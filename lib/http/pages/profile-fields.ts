@@ -55,7 +55,7 @@ export function profileForm ({ fields, compiled, fits }: Registration): ProfileF
         return value === undefined ? [] : [[name, value]]
       })) as Record<string, unknown>
       const { username = '', password = '' } = form
-      // Without a prototype: the schema's look-ups would find what an object inherits.
+      // Without a prototype, or the schema would find inherited members where a field is missing.
       const input = Object.assign(Object.create(null) as Record<string, unknown>, given, { username, password })
       if (!compiled.Check(input)) throw errorOf(compiled.Errors(input).First())
       return { username, password, fields: given }
@@ -75,12 +75,12 @@ function inputType (schema: TSchema): InputType | null {
   return schema.type === 'string' ? BY_FORMAT[String(schema.format)] ?? 'text' : null
 }
 
-/** Whether a union has no literals, which are words to type. */
+/** Whether a union has no literals. Literals are typed as text. */
 function isPlain (union: TSchema): boolean {
   return (union.anyOf as TSchema[]).every((variant) => variant.const === undefined)
 }
 
-/** An empty field of a form counts as not sent. A box that may stay empty is an answer, one that may not is a condition to accept. */
+/** Whether the person must fill the field in. An empty text counts as not sent. A box is required only where the schema does not take `false`. */
 function isRequired (fields: TObject, name: string, schema: TSchema, fits: Registration['fits']): boolean {
   return (fields.required ?? []).includes(name) && !(inputType(schema) === 'checkbox' && fits(schema, false))
 }
@@ -114,7 +114,7 @@ function errorOf (first: ValueError | undefined): OAuthError {
 
 type Problem = { text: string } & Pick<OAuthErrorOptions, 'reason'>
 
-/** In words for a person, which the schema's own are not. */
+/** The problem in words for a person. */
 function problemOf ({ type, value, schema }: ValueError): Problem {
   if (value === undefined || value === '') return { text: 'it is required.', reason: 'required' }
   if (type === ValueErrorType.StringFormat && schema.format === 'email') return { text: 'The e-mail address is not valid.', reason: 'email_form' }

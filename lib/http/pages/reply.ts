@@ -65,7 +65,7 @@ export function createPageReply ({ issuer, prefix, usernames, pages }: PageReply
     return chooseLocale(uiLocales, request.headers['accept-language'])
   }
 
-  /** The host's own HTML, or `null` where it has none or its function fails: a fault of a template must not stop a sign-in. */
+  /** The host's own HTML. `null` where it has none for this page, or where its function fails: that must not stop a sign-in. */
   async function hostHtml<Name extends PageName> (request: FastifyRequest, page: Name, model: PageModels[Name]): Promise<string | null> {
     if (render === null) return null
     try {
@@ -90,7 +90,7 @@ export function createPageReply ({ issuer, prefix, usernames, pages }: PageReply
         scriptUrl: assets.script.url,
         clientName: settings.clientName ?? null
       }
-      // A copy for the host: what its function does to it can't be in the built-in page.
+      // The host's function gets a copy, so that its changes are not in the built-in page.
       const modelOf = (): PageModels[Name] => ({ ...common, ...structuredClone(content) }) as unknown as PageModels[Name]
       const own = await hostHtml(request, page, modelOf())
       const body = own ?? renderPage(page, modelOf())
@@ -111,7 +111,7 @@ export function createPageReply ({ issuer, prefix, usernames, pages }: PageReply
   }
 }
 
-/** Adds to what the host's hooks have set, such as `Origin`. */
+/** Adds names to the `Vary` header, and keeps those that the host's hooks have set. */
 function vary (reply: FastifyReply, names: readonly string[]): void {
   const before = String(reply.getHeader('vary') ?? '').split(',').map((name) => name.trim()).filter((name) => name !== '')
   const missing = names.filter((name) => !before.some((known) => known === '*' || known.toLowerCase() === name.toLowerCase()))

@@ -31,9 +31,9 @@ export function contentSecurityPolicy ({ style, script, logoUrl }: ContentSecuri
   ].join('; ')
 }
 
-/** An origin or a scheme with nothing in it that could end the source, the directive or the policy. */
+/** An origin or a scheme without any character that would end the source, the directive or the policy. */
 const SOURCE = /^[a-z][a-z0-9+.-]*:(?:\/\/[a-z0-9._-]+(?::\d{1,5})?)?$/
-/** A form must not be let out to these, whoever asks. */
+/** Schemes that no form may lead to, whatever a client has registered. */
 const REFUSED_SCHEMES = new Set(['javascript:', 'data:', 'vbscript:', 'blob:', 'file:', 'filesystem:', 'about:', 'ws:', 'wss:', 'ftp:'])
 
 function imageSource (url: string): string | null {
@@ -41,7 +41,7 @@ function imageSource (url: string): string | null {
   return (protocol === 'https:' || protocol === 'http:') && origin !== 'https://page.invalid' && SOURCE.test(origin) ? origin : null
 }
 
-/** The origin of a redirect URI, for a policy is no place for its path. A private-use scheme (RFC 8252 §7.1) has no origin: the scheme. */
+/** The origin of a redirect URI, without its path. A private-use scheme (RFC 8252 §7.1) has no origin; its source is the scheme. */
 function formActionSource (url: string): string | null {
   let parsed: URL
   try {

@@ -15,14 +15,14 @@ import { reportIssued, signAccessToken } from '../issue-tokens.ts'
 
 /** What a redemption must pass once the code is used up. The first failure ends the code and is `invalid_grant`. */
 const CHECKS: ReadonlyArray<{ name: string, see: string, holds(params: TokenRequestParams, details: AuthorizationDetails): boolean }> = [
-  // With PKCE it proves nothing more, and OAuth 2.1 leaves it out.
+  // With PKCE it may be left out, as in OAuth 2.1, for PKCE proves what it did.
   { name: 'the redirect URI is the one of the authorization request', see: 'RFC 6749 §4.1.3', holds: (params, { redirectUri, codeChallenge }) => params.redirect_uri === redirectUri || (params.redirect_uri === undefined && codeChallenge !== undefined) },
   { name: 'the verifier is the one of the challenge', see: 'RFC 7636 §4.6, RFC 9700 §4.8.2', holds: (params, { codeChallenge }) => verifyCodeChallenge(params.code_verifier, codeChallenge) }
 ]
 
 /**
- * The authorization code grant. A code works once, whatever becomes of its first use: a wrong verifier is one guess. A second use
- * ends all that the first gave. Another client's code is left alone, or strangers could sign people out.
+ * The authorization code grant. A code works once, also where its first use fails, so a verifier can be guessed once. A second use ends
+ * all that the first one gave. A code that another client presents is left as it is, or clients could sign people out of each other.
  * @throws OAuthError `invalid_grant`, `invalid_request`, `invalid_client`
  * @see RFC 6749 §4.1.3, OpenID Connect Core 1.0 §3.1.3
  */
@@ -30,7 +30,7 @@ export async function authorizationCodeGrant (params: TokenRequestParams, { clie
   if (client === null) throw invalidClient(undefined)
   const presented = parseCredential(required(params, 'code'))
   if (presented === null) throw refused('malformed')
-  // A key that is not there yet must not cost the code.
+  // Before the code is used up, for signing keys may not be ready yet.
   await deps.accessTokens.ready()
   await deps.idTokens?.ready(client)
 
@@ -47,7 +47,7 @@ export async function authorizationCodeGrant (params: TokenRequestParams, { clie
     reportIssued({ user, client, scopes: family.scope.split(' '), origin, grantType: 'authorization_code' }, family.sid, deps)
     return family.offline ? { ...response, refresh_token: formatCredential(presented.id, secret) } : response
   } catch (error) {
-    // An outage, a disabled user: the code is used up, and nobody got the tokens of the family or ever will.
+    // For example an outage, or a disabled user. The code is used up and no tokens were handed out, so the family is ended.
     await deps.sessions.revoke(family.userId, family.sid, 'undone', origin).catch((failure: unknown) => { deps.accounts.onError(failure, 'a session whose tokens could not be made was not ended') })
     throw error
   }

@@ -7,7 +7,7 @@ import { CLAIM_SCOPES } from '../../protocol/user-claims.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 
-/** Scopes that speak of a user, or of acting without one who is there. A client has none. */
+/** Scopes that are about a user, which a client's own token can't have. */
 const USER_SCOPES: readonly string[] = ['openid', 'offline_access', ...CLAIM_SCOPES]
 
 /**

@@ -24,8 +24,8 @@ export async function passwordGrant (params: TokenRequestParams, { client, origi
   const user = await authenticatePassword({ username, password, clientId, origin }, deps.accounts)
   const issue = { user, client, scopes, origin, grantType: 'password' }
   const { sid, response } = await issueTokens(issue, deps)
-  // A password change or a disabled account between the check and the commit above would have missed this family. What can't
-  // be confirmed, because the user store is down, is taken back too.
+  // Looked up again after the commit: if the password was changed or the account disabled between the check and the commit, that could not
+  // end this family. It is ended too where the user can't be looked up.
   let confirmed: User | null = null
   try {
     confirmed = await confirmAuthentic(user, password, deps.accounts, { sid, clientId, origin })

@@ -21,10 +21,10 @@ export async function refreshTokenGrant (params: TokenRequestParams, { client, o
   if (presented === null) throw refused('malformed')
   const attempt: RefreshAttempt = { presented, origin, refused }
 
-  // Before the token is touched: a key that is not there yet must not cost a rotation.
+  // Before the token is replaced, for signing keys may not be ready yet.
   await deps.accessTokens.ready()
   if (client !== null) await deps.idTokens?.ready(client)
-  // A client that holds another client's token, even an old one, must not sign its user out: to the store, this client has no such family.
+  // The store looks for a family of this client only, so that a client with another client's old token can't sign its user out.
   const clientId = client?.clientId ?? null
   if (deps.refreshToken.rotate === 'never') {
     const family = await commitUse(attempt, clientId, deps)
@@ -40,7 +40,7 @@ async function answer (family: RefreshTokenFamily, attempt: RefreshAttempt, { cl
   const granted = family.scope.split(' ')
   const beyond = requested?.filter((scope) => !granted.includes(scope)) ?? []
   if (beyond.length > 0) throw new OAuthError('invalid_scope', `These scopes were not granted: ${beyond.join(' ')}.`)
-  // What was granted and no longer may be is left out, and the answer says so: a client that always sends its scope goes on.
+  // A scope that was granted and may no longer be is left out, and the answer says so, so that a client that always sends its scope goes on.
   const scopes = stillGrantable(family, client, deps).filter((scope) => requested === undefined || requested.includes(scope))
   const { user, accessToken } = await signForFamily({ family, client, scopes }, attempt, deps)
   const idToken = client === null ? {} : await signIdToken({ user, client, scopes, family, accessToken }, deps)

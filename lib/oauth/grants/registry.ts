@@ -13,8 +13,8 @@ import { refreshTokenGrant } from './refresh-token.ts'
 interface Grant {
   type: GrantType
   /**
-   * What counts before the grant is looked at, because it can be guessed: the account that is tried. Left out where the grant proves
-   * itself by 256 random bits, which are counted when they have failed.
+   * The limit under which an attempt is counted before the grant is handled, where it can be guessed. Left out where the grant is a secret of
+   * 256 random bits, which counts when it has failed.
    */
   guess?(params: TokenRequestParams): { rule: 'login', account?: string }
   handle(params: TokenRequestParams, context: GrantContext, deps: GrantDeps): Promise<TokenResponse>
@@ -42,6 +42,6 @@ export function checkGrantAllowed (grant: Grant, client: Client | null): void {
 
 function accountOf (username: string | undefined): { account?: string } {
   if (username === undefined) return {}
-  // A name that can't be one has no account to protect, but is counted like one, so that it tells nothing.
+  // A text that can't be a username has no account, but is counted like one, so that the count does not tell which names there can be.
   return { account: normalizeUsername(username) ?? username }
 }
