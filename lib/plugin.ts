@@ -74,7 +74,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   decorateShared(host, 'authenticateOptional', names.authenticateOptional, () => { host.decorate(names.authenticateOptional, authenticateOptionalHook(authenticate)) })
   decorateShared(host, 'requireFirstParty', names.requireFirstParty, () => { host.decorate(names.requireFirstParty, requireFirstPartyHook(grants.clients, readAuth)) })
   host.decorate(names.requireScope, (...scopes: string[]) => requireScopeHook(scopes, readAuth))
-  host.decorate(names.authority, createAuthority({ grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter }))
+  host.decorate(names.authority, createAuthority({ health: services.health, grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter }))
 
   const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields)
   const shared = { limiter, registration, path }

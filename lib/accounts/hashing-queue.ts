@@ -18,6 +18,8 @@ export interface HashingQueue {
    *   thousand refusals are held back already, and after `close`
    */
   run<T> (work: () => Promise<T>): Promise<T>
+  /** How many works run and wait now. */
+  load (): { running: number, waiting: number }
   /** Answers the refusals that are held back at once, and holds no more. What runs or waits goes on. */
   close (): void
 }
@@ -78,6 +80,7 @@ export function hashingQueue ({ concurrency, maxQueue }: { concurrency: number, 
         release()
       }
     },
+    load: () => ({ running, waiting: waiting.length }),
     close () {
       closed = true
       for (const letGo of held) letGo()

@@ -39,6 +39,8 @@ export interface PasswordHashing {
   needsRehash (stored: string): boolean
   /** Resolves when the decoy exists. Await it before the first request, or the first unknown user costs two hashes. */
   ready (): Promise<void>
+  /** How many hashes run and wait now. */
+  load (): { running: number, waiting: number }
   /** Refusals come at once from here on, those that were held back too. */
   close (): void
 }
@@ -110,6 +112,8 @@ export function createPasswordHashing (options: PasswordHashingOptions, deps: Pa
     async ready () {
       await queue.run(makeDecoy)
     },
+
+    load: () => queue.load(),
 
     close: () => { queue.close() }
   }

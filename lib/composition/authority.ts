@@ -18,6 +18,7 @@ import { grantScope, parseScope } from '../protocol/scope.ts'
 import { listSessions, type Session } from '../sessions/list.ts'
 import { revokeConsent } from '../sessions/revoke-consent.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
+import type { Health } from './health.ts'
 import { allowedScopes } from '../tokens/disclosure.ts'
 
 /** What a user allowed a client that is not the host's own. */
@@ -78,6 +79,11 @@ export interface Authority {
   changePassword(userId: string, newPassword: string): Promise<void>
   /** Sends the user a reset message. Rejects where there is no such user or no `sendMessage`. */
   startPasswordReset(userId: string): Promise<void>
+  /**
+   * How the service is, for a readiness route: never rejects, answers within about a second whatever the stores do, and tells nothing that
+   * strangers should not know. Calls at once share one look.
+   */
+  health(): Promise<Health>
   on: Events['on']
   off: Events['off']
 }
@@ -86,13 +92,14 @@ interface AuthorityDeps {
   grants: GrantDeps
   accessTokens: AccessTokens
   events: Events
+  health: Authority['health']
   consents: ConsentStore
   browser: Pick<RequestBrowser, 'signIn' | 'signOut'>
   readSession: Hook
   limiter: Pick<RequestLimiter, 'reserveAccount'>
 }
 
-export function createAuthority ({ grants, accessTokens, events, consents, browser, readSession, limiter }: AuthorityDeps): Authority {
+export function createAuthority ({ health, grants, accessTokens, events, consents, browser, readSession, limiter }: AuthorityDeps): Authority {
   const { accounts, sessions } = grants
   async function activeUser (userId: string): Promise<User> {
     const user = await accounts.users.findById(userId)
@@ -139,6 +146,7 @@ export function createAuthority ({ grants, accessTokens, events, consents, brows
     },
     changePassword: async (userId, newPassword) => { await replacePassword(userId, newPassword, accounts) },
     startPasswordReset: async (userId) => { await startPasswordReset(userId, accounts) },
+    health,
     on: (name, handler) => { events.on(name, handler) },
     off: (name, handler) => { events.off(name, handler) }
   }

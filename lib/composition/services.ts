@@ -13,6 +13,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { State } from '../ports/state.ts'
 import { accountsDeps } from './accounts.ts'
+import { createHealth, type Health } from './health.ts'
 import { keyRing } from './keys.ts'
 import { createLimits } from './limits.ts'
 import { connectStores } from './stores.ts'
@@ -35,6 +36,7 @@ export interface Services {
   grants: GrantDeps
   authorize: AuthorizeDeps
   limiter: RequestLimiter
+  health(): Promise<Health>
   /** Removes what has expired. */
   sweep(): Promise<void>
   close(): Promise<void>
@@ -117,6 +119,7 @@ export async function createServices (settings: Settings, { log, messageUrl, red
       authorizationCode: settings.authorizationCode,
       canSignUp: settings.registration !== false && stores.users.create !== undefined
     },
+    health: createHealth(settings, { state, attempts: stores.attempts, ring, hashing: accounts.hashing, clock }),
     sweep: stores.sweep,
     async close () {
       accounts.hashing.close()

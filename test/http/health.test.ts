@@ -1,0 +1,102 @@
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import { createHealth } from '../../lib/composition/health.ts'
+import { memoryState, type State } from '../../lib/index.ts'
+import { fastHasher } from '../../lib/testing/index.ts'
+import { steppedClock } from '../../lib/testing/clock.ts'
+import { settingsOf } from '../../lib/settings/check.ts'
+import { ISSUER, PASSWORD, signUp, testApp } from '../support/app.ts'
+import { KEYS } from '../support/openid.ts'
+
+const IDLE = { running: 0, waiting: 0, maxQueue: 64 }
+const SECRET_PLACE = 'connect ECONNREFUSED redis://admin:hunter2@10.0.0.5:6379'
+
+/** A state whose keys are read by `list`. */
+function stateWith (list: State['keys']['list']): State {
+  const inner = memoryState()
+  return { ...inner, keys: { ...inner.keys, list } }
+}
+
+t.test('a service that is well is ready', async (t) => {
+  const { app, close } = await testApp({ rateLimit: {} })
+  t.teardown(close)
+  await app.inject('/.well-known/jwks.json')
+  t.strictSame(await app.authority.health(), { ready: true, state: 'up', counters: 'up', keys: 'ready', passwords: IDLE })
+  const unlimited = await testApp({ keys: KEYS })
+  t.teardown(unlimited.close)
+  t.match(await unlimited.app.authority.health(), { ready: true, counters: 'off' })
+})
+
+t.test('a state that fails or hangs is down after a second, and nothing is told of why', async (t) => {
+  let mode: 'rejects' | 'throws' | 'hangs' | 'works' = 'rejects'
+  const state = stateWith(() => {
+    if (mode === 'throws') throw new Error(SECRET_PLACE)
+    if (mode === 'hangs') return new Promise(() => {})
+    return mode === 'works' ? Promise.resolve([]) : Promise.reject(new Error(SECRET_PLACE))
+  })
+  const { app, clock, close } = await testApp({ state, keys: KEYS })
+  t.teardown(close)
+  for (mode of ['rejects', 'throws', 'hangs'] as const) {
+    const asked = app.authority.health()
+    for (let turn = 0; turn < 5; turn++) await setImmediate()
+    if (mode === 'hangs') clock.step(1000)
+    t.strictSame(await asked, { ready: false, state: 'down', counters: 'off', keys: 'ready', passwords: IDLE }, mode)
+  }
+  mode = 'works'
+  t.match(await app.authority.health(), { ready: true, state: 'up' }, 'and up again by itself')
+})
+
+t.test('without a key to sign with it is not ready', async (t) => {
+  const clock = steppedClock()
+  const hashing = { load: () => ({ running: 1, waiting: 2 }) }
+  const noKey = { algs: () => ['ES256', 'RS256'], signingKey (alg?: string): never { if (alg === 'RS256') throw new Error(SECRET_PLACE); return undefined as never } }
+  const health = createHealth(settingsOf({ issuer: ISSUER, users: { findById: async () => null, findByUsername: async () => null } }), { state: memoryState(), attempts: { reserve: () => ({ allowed: true, standings: [] }), refund () {} }, ring: noKey, hashing, clock })
+  t.strictSame(await health(), { ready: false, state: 'up', counters: 'up', keys: 'missing', passwords: { running: 1, waiting: 2, maxQueue: 64 } })
+})
+
+t.test('counters that are down matter only where nothing may be done without them', async (t) => {
+  const clock = steppedClock()
+  const ring = { algs: () => [], signingKey: () => undefined as never }
+  const hashing = { load: () => ({ running: 0, waiting: 0 }) }
+  for (const [onStoreError, ready] of [['local', true], ['allow', true], ['deny', false]] as const) {
+    for (const fails of ['throws', 'rejects', 'hangs'] as const) {
+      const reserve = (): Promise<never> => {
+        if (fails === 'throws') throw new Error(SECRET_PLACE)
+        return fails === 'hangs' ? new Promise(() => {}) : Promise.reject(new Error(SECRET_PLACE))
+      }
+      const health = createHealth(settingsOf({ issuer: ISSUER, users: { findById: async () => null, findByUsername: async () => null }, rateLimit: { onStoreError } }), { state: memoryState(), attempts: { reserve, refund () {} }, ring, hashing, clock })
+      const asked = health()
+      await setImmediate()
+      clock.step(1000)
+      t.strictSame(await asked, { ready, state: 'up', counters: 'down', keys: 'ready', passwords: IDLE }, `${onStoreError}, ${fails}`)
+    }
+  }
+})
+
+t.test('any number of calls at once are one look', async (t) => {
+  let looks = 0
+  const { app, close } = await testApp({ state: stateWith(async () => { looks++; await setImmediate(); return [] }), keys: KEYS })
+  t.teardown(close)
+  await Promise.all(Array.from({ length: 50 }, async () => await app.authority.health()))
+  t.equal(looks, 1)
+  await app.authority.health()
+  t.equal(looks, 2, 'and the next one looks again')
+})
+
+t.test('the queue of passwords is told, and a full one is no reason to be taken out', async (t) => {
+  const fast = fastHasher()
+  const held: Array<() => void> = []
+  let holds = false
+  const hasher = { ...fast, hash: async (...args: Parameters<typeof fast.hash>) => { if (holds) await new Promise<void>((resolve) => { held.push(resolve) }); return await fast.hash(...args) } }
+  const { app, close } = await testApp({ keys: KEYS, password: { hasher, concurrency: 1, maxQueue: 2 } })
+  t.teardown(close)
+  await signUp(app)
+  holds = true
+  const hashes = [1, 2, 3].map(async () => await app.authority.hashPassword(PASSWORD))
+  await setImmediate()
+  t.match(await app.authority.health(), { ready: true, passwords: { running: 1, waiting: 2, maxQueue: 2 } })
+  holds = false
+  held.splice(0).forEach((release) => { release() })
+  await Promise.all(hashes)
+  t.match(await app.authority.health(), { passwords: { running: 0, waiting: 0 } })
+})
