@@ -58,8 +58,11 @@ const VENDORS: Readonly<Record<string, Room['modules']>> = {
   'adapters/rate-limit': { fastify: true, '@fastify/rate-limit': true }
 }
 
-/** What they share, the reading of rows, is in `adapters/sql`. No other adapter knows of one. */
-const SQL_ADAPTERS = ['adapters/sqlite', 'adapters/postgres']
+/** What adapters share, and which: the reading of rows, and worker threads. No other adapter knows of one. */
+const SHARED: Readonly<Record<string, readonly string[]>> = {
+  'adapters/sql': ['adapters/sqlite', 'adapters/postgres'],
+  'adapters/threads': ['adapters/argon2', 'adapters/imported-hashes']
+}
 
 const COMPOSITION = /^(?:index\.ts|plugin\.ts|composition\/.*)$/
 /** Their types are part of what the host and our code agree on, as ports are. */
@@ -118,7 +121,7 @@ export function violations (files: FileMap): string[] {
 }
 
 function ruleOf (room: string): Room | undefined {
-  if (room.startsWith('adapters/')) return { rooms: ['ports', 'protocol', 'errors', ...SQL_ADAPTERS.includes(room) ? ['adapters/sql'] : []], modules: { 'node:*': true, ...VENDORS[room] } }
+  if (room.startsWith('adapters/')) return { rooms: ['ports', 'protocol', 'errors', ...Object.keys(SHARED).filter((shared) => SHARED[shared]?.includes(room))], modules: { 'node:*': true, ...VENDORS[room] } }
   return Object.hasOwn(ROOMS, room) ? ROOMS[room] : undefined
 }
 

@@ -47,6 +47,7 @@ const FINE = {
   'adapters/rate-limit/limiter.ts': 'export interface Limiter { a: string }',
   'adapters/memory/state.ts': 'export const state = Date.now()',
   'adapters/sql/rows.ts': 'export const rows = 1',
+  'adapters/threads/threads.ts': 'export const threads = 1',
   'http/api/token.ts': 'export const token = 1',
   'http/pages/login.ts': 'export const login = 1'
 }
@@ -57,6 +58,8 @@ const PLANTED: Array<{ name: string, path: string, source: string, expect: RegEx
   { name: 'a type of a port', path: 'errors.ts', source: "import type { Clock } from './ports/clock.ts'", expect: null },
   { name: 'what SQL adapters share', path: 'adapters/postgres/x.ts', source: "import { rows } from '../sql/rows.ts'", expect: null },
   { name: 'what SQL adapters share, for another', path: 'adapters/memory/x.ts', source: "import { rows } from '../sql/rows.ts'", expect: /no arrow from adapters\/memory to adapters\/sql/ },
+  { name: 'worker threads', path: 'adapters/imported-hashes/x.ts', source: "import { threads } from '../threads/threads.ts'", expect: null },
+  { name: 'worker threads, for another', path: 'adapters/sqlite/x.ts', source: "import { threads } from '../threads/threads.ts'", expect: /no arrow from adapters\/sqlite to adapters\/threads/ },
   { name: 'a type of the options', path: 'http/edge/x.ts', source: "import type { Options } from '../../settings/options.ts'", expect: null },
   { name: 'the defaults in resolve', path: 'settings/resolve.ts', source: "import { DEFAULTS } from './defaults.ts'", expect: null },
   { name: 'the defaults in another file of the room', path: 'settings/check.ts', source: "import { DEFAULTS } from './defaults.ts'", expect: /only settings\/schema\.ts and settings\/resolve\.ts may know/ },

@@ -1,31 +1,20 @@
-import { existsSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { extname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Worker } from 'node:worker_threads'
 import type { Options } from '@node-rs/argon2'
 import type { Argon2Parameters, PasswordHasher } from '../../ports/password-hasher.ts'
-import { hashingThreads, type HashingThreads } from './hashing-threads.ts'
+import { hashingThreads, type HashingThreads } from '../threads/hashing-threads.ts'
+import { threadFile } from '../threads/thread-file.ts'
+import type { HashingCall } from './hashing-call.ts'
 import { loadEngine } from './load-engine.ts'
 
 const REST_MS = 30_000
 
 /** Those of this process, whoever asks: one for each core is all that brings anything. `null`: the engine's own calls. */
-let shared: HashingThreads | null | undefined
+let shared: HashingThreads<HashingCall> | null | undefined
 
-/** A bundle has no file for the thread, and may not know its own place. */
-function threadFile (): URL | null {
-  try {
-    const file = new URL(`./hashing-thread${extname(import.meta.url)}`, import.meta.url)
-    return existsSync(fileURLToPath(file)) ? file : null
-  } catch {
-    return null
-  }
-}
-
-function threads (): HashingThreads | null {
+function threads (): HashingThreads<HashingCall> | null {
   if (shared === undefined) {
-    const file = process.platform === 'linux' ? threadFile() : null
+    const file = process.platform === 'linux' ? threadFile('./hashing-thread', import.meta.url) : null
     shared = file === null ? null : hashingThreads({ start: () => new Worker(file), size: availableParallelism(), restMs: REST_MS })
   }
   return shared

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import t from 'tap'
-import { hashingThreads, HashingThreadError } from '../../../lib/adapters/argon2/hashing-threads.ts'
+import { hashingThreads, HashingThreadError } from '../../../lib/adapters/threads/hashing-threads.ts'
 import { nodeRsHasher } from '../../../lib/adapters/argon2/node-rs-hasher.ts'
 
 // Without the test runner's own loaders, which take a second in each thread.

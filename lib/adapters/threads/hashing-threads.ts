@@ -1,16 +1,10 @@
 import type { Worker } from 'node:worker_threads'
-import type { Options } from '@node-rs/argon2'
-
-/** One call of the engine, as it goes to a thread. */
-export type HashingCall =
-  | { what: 'hash', password: string, options: Options }
-  | { what: 'verify', encoded: string, password: string, options: Options }
 
 type Answer = { value: unknown } | { error: unknown }
 
-interface Job { call: HashingCall, resolve(value: unknown): void, reject(reason: unknown): void }
+interface Job<Call> { call: Call, resolve(value: unknown): void, reject(reason: unknown): void }
 
-interface Thread { worker: Worker, job: Job | undefined, cause: unknown, rest: NodeJS.Timeout | undefined }
+interface Thread<Call> { worker: Worker, job: Job<Call> | undefined, cause: unknown, rest: NodeJS.Timeout | undefined }
 
 /** The thread ended before it answered. The next call has a new one. */
 export class HashingThreadError extends Error {
@@ -18,29 +12,29 @@ export class HashingThreadError extends Error {
   override readonly name = 'HashingThreadError'
 }
 
-export interface HashingThreads {
+export interface HashingThreads<Call> {
   /**
    * Runs one call in a thread that has nothing else to do; where all are busy, in the order of the calls.
    *
    * @throws HashingThreadError where the thread ended; otherwise what the engine threw
    */
-  run(call: HashingCall): Promise<unknown>
+  run(call: Call): Promise<unknown>
 }
 
 /**
- * At most `size` worker threads that answer each `HashingCall`, each begun by `start` when a call finds none idle, and ended after `restMs`
+ * At most `size` worker threads that answer calls, each begun by `start` when a call finds none idle, and ended after `restMs`
  * without work: a machine of many cores does not keep what a flood has begun. They keep a process alive while they work, and
  * not when they rest.
  */
-export function hashingThreads ({ start, size, restMs }: { start: () => Worker, size: number, restMs: number }): HashingThreads {
+export function hashingThreads<Call> ({ start, size, restMs }: { start: () => Worker, size: number, restMs: number }): HashingThreads<Call> {
   /** The last to have worked is the first to work again, so that those beyond need come to rest. */
-  const idle: Thread[] = []
-  const waiting: Job[] = []
+  const idle: Array<Thread<Call>> = []
+  const waiting: Array<Job<Call>> = []
   /** Those that are ending included: their memory is not free before they have. */
   let count = 0
 
-  function another (): Thread {
-    const thread: Thread = { worker: start(), job: undefined, cause: undefined, rest: undefined }
+  function another (): Thread<Call> {
+    const thread: Thread<Call> = { worker: start(), job: undefined, cause: undefined, rest: undefined }
     count++
     thread.worker.on('message', (answer: Answer) => { finish(thread, answer) })
       .on('error', (cause: unknown) => { thread.cause = cause })
@@ -48,14 +42,14 @@ export function hashingThreads ({ start, size, restMs }: { start: () => Worker, 
     return thread
   }
 
-  function give (thread: Thread, job: Job): void {
+  function give (thread: Thread<Call>, job: Job<Call>): void {
     clearTimeout(thread.rest)
     thread.job = job
     thread.worker.ref()
     thread.worker.postMessage(job.call, [])
   }
 
-  function finish (thread: Thread, answer: Answer): void {
+  function finish (thread: Thread<Call>, answer: Answer): void {
     const { job } = thread
     thread.job = undefined
     const next = waiting.shift()
@@ -65,7 +59,7 @@ export function hashingThreads ({ start, size, restMs }: { start: () => Worker, 
     else job?.reject(answer.error)
   }
 
-  function rest (thread: Thread): void {
+  function rest (thread: Thread<Call>): void {
     thread.worker.unref()
     idle.push(thread)
     thread.rest = setTimeout(() => {
@@ -75,13 +69,13 @@ export function hashingThreads ({ start, size, restMs }: { start: () => Worker, 
     thread.rest.unref()
   }
 
-  function forget (thread: Thread): void {
+  function forget (thread: Thread<Call>): void {
     clearTimeout(thread.rest)
     const index = idle.indexOf(thread)
     if (index >= 0) idle.splice(index, 1)
   }
 
-  function ended (thread: Thread, code: number): void {
+  function ended (thread: Thread<Call>, code: number): void {
     count--
     forget(thread)
     const { cause } = thread
@@ -90,7 +84,7 @@ export function hashingThreads ({ start, size, restMs }: { start: () => Worker, 
     if (next !== undefined) begin(next)
   }
 
-  function begin (job: Job): void {
+  function begin (job: Job<Call>): void {
     try {
       give(another(), job)
     } catch (error) {
@@ -101,7 +95,7 @@ export function hashingThreads ({ start, size, restMs }: { start: () => Worker, 
   return {
     async run (call) {
       return await new Promise((resolve, reject) => {
-        const job: Job = { call, resolve, reject }
+        const job: Job<Call> = { call, resolve, reject }
         const thread = idle.pop()
         if (thread !== undefined) give(thread, job)
         else if (count < size) begin(job)
