@@ -3,6 +3,7 @@ import type { Events } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Argon2Parameters, ImportedHashVerifier, PasswordHasher } from '../ports/password-hasher.ts'
 import { hashingQueue } from './hashing-queue.ts'
+import type { FirebaseParameters } from './imported-hash-formats.ts'
 import { needsRehash, parseStoredHash } from './stored-hash.ts'
 
 export interface PasswordHashingOptions extends Argon2Parameters {
@@ -12,6 +13,8 @@ export interface PasswordHashingOptions extends Argon2Parameters {
   maxQueue: number
   /** The first is used for new hashes, all for verifying. Empty: no pepper. */
   peppers: readonly Uint8Array[]
+  /** For imported hashes of Firebase that don't bear their project's key. `null`: none. */
+  firebase: FirebaseParameters | null
 }
 
 interface PasswordHashingDeps {
@@ -98,7 +101,7 @@ export function createPasswordHashing (options: PasswordHashingOptions, deps: Pa
         await verifyDecoy(password)
         return 'no_match'
       }
-      const parsed = parseStoredHash(stored)
+      const parsed = parseStoredHash(stored, options.firebase)
       if (parsed.kind === 'unusable') return await refuse(parsed.reason, password)
       if (parsed.kind !== 'argon2') return await queue.run(() => imported.verify(parsed, password)) ? 'match' : 'no_match'
 
@@ -107,7 +110,7 @@ export function createPasswordHashing (options: PasswordHashingOptions, deps: Pa
       return await queue.run(() => hasher.verify(parsed.plain, password, pepper)) ? 'match' : 'no_match'
     },
 
-    needsRehash: (stored) => needsRehash(parseStoredHash(stored), parameters, currentId),
+    needsRehash: (stored) => needsRehash(parseStoredHash(stored, options.firebase), parameters, currentId),
 
     async ready () {
       await queue.run(makeDecoy)

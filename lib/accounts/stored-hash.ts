@@ -3,6 +3,7 @@
  * `m=4 GiB` would take the process down at every sign-in of that user.
  */
 import type { Argon2Parameters, ImportedHash } from '../ports/password-hasher.ts'
+import { bytesOf, type FirebaseParameters, parseImportedHash, unusable, type UnusableHash } from './imported-hash-formats.ts'
 
 interface Argon2Hash extends Argon2Parameters {
   kind: 'argon2'
@@ -18,37 +19,15 @@ interface Argon2Hash extends Argon2Parameters {
   plain: string
 }
 
-type StoredHash =
-  | Argon2Hash
-  | ImportedHash
-  /** Never run. `reason` is for the log and holds nothing of the string. */
-  | { kind: 'unusable', reason: string }
+type StoredHash = Argon2Hash | ImportedHash | UnusableHash
 
 const MAX_LENGTH = 1024
-/** Above these a hash is a denial of service, not a hash. Memory in KiB. */
+/** Above these a hash is a denial of service, not a hash. Memory in KiB. Those of other formats are in imported-hash-formats. */
 const ARGON2_MAX = { memoryCost: 262_144, timeCost: 16, parallelism: 16, work: 2 ** 21 }
-const BCRYPT_MAX_COST = 14
-const SCRYPT_MAX = { bytes: 256 * 1024 * 1024, parallelism: 16, work: 2 ** 22 }
-const PBKDF2_MAX_ITERATIONS = 2_000_000
 
 const NUMBER = '(0|[1-9]\\d{0,9})'
 const BASE64 = '([A-Za-z0-9+/]+)'
 const ARGON2 = new RegExp(`^\\$(argon2id|argon2i|argon2d)(?:\\$v=(16|19))?\\$m=${NUMBER},(?:t=${NUMBER},p=${NUMBER}|p=${NUMBER},t=${NUMBER})(?:,keyid=([A-Za-z0-9+/]{1,11}))?(?:,data=([A-Za-z0-9+/]{1,43}))?\\$${BASE64}\\$${BASE64}$`)
-const BCRYPT = /^\$2[aby]\$(\d\d)\$[./A-Za-z0-9]{53}$/
-const SCRYPT = new RegExp(`^\\$scrypt\\$ln=${NUMBER},r=${NUMBER},p=${NUMBER}\\$${BASE64}\\$${BASE64}$`)
-const PBKDF2 = new RegExp(`^\\$pbkdf2(?:-(sha1|sha256|sha512))?\\$(?:i=)?${NUMBER}(?:,l=\\d{1,4})?\\$([A-Za-z0-9+./]+)\\$([A-Za-z0-9+./]+)$`)
-const DJANGO = new RegExp(`^pbkdf2_(sha1|sha256|sha512)\\$${NUMBER}\\$([^$]{1,128})\\$([A-Za-z0-9+/]+)={0,2}$`)
-
-function unusable (reason: string): StoredHash {
-  return { kind: 'unusable', reason }
-}
-
-/** The bytes that unpadded base64 stands for, `.` being `+`; `null` where it isn't the one canonical spelling, which some engines refuse. */
-function bytesOf (text: string): Buffer | null {
-  const base64 = text.replaceAll('.', '+')
-  const bytes = Buffer.from(base64, 'base64')
-  return bytes.toString('base64').replace(/={1,2}$/, '') === base64 ? bytes : null
-}
 
 const lengthOf = (text: string): number => bytesOf(text)?.length ?? NaN
 
@@ -80,54 +59,15 @@ function parseArgon2 (encoded: string): StoredHash {
   }
 }
 
-function parseScrypt (encoded: string): StoredHash {
-  const [, ln, r, p, saltText = '', tagText = ''] = SCRYPT.exec(encoded) ?? []
-  if (ln === undefined) return unusable('malformed scrypt hash')
-  const hash = { kind: 'scrypt' as const, N: 2 ** Number(ln), r: Number(r), p: Number(p) }
-  if (128 * hash.N * hash.r > SCRYPT_MAX.bytes || hash.p > SCRYPT_MAX.parallelism || hash.N * hash.r * hash.p > SCRYPT_MAX.work) {
-    return unusable('scrypt parameters above the limit')
-  }
-  // RFC 7914 §6: N is less than 2^(128 * r / 8), which a small r could break.
-  if (hash.N < 2 || hash.r < 1 || hash.p < 1 || Number(ln) >= 16 * hash.r) return unusable('scrypt parameters below what RFC 7914 allows')
-  const salt = bytesOf(saltText)
-  const tag = bytesOf(tagText)
-  if (salt === null || salt.length === 0 || !isTag(tag)) return unusable('malformed scrypt salt or tag')
-  return { ...hash, salt, tag }
-}
-
-/** PHC and passlib have their salt in base64, Django as text. */
-function parsePbkdf2 (encoded: string): StoredHash {
-  const django = DJANGO.exec(encoded)
-  const [, digest, iterationsText, saltText = '', tagText = ''] = django ?? PBKDF2.exec(encoded) ?? []
-  if (iterationsText === undefined) return unusable('unknown hash format')
-  const iterations = Number(iterationsText)
-  const tag = bytesOf(tagText)
-  if (iterations > PBKDF2_MAX_ITERATIONS) return unusable('PBKDF2 iterations above the limit')
-  if (iterations < 1 || !isTag(tag)) return unusable('malformed PBKDF2 hash')
-  const salt = django === null ? Buffer.from(saltText.replaceAll('.', '+'), 'base64') : Buffer.from(saltText)
-  return { kind: 'pbkdf2', digest: digest === 'sha256' || digest === 'sha512' ? digest : 'sha1', iterations, salt, tag }
-}
-
-/** A short tag matches by chance; a long one multiplies PBKDF2's work. */
-function isTag (bytes: Buffer | null): bytes is Buffer {
-  return bytes !== null && bytes.length >= 12 && bytes.length <= 64
-}
-
 /**
- * Reads a hash: argon2 (PHC, either parameter order), bcrypt, scrypt (PHC), PBKDF2 (PHC, passlib, Django). Whatever it can't
- * read, and whatever asks for more memory or time than the limits above, is `unusable`.
+ * Reads a hash: argon2 (PHC, either parameter order; with `argon2` before it, as Django has it), or one of another format. Whatever
+ * it can't read, and whatever asks for more memory or time than the limits, is `unusable`. `firebase` is for hashes of Firebase
+ * that don't bear their project's key.
  */
-export function parseStoredHash (encoded: string): StoredHash {
+export function parseStoredHash (encoded: string, firebase: FirebaseParameters | null = null): StoredHash {
   if (encoded.length > MAX_LENGTH) return unusable('hash too long')
   if (encoded.startsWith('$argon2')) return parseArgon2(encoded)
-  if (encoded.startsWith('$scrypt$')) return parseScrypt(encoded)
-
-  const cost = BCRYPT.exec(encoded)?.[1]
-  if (cost !== undefined) {
-    if (Number(cost) > BCRYPT_MAX_COST) return unusable('bcrypt cost above the limit')
-    return Number(cost) < 4 ? unusable('malformed bcrypt hash') : { kind: 'bcrypt', cost: Number(cost), encoded }
-  }
-  return parsePbkdf2(encoded)
+  return encoded.startsWith('argon2$') ? parseArgon2(encoded.slice('argon2'.length)) : parseImportedHash(encoded, firebase)
 }
 
 /**

@@ -47,7 +47,7 @@ function ownLocale ({ locale }: MessageUser): string {
 
 /** What the account use cases need, from the settings. */
 export function accountsDeps (settings: Settings, { users, clock, random, state, sessions, messages, events, log, messageUrl }: AccountParts): AccountsDeps {
-  const { hasher, isBreached, pepper, minLength, maxBytes, contextWords, ...costs } = settings.password
+  const { hasher, isBreached, pepper, importPepper, minLength, maxBytes, contextWords, ...costs } = settings.password
   const reports = (code: LogCode) => (error: unknown, what: string): void => { log.error(...logLine(code, what, { err: error })) }
   const onError = reports('FST_AUTHORITY_WORK_FAILED')
   events.on('hash_queue_full', ({ running, waiting, maxQueue }) => { log.warn(...logLine('FST_AUTHORITY_HASH_QUEUE_FULL', 'too many passwords wait to be hashed; sign-ins get 503 meanwhile. password.concurrency and password.maxQueue bound the queue.', { running, waiting, maxQueue })) })
@@ -57,7 +57,7 @@ export function accountsDeps (settings: Settings, { users, clock, random, state,
     users,
     hashing: createPasswordHashing(
       { ...costs, peppers: pepper ? settings.secrets.map((secret) => deriveKey(secret, 'pepper')) : [] },
-      { hasher: hasher ?? argon2Hasher(), imported: toldOfOnce(importedHashVerifier(), users, log), events, clock, onUnusable: (reason) => { log.warn(...logLine('FST_AUTHORITY_HASH_UNUSABLE', 'a stored password hash is unusable; its user can sign in after a password reset', { reason })) } }
+      { hasher: hasher ?? argon2Hasher(), imported: toldOfOnce(importedHashVerifier({ bcryptPepper: importPepper }), users, log), events, clock, onUnusable: (reason) => { log.warn(...logLine('FST_AUTHORITY_HASH_UNUSABLE', 'a stored password hash is unusable; its user can sign in after a password reset', { reason })) } }
     ),
     policy: createPasswordPolicy(
       { minLength, maxBytes, contextWords: [...issuerWords, ...contextWords], isBreached },

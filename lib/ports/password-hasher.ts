@@ -16,11 +16,25 @@ export interface PasswordHasher {
   verify(encoded: string, password: string, secret?: Uint8Array): Promise<boolean>
 }
 
-/** A hash that another system made, as it was read (accounts/stored-hash): with parameters that may run. */
+/** A hash that another system made, as it was read (accounts/imported-hash-formats): with parameters that may run. */
 export type ImportedHash =
-  | { kind: 'bcrypt', cost: number, encoded: string }
+  | BcryptHash
   | { kind: 'scrypt', N: number, r: number, p: number, salt: Uint8Array, tag: Uint8Array }
   | { kind: 'pbkdf2', digest: 'sha1' | 'sha256' | 'sha512', iterations: number, salt: Uint8Array, tag: Uint8Array }
+  | { kind: 'firebase', N: number, r: number, p: number, salt: Uint8Array, tag: Uint8Array, signerKey: Uint8Array }
+  | { kind: 'phpass', rounds: number, salt: Uint8Array, tag: Uint8Array }
+
+export interface BcryptHash {
+  kind: 'bcrypt'
+  cost: number
+  /** The plain bcrypt string. */
+  encoded: string
+  /**
+   * What bcrypt was given: the password itself, its SHA-256 in hex (Django's `bcrypt_sha256`), or an HMAC of it with SHA-384 in
+   * base64 (WordPress 6.8).
+   */
+  of: 'password' | 'sha256' | 'wordpress'
+}
 
 /** Verifies hashes that other systems made. */
 export interface ImportedHashVerifier {

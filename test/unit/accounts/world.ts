@@ -58,7 +58,7 @@ export async function world (options: WorldOptions = {}) {
   const send: SendMessage = options.sendMessage ?? ((message) => { messages.push(message) })
   const secrets: string[] = []
   const hashing = createPasswordHashing(
-    { ...parameters, concurrency: options.concurrency ?? 64, maxQueue: options.maxQueue ?? 64, peppers: [] },
+    { ...parameters, concurrency: options.concurrency ?? 64, maxQueue: options.maxQueue ?? 64, peppers: [], firebase: null },
     { hasher, imported: { verify: async (hash, password) => hash.kind === 'bcrypt' && password === PASSWORD }, events, clock, onUnusable () {} }
   )
   await hashing.ready()

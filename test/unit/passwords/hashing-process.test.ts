@@ -6,7 +6,7 @@ import { build } from 'esbuild'
 import t from 'tap'
 
 const run = promisify(execFile)
-const source = (file: string) => join(import.meta.dirname, '../../../lib/adapters/argon2', file)
+const source = (file: string, adapter = 'argon2') => join(import.meta.dirname, '../../../lib/adapters', adapter, file)
 const LOWEST = process.platform === 'linux' ? 'lowest' : 'own'
 
 /** What a host runs: one hash, one verification, and where it was done. Nothing in it ends the process. */
@@ -21,7 +21,7 @@ const HOST = `
 
 /** The hasher as plain JavaScript: as the package has it, with the thread's file beside it, or as a bundler leaves it, without. */
 async function built (outdir: string, entries: string[], format: 'esm' | 'cjs'): Promise<void> {
-  await build({ entryPoints: entries.map(source), outdir, format, bundle: true, platform: 'node', external: ['@node-rs/argon2'], logLevel: 'silent' })
+  await build({ entryPoints: entries.map((file) => source(file)), outdir, format, bundle: true, platform: 'node', external: ['@node-rs/argon2'], logLevel: 'silent' })
 }
 
 async function outputOf (file: string): Promise<string> {
@@ -50,6 +50,21 @@ t.test('a bundle without the file of the thread hashes in the pool', async (t) =
 
 t.test('where the package is missing, the error of the thread names it', async (t) => {
   const directory = t.testdir({ 'package.json': '{"type":"module"}', 'host.js': `import { nodeRsHasher } from './node-rs-hasher.js'\nawait nodeRsHasher().hash('x', {}).catch((error) => { console.log(error.message, error.cause.code ?? error.cause.message) })` })
-  await build({ entryPoints: ['node-rs-hasher.ts', 'hashing-thread.ts'].map(source), outdir: directory, format: 'esm', bundle: true, platform: 'node', external: ['@node-rs/*'], alias: { '@node-rs/argon2': '@node-rs/not-there' }, logLevel: 'silent' })
+  await build({ entryPoints: ['node-rs-hasher.ts', 'hashing-thread.ts'].map((file) => source(file)), outdir: directory, format: 'esm', bundle: true, platform: 'node', external: ['@node-rs/*'], alias: { '@node-rs/argon2': '@node-rs/not-there' }, logLevel: 'silent' })
   t.match(await outputOf(join(directory, 'host.js')), /npm install @node-rs\/argon2 (?:ERR_MODULE_NOT_FOUND|Cannot find)/)
+})
+
+t.test('phpass, with the file of its thread beside it and without, and the process ends by itself', async (t) => {
+  const host = `
+    import { phpassKey } from './phpass.js'
+    const key = await phpassKey('test12345', { rounds: 2048, salt: Buffer.from('IQRaTwmf') })
+    console.log(Buffer.from(key).toString('hex'))
+  `
+  // By CPython's hashlib.
+  const key = '6a47277aba44ad01115b4a095e710397'
+  for (const entries of [['phpass.ts', 'phpass-thread.ts'], ['phpass.ts']]) {
+    const directory = t.testdir({ 'package.json': '{"type":"module"}', 'host.js': host })
+    await build({ entryPoints: entries.map((file) => source(file, 'imported-hashes')), outdir: directory, format: 'esm', bundle: true, platform: 'node', logLevel: 'silent' })
+    t.equal(await outputOf(join(directory, 'host.js')), key, entries.join())
+  }
 })

@@ -39,7 +39,7 @@ function spied (options: Partial<PasswordHashingOptions> = {}, { atOnce = false 
     hash: (password, _parameters, secret) => record({ engine: 'hash', password, secret }, STORED),
     verify: (encoded, password, secret) => record({ engine: 'verify', password, encoded, secret }, password === 'right')
   }
-  const hashing = createPasswordHashing({ ...cheap, concurrency: 2, maxQueue: 3, peppers: [], ...options }, {
+  const hashing = createPasswordHashing({ ...cheap, concurrency: 2, maxQueue: 3, peppers: [], firebase: null, ...options }, {
     hasher,
     imported: { verify: (_hash, password) => record({ engine: 'imported', password }, password === 'right') },
     events: { emit (name, payload) { events.push([name, payload]) } },
@@ -125,7 +125,7 @@ t.test('DOS-argon2-memory a permit comes back after an engine failed, by rejecti
   calls.at(-1)?.end()
   t.equal(await working, 'match')
 
-  const throwing = createPasswordHashing({ ...cheap, concurrency: 1, maxQueue: 0, peppers: [] }, {
+  const throwing = createPasswordHashing({ ...cheap, concurrency: 1, maxQueue: 0, peppers: [], firebase: null }, {
     hasher: { hash () { throw new Error('broken') }, verify () { throw new Error('broken') } },
     imported: { verify () { throw new Error('broken') } },
     events: { emit () {} },
@@ -171,7 +171,7 @@ t.test('ENUM-login the decoy has the current parameters; without ready() it is m
   const engine = argon2Hasher()
   const verified: string[] = []
   let failures = 1
-  const hashing = createPasswordHashing({ memoryCost: 128, timeCost: 3, parallelism: 2, concurrency: 1, maxQueue: 1, peppers: [] }, {
+  const hashing = createPasswordHashing({ memoryCost: 128, timeCost: 3, parallelism: 2, concurrency: 1, maxQueue: 1, peppers: [], firebase: null }, {
     hasher: {
       async hash (...args) {
         if (failures-- > 0) throw new Error('out of memory')
@@ -196,7 +196,7 @@ t.test('ENUM-login the decoy has the current parameters; without ready() it is m
 t.test('POL-argon2id peppers: named in the string, stripped for the engine, rotated in one run each', async (t) => {
   const engine = argon2Hasher()
   const seen: string[] = []
-  const make = (...peppers: Uint8Array[]) => createPasswordHashing({ ...cheap, concurrency: 1, maxQueue: 1, peppers }, {
+  const make = (...peppers: Uint8Array[]) => createPasswordHashing({ ...cheap, concurrency: 1, maxQueue: 1, peppers, firebase: null }, {
     hasher: {
       hash: (...args) => engine.hash(...args),
       verify (...args) {

@@ -49,7 +49,7 @@ const EVERYTHING = {
   authorizationCode: { expiresIn: 30 },
   session: { expiresIn: 6001, idleTimeout: 601 },
   pages: { title: 'Acme', logoUrl: '/logo.svg', accentColor: '#ff0000', home: '/home', render: fn, loginUrl: '/sign-in' },
-  password: { memoryCost: 65_536, timeCost: 3, parallelism: 4, minLength: 12, maxBytes: 512, concurrency: 255, maxQueue: 1, contextWords: ['acme'], isBreached: fn, pepper: true, hasher: fastHasher() },
+  password: { memoryCost: 65_536, timeCost: 3, parallelism: 4, minLength: 12, maxBytes: 512, concurrency: 255, maxQueue: 1, contextWords: ['acme'], isBreached: fn, pepper: true, firebase: { signerKey: 'AAECAwQFBgcICQoLDA0ODw==', saltSeparator: 'Bw==' }, importPepper: 'of Devise', hasher: fastHasher() },
   registration: { username: 'any', fields: Type.Object({ plan: Type.String() }), verifyEmail: true },
   sendMessage: fn,
   rateLimit: {
@@ -132,7 +132,7 @@ t.test('A6 undefined in what is alone in its section', async (t) => {
   const bare = settingsOf({ issuer: ISSUER, users })
   for (const path of OPTIONAL.filter(([first]) => first !== 'issuer' && first !== 'users' && first !== 'clients' && first !== 'keys')) {
     // What has a required part of its own can't be given without it.
-    if (path.length > 1 && ['apiKey', 'hasher', 'clock'].some((whole) => path.slice(0, -1).includes(whole))) continue
+    if (path.length > 1 && ['apiKey', 'firebase', 'hasher', 'clock'].some((whole) => path.slice(0, -1).includes(whole))) continue
     const options = path.reduceRight<unknown>((value, step) => ({ [step]: value }), undefined) as Given
     t.strictSame(settingsOf({ issuer: ISSUER, users, ...options }), bare, path.join('.'))
   }
@@ -186,7 +186,7 @@ t.test('what is left out', async (t) => {
     authorizationCode: { expiresInMs: 60_000 },
     session: { expiresInMs: 43_200_000, idleTimeoutMs: 7_200_000 },
     pages: { title: 'auth.example.com', logoUrl: null, accentColor: '#1f5fbf', homeUrl: '/tenant', render: null, loginUrl: null },
-    password: { memoryCost: 19_456, timeCost: 2, parallelism: 1, minLength: 8, maxBytes: 1024, concurrency: DEFAULTS.password.concurrency, maxQueue: 64, contextWords: [], isBreached: null, pepper: false, hasher: null },
+    password: { memoryCost: 19_456, timeCost: 2, parallelism: 1, minLength: 8, maxBytes: 1024, concurrency: DEFAULTS.password.concurrency, maxQueue: 64, contextWords: [], isBreached: null, pepper: false, firebase: null, importPepper: '', hasher: null },
     registration: { username: 'email', fields: null, verifyEmail: false },
     sendMessage: null,
     decorators: { authenticate: 'authenticate', authenticateOptional: 'authenticateOptional', requireFirstParty: 'requireFirstParty', requireScope: 'requireScope', authority: 'authority', auth: 'auth', authSession: 'authSession' },
@@ -206,7 +206,7 @@ t.test('what is given', async (t) => {
     authorizationCode: { expiresInMs: 30_000 },
     session: { expiresInMs: 6_001_000, idleTimeoutMs: 601_000 },
     pages: { title: 'Acme', logoUrl: '/logo.svg', accentColor: '#ff0000', homeUrl: '/home', loginUrl: '/sign-in' },
-    password: { memoryCost: 65_536, timeCost: 3, parallelism: 4, minLength: 12, maxBytes: 512, concurrency: 255, maxQueue: 1, contextWords: ['acme'], pepper: true },
+    password: { memoryCost: 65_536, timeCost: 3, parallelism: 4, minLength: 12, maxBytes: 512, concurrency: 255, maxQueue: 1, contextWords: ['acme'], pepper: true, firebase: { signerKey: Buffer.from('AAECAwQFBgcICQoLDA0ODw==', 'base64'), saltSeparator: Buffer.from([7]) }, importPepper: 'of Devise' },
     registration: { username: 'any', verifyEmail: true },
     rateLimit: { rules: { login: { windowMs: 1, max: 1, count: 'failed' } }, apiKey: { header: 'x-partner' }, bypass: ['10.0.0.0/8'], prefix: 'limits:', onStoreError: 'deny' },
     decorators: { authenticate: 'a', authenticateOptional: 'f', requireFirstParty: 'g', requireScope: 'b', authority: 'c', auth: 'd', authSession: 'e' }
