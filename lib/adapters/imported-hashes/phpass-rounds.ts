@@ -1,11 +1,11 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 
 /** One call, as it goes to a thread. */
 export interface PhpassCall { state: Uint8Array, password: Uint8Array, rounds: number }
 
 /** MD5 over MD5, each time with the password behind it. It blocks: 8,192 rounds take about 30 ms. */
 export function phpassRounds ({ state, password, rounds }: PhpassCall): Uint8Array {
-  let next = state
-  for (let round = 0; round < rounds; round++) next = createHash('md5').update(next).update(password).digest()
-  return next
+  const text = Buffer.concat([state, password])
+  for (let round = 0; round < rounds; round++) hash('md5', text, 'buffer').copy(text)
+  return new Uint8Array(text.subarray(0, state.length))
 }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { availableParallelism } from 'node:os'
 import { setImmediate } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
@@ -40,7 +40,7 @@ async function inTurns ({ state, password, rounds }: PhpassCall): Promise<Uint8A
  */
 export async function phpassKey (password: string, { rounds, salt }: ImportedHash & { kind: 'phpass' }): Promise<Uint8Array> {
   const bytes = new TextEncoder().encode(password)
-  const call: PhpassCall = { state: new Uint8Array(createHash('md5').update(salt).update(bytes).digest()), password: bytes, rounds }
+  const call: PhpassCall = { state: new Uint8Array(hash('md5', Buffer.concat([salt, bytes]), 'buffer')), password: bytes, rounds }
   const own = threads()
   return own === null ? await inTurns(call) : await own.run(call) as Uint8Array
 }
