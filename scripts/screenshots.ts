@@ -1,12 +1,14 @@
 /**
- * Pictures of the hosted pages for docs/screenshots, by the machine's own Chromium: `npm run screenshots`. They show what the code
- * shows now, so run it after a change to lib/pages and look at what git says has changed.
+ * Pictures of the hosted pages and the mails for docs/screenshots, by the machine's own Chromium: `npm run screenshots`. They show what the code
+ * shows now, so run it after a change to lib/pages or lib/mail and look at what git says has changed.
  */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
+import { type MessageKind, renderMessage } from '../lib/index.ts'
 import { type Provider, startProvider } from '../test/browser/support/provider.ts'
 import { ALL_PAGES, PAGE_STATES } from '../test/browser/support/states.ts'
+import { everyMessage } from '../test/support/messages.ts'
 import { smallPng } from './small-png.ts'
 
 /** In place of an address with a port, which would be another in every run. */
@@ -40,6 +42,12 @@ const PICTURES: Array<[page: string, title: string, views: View[]]> = [
   ['form-post', 'Back to the client by a form, where scripts are off', ['phone-light']]
 ]
 
+const MAILS: Array<[kind: MessageKind, locale: string, title: string, views: View[]]> = [
+  ['password_reset', 'en', 'Mail: set a new password', ['desktop-light', 'phone-dark']],
+  ['verify_email', 'de', 'Mail: confirm the address, in German', ['phone-light']],
+  ['password_changed', 'fr', 'Mail: the password was changed, in French', ['desktop-dark']]
+]
+
 const closers: Array<() => unknown> = []
 try {
   const clients = [
@@ -58,9 +66,10 @@ try {
   for (const [page, , views] of PICTURES) {
     for (const view of views) await picture(browser, provider, page, view)
   }
+  for (const [kind, locale, , views] of MAILS) for (const view of views) await mailPicture(browser, kind, locale, view)
   await poster(browser)
   writeFileSync(join(DIRECTORY, 'README.md'), gallery())
-  console.log(`${PICTURES.flatMap(([, , views]) => views).length} pictures in docs/screenshots`)
+  console.log(`${[...PICTURES.flatMap(([, , views]) => views), ...MAILS.flatMap(([, , , views]) => views)].length} pictures in docs/screenshots`)
 } finally {
   for (const close of closers.toReversed()) await close()
 }
@@ -74,6 +83,16 @@ async function picture (browser: Browser, provider: Provider, name: string, view
   // The button that allows can be pressed after a moment only.
   if (name === 'consent') await page.locator('button:disabled').waitFor({ state: 'detached' })
   writeFileSync(join(DIRECTORY, `${name}-${view}.png`), smallPng(await page.screenshot({ caret: 'hide', fullPage: true })))
+  await context.close()
+}
+
+async function mailPicture (browser: Browser, kind: MessageKind, locale: string, view: View): Promise<void> {
+  const message = everyMessage(locale).find((message) => message.kind === kind)
+  if (message === undefined) throw new Error(`there is no message "${kind}"`)
+  const context = await browser.newContext({ ...VIEWS[view], deviceScaleFactor: 1 })
+  const page = await context.newPage()
+  await page.setContent(renderMessage(message, { title: 'Example Shop' }).html)
+  writeFileSync(join(DIRECTORY, `mail-${kind.replaceAll('_', '-')}-${view}.png`), smallPng(await page.screenshot({ fullPage: true })))
   await context.close()
 }
 
@@ -92,6 +111,7 @@ async function poster (browser: Browser): Promise<void> {
 
 /** A page of them all, for reading on the web. */
 function gallery (): string {
-  const sections = PICTURES.map(([name, title, views]) => `## ${title}\n\n${views.map((view) => `<img src="./${name}-${view}.png" alt="${title}: ${view.replace('-', ', ')}" width="${view.startsWith('phone') ? 240 : 480}">`).join('\n')}\n`)
-  return `# The hosted pages\n\nMade by \`npm run screenshots\` from the code as it is; don't edit by hand. Title, logo, accent colour, texts and whole pages are the host's to change: see the option \`pages\`.\n\n${sections.join('\n')}`
+  const pictures = [...PICTURES, ...MAILS.map(([kind, , title, views]) => [`mail-${kind.replaceAll('_', '-')}`, title, views] as const)]
+  const sections = pictures.map(([name, title, views]) => `## ${title}\n\n${views.map((view) => `<img src="./${name}-${view}.png" alt="${title}: ${view.replace('-', ', ')}" width="${view.startsWith('phone') ? 240 : 480}">`).join('\n')}\n`)
+  return `# The hosted pages, and the mails\n\nMade by \`npm run screenshots\` from the code as it is; don't edit by hand. Title, logo, accent colour, texts and whole pages are the host's to change: see the option \`pages\`.\n\n${sections.join('\n')}`
 }
