@@ -4,6 +4,8 @@ import type { Config } from './config.ts'
 
 /** Time limits of one attempt, far below the two minutes after which the plugin gives it up. */
 const TIMEOUTS = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 30_000 }
+/** So that no absence note answers. @see RFC 3834 §5 */
+const AUTOMATIC = { 'Auto-Submitted': 'auto-generated' }
 const TITLE = 'fastify-authority example'
 
 /** `sendMessage`: by the SMTP server of `SMTP_URL`, or else into the log. */
@@ -23,7 +25,7 @@ async function smtpMessages (url: string, from: string, log: () => FastifyBaseLo
     }
     try {
       // An address in an object is one address, whatever is in it; in a string a comma would begin another.
-      await transport.sendMail({ from, to: { name: '', address: email }, ...renderMessage(message, { title: TITLE }) })
+      await transport.sendMail({ from, to: { name: '', address: email }, ...renderMessage(message, { title: TITLE }), headers: AUTOMATIC })
     } catch (error) {
       // No more than its codes: a server that refuses a mail may quote it, with its link.
       const { code, responseCode } = error as { code?: unknown, responseCode?: unknown }

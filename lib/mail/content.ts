@@ -65,7 +65,8 @@ export function webUrl (given: string, name: string): string {
  */
 function accountOf ({ kind, user }: Message, text: string): MailContent['account'] {
   const name = oneLine(user.username, MAX_NAME)
-  const isAddress = user.email === undefined || user.email.toLowerCase() === user.username.toLowerCase()
+  const address = (user.email ?? '').toLowerCase()
+  const isAddress = address === '' || address === user.username.toLowerCase()
   const canMislead = user.emailVerified !== true && /[.:/@\\]/.test(name)
   if (name === '' || isAddress || canMislead || kind === 'verify_email') return null
   const [before = '', after = ''] = text.split('{username}')

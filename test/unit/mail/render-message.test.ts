@@ -156,7 +156,7 @@ t.test('the account is named where the address does not say which it is', async 
   for (const kind of kinds) t.equal(shown({ ...named('ann'), kind } as Message), 'ann', kind)
   t.equal(shown({ ...named('ann'), kind: 'verify_email' }), undefined, 'a stranger may have chosen the name')
   t.equal(shown(named('ANN@example.com')), undefined, 'it is the address')
-  t.equal(shown(linkMessage({ user: { id: 'u1', username: 'ann' } })), undefined, 'there is no address')
+  for (const email of [undefined, null, '']) t.equal(shown(linkMessage({ user: { id: 'u1', username: 'ann', email: email as string } })), undefined, 'there is no address')
   for (const username of ['win.example.com', 'https://evil.example', 'evil.example/x', 'a@evil.example']) {
     t.equal(shown(named(username)), username, 'the address is confirmed')
     for (const emailVerified of [false, undefined]) t.equal(shown(named(username, { emailVerified } as object)), undefined, `${username}: nothing to be taken for a link`)
