@@ -22,7 +22,7 @@ const GROUPS: readonly Group[] = [
   { text: 'Other languages and programs', pages: ['guides/go.md', 'guides/python.md', 'guides/spring-boot.md', 'guides/oauth2-proxy.md'], collapsed: true },
   { text: 'In production', pages: ['deployment.md', 'troubleshooting.md', 'observability.md', 'security.md'] },
   { text: 'Is it for you?', pages: ['comparison.md', 'performance.md', 'client-bench.md'] },
-  { text: 'Migrating', pages: ['migrating/README.md', 'migrating/fastify-jwt.md', 'migrating/better-auth.md', 'migrating/auth0.md', 'guides/from-auth0-spa-js.md', 'migrating/keycloak.md'] },
+  { text: 'Migrating', pages: ['migrating/README.md', 'migrating/fastify-jwt.md', 'migrating/better-auth.md', 'migrating/auth0.md', 'guides/from-auth0-spa-js.md', 'migrating/keycloak.md', 'migrating/firebase.md', 'migrating/supabase.md', 'migrating/cognito.md'] },
   { text: 'Questions', pages: ['faq.md'] },
   { text: 'Reference', pages: ['reference/options.md', 'reference/endpoints.md', 'reference/host.md', 'reference/errors.md', 'reference/events.md', 'semver.md', 'screenshots/README.md'] },
   { text: 'How it is made', pages: ['architecture.md', 'conformance.md', 'mutation.md', 'security-rows.md'] },

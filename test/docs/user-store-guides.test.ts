@@ -32,7 +32,7 @@ const prisma = workshop.project(`${GUIDES}/prisma.md`, { generated: { from: join
 const mongodb = workshop.project(`${GUIDES}/mongodb.md`)
 const testing = workshop.project('docs/guides/testing.md')
 // migrating.test.ts runs these.
-const migrating = ['better-auth', 'auth0', 'keycloak', 'fastify-jwt'].map((page) => workshop.project(`docs/migrating/${page}.md`))
+const migrating = [...['better-auth', 'auth0', 'keycloak', 'fastify-jwt', 'firebase', 'supabase', 'cognito'].map((page) => `docs/migrating/${page}.md`), 'docs/guides/importing-users.md'].map((page) => workshop.project(page))
 const projects = [pg, knex, drizzle, prisma, mongodb, testing, ...migrating]
 
 async function load<Exports> (project: Project, file: string): Promise<Exports> {
