@@ -5,7 +5,7 @@
 
 export type OAuthErrorCode =
   | 'invalid_request' | 'invalid_client' | 'invalid_grant' | 'unauthorized_client' | 'unsupported_grant_type' | 'invalid_scope'
-  | 'invalid_token' | 'insufficient_scope'
+  | 'invalid_token' | 'insufficient_scope' | 'insufficient_user_authentication'
   | 'access_denied' | 'unsupported_response_type' | 'login_required' | 'consent_required' | 'interaction_required'
   | 'request_not_supported' | 'request_uri_not_supported' | 'registration_not_supported' | 'unmet_authentication_requirements'
   | 'invalid_password' | 'username_taken' | 'too_many_requests'
@@ -21,6 +21,7 @@ const STATUS: Record<OAuthErrorCode, number> = {
   invalid_scope: 400,
   invalid_token: 401,
   insufficient_scope: 403,
+  insufficient_user_authentication: 401,
   access_denied: 403,
   unsupported_response_type: 400,
   login_required: 400,
@@ -95,7 +96,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** `UserStore.create` throws this where the username exists. */
+/** `UserStore.create` and `update` throw this where the username is somebody else's. */
 export class UsernameTakenError extends Error {
   readonly code = 'FST_AUTHORITY_USERNAME_TAKEN'
 
@@ -103,6 +104,11 @@ export class UsernameTakenError extends Error {
     super('The username is taken.', options)
     this.name = 'UsernameTakenError'
   }
+}
+
+/** By its code: a host's store may have the class from another copy of this package. */
+export function isUsernameTaken (error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_USERNAME_TAKEN'
 }
 
 export interface Misfit {

@@ -36,10 +36,17 @@ export interface EventFacts {
   /** `sid`: the sign-in that changed it, which goes on; `null` where it was reset, or changed by the host. */
   password_changed: { userId: string, sid: string | null, by: 'change' | 'reset' | 'disowned' }
   email_verified: { userId: string }
-  logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' }
+  /** `sid`: the sign-in that asked. */
+  email_change_requested: { userId: string, sid: string }
+  email_changed: { userId: string }
+  /** `sid`: the sign-in that changed it. */
+  profile_changed: { userId: string, sid: string, fields: string[] }
+  /** `sid`: the sign-in that asked. */
+  account_removed: { userId: string, sid: string }
+  logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' | 'account_removed' }
   /** `sid`: the browser session in which the person allowed it. `scope`: all that the client may now do. */
   consent_granted: { userId: string, sid: string, clientId: string, scope: string }
-  consent_revoked: { userId: string, clientId: string, by: 'user' | 'host' | 'password_changed' }
+  consent_revoked: { userId: string, clientId: string, by: 'user' | 'host' | 'password_changed' | 'account_removed' }
   /** `attempts`: at which one. */
   message_sent: { kind: string, userId: string, attempts: number }
   /** `attempts`: how many there were; 0 where there was no room for the message. */
@@ -65,7 +72,8 @@ export type AuthorityEventHandler<Name extends AuthorityEventName> = (payload: A
 
 export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'authenticated', 'login_failed', 'client_authentication_failed', 'registered', 'token_issued', 'token_refreshed', 'refresh_token_reused',
-  'password_reset_requested', 'password_changed', 'email_verified', 'logged_out', 'consent_granted', 'consent_revoked', 'message_sent',
+  'password_reset_requested', 'password_changed', 'email_verified', 'email_change_requested', 'email_changed', 'profile_changed',
+  'account_removed', 'logged_out', 'consent_granted', 'consent_revoked', 'message_sent',
   'message_failed', 'key_created', 'key_retired', 'rate_limited', 'hash_queue_full', 'store_degraded'
 ]
 

@@ -8,6 +8,7 @@ import { authenticateHook, authenticateOptionalHook, type Hook, type ReadAuth, r
 import { requestBrowser } from './http/edge/request-browser.ts'
 import { registeredOrigins } from './http/edge/client-origins.ts'
 import { createCors } from './http/edge/cors.ts'
+import { ownProfileFields } from './accounts/profile.ts'
 import { registrationWith } from './http/edge/registration.ts'
 import { registerRoutes } from './http/routes.ts'
 import { sessionCookie } from './http/edge/session-cookie.ts'
@@ -76,7 +77,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   host.decorate(names.requireScope, (...scopes: string[]) => requireScopeHook(scopes, readAuth))
   host.decorate(names.authority, createAuthority({ health: services.health, grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter }))
 
-  const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields)
+  const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields, ownProfileFields)
   const shared = { limiter, registration, path }
   await registerRoutes(host, {
     ...shared,

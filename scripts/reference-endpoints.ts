@@ -1,5 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto'
-import type { TSchema } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import Fastify, { type FastifySchema, type RouteOptions } from 'fastify'
 import { authPlugin, memoryUserStore } from '../lib/index.ts'
 import type { Callers, CallersConfig } from '../lib/http/edge/callers.ts'
@@ -46,6 +46,7 @@ async function registered (paths: Record<string, string>): Promise<RouteOptions[
       keys: [KEY],
       clients: [{ clientId: 'app', redirectUris: ['http://localhost:3000/cb'], idTokenSignedResponseAlg: 'ES256' }],
       sendMessage: () => {},
+      registration: { fields: Type.Object({ city: Type.Optional(Type.String({ description: 'An example of what `registration.fields` declares.' })) }) },
       paths
     })
     await app.ready()

@@ -71,8 +71,28 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     failures: '400 `invalid_token`, `invalid_password`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
   },
   'POST /auth/email/verify': {
-    what: 'Marks the e-mail address as the user\'s own by the token of a message, which is good for 24 hours, works once, and ends the one before. Exists where the user store has `setEmailVerified` and `sendMessage` is set. There is deliberately no GET: mail scanners follow links.',
+    what: 'Marks the e-mail address as the user\'s own by the token of a message, which is good for 24 hours, works once, and ends the one before. The token of a message `email_change` gives the account the address that it was sent to: as confirmed, and the username with it where that was the address; all other links of the user end, whoever is signed in stays so, and the former address gets `email_changed`. Exists where `sendMessage` is set and the user store has `setEmailVerified` or `update`. There is deliberately no GET: mail scanners follow links.',
     failures: '400 `invalid_token`, `invalid_request`; 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`'
+  },
+  'GET /auth/profile': {
+    what: 'Who is signed in: `sub`, `username`, the address that messages go to and whether it is confirmed, and the fields of `registration.fields` that the person has. Nothing else of what the user store knows.',
+    failures: '401 `invalid_token`; 403 `insufficient_scope` (the token of a client with `firstParty: false`), `access_denied` (a browser session from another site); 503 `temporarily_unavailable`'
+  },
+  'PATCH /auth/profile': {
+    what: 'Changes the fields that the body names, and no others: those of `registration.fields`, each as its schema says. `null` removes a field that need not be there. Any other field is refused, and nothing is changed: names and addresses are not changed here. Exists where the user store has `update` and `registration.fields` has a field of the person\'s own. The table has the fields of an example.',
+    failures: '400 `invalid_request` naming the field; 401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+  },
+  'POST /auth/email': {
+    what: 'Asks for another e-mail address. A message `email_change` with a link goes to that address, and a notice `email_change_requested` to the one that the account has. Nothing changes before the link is used: it is good for 24 hours, and ends with a newer one, a new password or another change of the address. An address that is another account\'s username gets the same answer, and its owner the message `already_registered`. Within five minutes no second link goes to one address.\n\nThe sign-in must be fresh: no more than five minutes old, or the request has the `password`. Exists where the user store has `update` and `sendMessage` is set.',
+    failures: '400 `invalid_request` (no address, or the account\'s own), `invalid_grant` (the password is wrong); 401 `insufficient_user_authentication` (the sign-in is not fresh, RFC 9470), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 413, 415 `invalid_request`; 429 `too_many_requests` (rule `passwordReset`; with a password `login` and `account`); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/email/resend': {
+    what: 'Sends the message that confirms the account\'s own address again, where it is not confirmed and none was sent less than five minutes ago; the link before it stops working. There is no body. A link for another address is sent again by asking for the change again. Exists where the user store has `setEmailVerified` and `sendMessage` is set.',
+    failures: '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 429 `too_many_requests` (rule `passwordReset`); 503 `temporarily_unavailable`'
+  },
+  'DELETE /auth/account': {
+    what: 'Removes the account for good. All its sessions and tokens end, what the person allowed other clients, and all links; then the user store removes the user, and there is the event `account_removed` and a message of that kind. The username is free again. Where it fails half-way (503), the same request does the rest: the sign-in that asks ends last.\n\nThe sign-in must be fresh: no more than five minutes old, or the request has the `password`; with a fresh one there need not be a body. Exists where the user store has `remove`.',
+    failures: '400 `invalid_grant` (the password is wrong), `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is not fresh, RFC 9470), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 413, 415 `invalid_request`; 429 `too_many_requests` (rules `login` and `account`, with a password); 503 `temporarily_unavailable`'
   },
   'GET /auth/sessions': {
     what: 'The sessions of the user who is signed in, newest first: of the kind `token`, one for what each device was given, and of the kind `browser`, one for each browser that is signed in at the hosted pages. `current` is the one that this request belongs to, and the browser session that it came from.',

@@ -21,6 +21,7 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   invalid_scope: 'The scope is malformed or more than may be granted.',
   invalid_token: 'The access or refresh token is missing, malformed, expired or revoked (401, with `WWW-Authenticate`); or the token of a message is (400).',
   insufficient_scope: 'The access token does not grant the scope that the route requires; the challenge names it.',
+  insufficient_user_authentication: 'The sign-in is too long ago for this (RFC 9470): sign in again, or send the password with the request. `max_age` of the challenge says how many seconds old it may be.',
   access_denied: 'The user did not allow it; or a page of another origin, which no client has registered, made the browser send this.',
   unsupported_response_type: 'The authorization endpoint gives codes only.',
   login_required: '`prompt=none`, and nobody is signed in, or not recently enough, or somebody else than was asked for.',
@@ -47,7 +48,7 @@ export const START_ERRORS: Readonly<Record<StartErrorCode, string>> = {
 
 const OTHER_ERRORS: Readonly<Record<string, string>> = {
   FST_AUTHORITY_OAUTH: 'The `code` of every `OAuthError`; its `error` is one of the codes above.',
-  FST_AUTHORITY_USERNAME_TAKEN: 'The `code` of `UsernameTakenError`, which `UserStore.create` throws.',
+  FST_AUTHORITY_USERNAME_TAKEN: 'The `code` of `UsernameTakenError`, which `UserStore.create` and `update` throw.',
   FST_AUTHORITY_STORE_MISFIT: 'The `code` of a `MisfitError`, in the log and from `app.authority`: a store of the host\'s answered what its port does not allow. The message names the method and the field. The request is answered 500 `server_error`, and counts as an attempt.',
   FST_AUTHORITY_HOOK_MISFIT: 'The same of a hook of the host\'s, such as `claims`.'
 }
@@ -62,10 +63,14 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   refresh_token_reused: 'A refresh token that was replaced longer ago than the grace time came back: its session was ended. Somebody may have stolen it.',
   password_reset_requested: 'A reset message was asked for, for a user who exists. `message_sent` tells that it went out.',
   password_changed: 'A new password is stored.',
+  email_change_requested: 'Somebody who is signed in asked for another e-mail address. Nothing has changed yet.',
+  email_changed: 'The account has another e-mail address, and that is confirmed; where the username was the address, it is the new one.',
+  profile_changed: 'Somebody changed their own profile: `fields` has the names, no values.',
+  account_removed: 'Somebody removed their account. All their sign-ins have ended, and the user store has no such user any more.',
   email_verified: 'An e-mail address was confirmed.',
-  logged_out: 'Sessions were ended before their time; `by` says by what. `user`: the person, or a client for them. `host`: `app.authority`. `password_changed`. `disabled`: a refresh found the account disabled or gone. `code_reused`: an authorization code came a second time, and somebody may have stolen it. `undone`: a sign-in could not be completed, and what it had begun was taken back; nobody got its tokens.',
+  logged_out: 'Sessions were ended before their time; `by` says by what. `user`: the person, or a client for them. `host`: `app.authority`. `password_changed`. `disabled`: a refresh found the account disabled or gone. `code_reused`: an authorization code came a second time, and somebody may have stolen it. `account_removed`. `undone`: a sign-in could not be completed, and what it had begun was taken back; nobody got its tokens.',
   consent_granted: 'Somebody allowed a client what it asked for. `scope` is all of it; `sid` the browser session.',
-  consent_revoked: 'A consent was taken back: by the `user`, by the `host` (`app.authority.revokeConsent`), or because the password changed (`password_changed`).',
+  consent_revoked: 'A consent was taken back: by the `user`, by the `host` (`app.authority.revokeConsent`), or because the password changed (`password_changed`) or the account was removed (`account_removed`).',
   message_sent: '`sendMessage` took a message, at this attempt. `requestId` is that of the request that caused it.',
   message_failed: 'A message was given up after this many attempts; 0: there was no room for it. The log says why.',
   key_created: 'This instance made a signing key. It is published now and signs from `signsFrom` on. One that is made at the start comes before `app.authority` is there: listen on the diagnostics channel.',

@@ -79,6 +79,6 @@ async function verifyCurrent (user: User | null, { userId, sid, currentPassword,
   throw wrongPassword()
 }
 
-function wrongPassword (): OAuthError {
+export function wrongPassword (): OAuthError {
   return new OAuthError('invalid_grant', 'The current password is wrong.')
 }

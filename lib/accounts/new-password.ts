@@ -44,7 +44,7 @@ export async function setNewPassword (user: User, next: string, given: NewPasswo
 /** What is left to do once the hash is stored. Can be done any number of times. */
 export async function finishNewPassword (user: User, given: NewPassword, deps: AccountsDeps): Promise<void> {
   await endAll(user, given, deps)
-  for (const purpose of ['password_reset', 'password_change'] as const) {
+  for (const purpose of ['password_reset', 'email_change', 'password_change'] as const) {
     try {
       await deps.oneTimeTokens.discard(purpose, user.id)
     } catch (error) {
@@ -67,13 +67,14 @@ export async function isUnfinished ({ id, passwordHash }: User, { oneTimeTokens,
  */
 async function endAll ({ id }: User, { exceptSid, origin }: NewPassword, deps: AccountsDeps): Promise<void> {
   const [sessions] = await Promise.allSettled([deps.sessions.revokeAll(id, 'password_changed', { exceptSid, origin })])
-  const [consents] = await Promise.allSettled([endConsents(id, origin, deps)])
+  const [consents] = await Promise.allSettled([endConsents(id, { by: 'password_changed', origin }, deps)])
   for (const step of [sessions, consents]) if (step.status === 'rejected') throw step.reason
 }
 
-async function endConsents (userId: string, origin: Origin, { consents, events, clock }: AccountsDeps): Promise<void> {
+/** Idempotent. */
+export async function endConsents (userId: string, { by, origin }: { by: 'password_changed' | 'account_removed', origin: Origin }, { consents, events, clock }: Pick<AccountsDeps, 'consents' | 'events' | 'clock'>): Promise<void> {
   const given = await consents.listConsents(userId, clock.now())
-  await Promise.all(given.map(async ({ clientId }) => await revokeConsent(userId, clientId, { by: 'password_changed', origin }, { consents, events })))
+  await Promise.all(given.map(async ({ clientId }) => await revokeConsent(userId, clientId, { by, origin }, { consents, events })))
 }
 
 function nameOf (userId: string, passwordHash: string): string {

@@ -1,4 +1,4 @@
-import { OAuthError } from '../errors.ts'
+import { isUsernameTaken, OAuthError } from '../errors.ts'
 import type { NewUser, User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
@@ -18,7 +18,7 @@ interface Registration {
 }
 
 /** Fields that decide who somebody is and what they may: never taken from a request, whatever the host's schema lets through. */
-const OWN_FIELDS = new Set(['id', 'sub', 'username', 'password', 'passwordHash', 'disabled', 'email', 'emailVerified', 'email_verified', 'passwordChangedAt', 'version', '__proto__'])
+export const OWN_FIELDS = new Set(['id', 'sub', 'username', 'password', 'passwordHash', 'disabled', 'email', 'emailVerified', 'email_verified', 'passwordChangedAt', 'version', '__proto__'])
 
 /**
  * Creates an account. Where an e-mail must be verified first, the answer is `pending` whether the name was free or not, and
@@ -82,7 +82,7 @@ function addressOf (name: string, field: unknown, required: boolean): string | u
 const UNSTORABLE = /[\0\p{Cs}]/u
 
 /** Most databases can't hold these characters: what a caller could mend must not look like an outage of the store. */
-function refuseUnstorable (fields: Record<string, unknown>): void {
+export function refuseUnstorable (fields: Record<string, unknown>): void {
   const unstorable = Object.entries(fields).find(([, value]) => holdsUnstorable(value))
   if (unstorable !== undefined) throw new OAuthError('invalid_request', `${unstorable[0]}: it holds characters that are not allowed.`, { field: unstorable[0], reason: 'characters' })
 }
@@ -91,9 +91,4 @@ function holdsUnstorable (value: unknown): boolean {
   if (typeof value === 'string') return UNSTORABLE.test(value)
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(([name, member]) => UNSTORABLE.test(name) || holdsUnstorable(member))
-}
-
-/** By its code: a host's store may have the class from another copy of this package. */
-function isUsernameTaken (error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_USERNAME_TAKEN'
 }

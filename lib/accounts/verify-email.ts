@@ -2,6 +2,7 @@ import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import { digestOfOneTimeToken, oneTimeToken } from '../protocol/one-time-token.ts'
 import type { Origin } from '../sessions/sessions.ts'
+import { checkEmailChange, confirmEmailChange, isEmailChange } from './change-email.ts'
 import { isContested } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
 import { findMessageToken, invalidLink } from './message-tokens.ts'
@@ -30,11 +31,15 @@ async function sendVerification (user: User, cause: MessageCause, deps: Accounts
 }
 
 /**
- * Marks the address as the user's own. A token works once. It is used up last, so that it works again where a store fails.
+ * Marks the address as the user's own, or gives the account the address that the token is for. A token works once. It is used up last, so that it works again where a store fails.
  *
  * @throws OAuthError `invalid_token` with status 400
  */
-export async function verifyEmail ({ token, origin }: { token: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
+export async function verifyEmail ({ token, locale, origin }: { token: string, locale?: string | undefined, origin: Origin }, deps: AccountsDeps): Promise<void> {
+  if (isEmailChange(token)) {
+    await confirmEmailChange({ token, locale, origin }, deps)
+    return
+  }
   if (deps.users.setEmailVerified === undefined) throw new OAuthError('server_error', 'E-mail addresses can not be verified here.', { detail: 'the user store has no setEmailVerified' })
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null) throw invalidLink()
@@ -44,13 +49,15 @@ export async function verifyEmail ({ token, origin }: { token: string, origin: O
   deps.events.emit('email_verified', { userId: found.user.id }, origin)
 }
 
-/** Who signed up, and when the link was sent. */
+/** Who signed up, or wants another address, and when the link was sent. */
 export interface PendingVerification {
   username: string
   /** Milliseconds since the epoch. */
   sentAt: number
   /** Whether whoever owns the address can end the password of the account. */
   canDisown: boolean
+  /** The address that the account is to have; `null`: it has the address, and this confirms it. */
+  newAddress: string | null
 }
 
 /**
@@ -59,9 +66,13 @@ export interface PendingVerification {
  * @throws OAuthError `invalid_token` with status 400
  */
 export async function checkVerificationToken (token: string, deps: AccountsDeps): Promise<PendingVerification> {
+  if (isEmailChange(token)) {
+    const { user, address, sentAt } = await checkEmailChange(token, deps)
+    return { username: user.username, sentAt, canDisown: false, newAddress: address }
+  }
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null) throw invalidLink()
-  return { username: found.user.username, sentAt: found.record.expiresAt - LIFETIME_MS, canDisown: canDisown(found.user, deps) }
+  return { username: found.user.username, sentAt: found.record.expiresAt - LIFETIME_MS, canDisown: canDisown(found.user, deps), newAddress: null }
 }
 
 /**
@@ -111,7 +122,11 @@ export async function resendTicket (username: string, deps: AccountsDeps): Promi
 export async function resendVerification (ticket: string, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   const found = await findMessageToken('resend_verification', ticket, deps)
   if (found === null) throw invalidLink()
-  const { user } = found
+  await sendVerificationAgain(found.user, cause, deps)
+}
+
+/** The same for a person who is signed in to the account. */
+export async function sendVerificationAgain (user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   if (user.emailVerified === true) return
   if (await isContested(user, deps)) await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
   else await requestEmailVerification(user, cause, deps)

@@ -1,6 +1,7 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { accountPages } from './pages/account.ts'
 import { accountRoutes } from './api/accounts.ts'
+import { ownAccountRoutes } from './api/own-account.ts'
 import { authorizeRoutes } from './pages/authorize.ts'
 import { useStrictValidation } from './edge/body.ts'
 import { browserSessionRoutes } from './api/browser-session.ts'
@@ -102,6 +103,7 @@ function groupsOf (deps: RouteDeps, { jwksConstraints, metadataConstraints, open
     { cors: cors.ofClients, register: (child) => { revokeRoute(child, deps) } },
     { cors: cors.noOrigin, register: (child) => { introspectRoute(child, deps) } },
     { register: (child) => { accountRoutes(child, deps) } },
+    { register: (child) => { ownAccountRoutes(child, deps) } },
     { register: (child) => { sessionRoutes(child, deps) } },
     { cors: cors.anyOrigin, register: wellKnown },
     ...(hasKeySet ? [{ cors: cors.ofAccessTokens, register: (child: FastifyInstance) => { userinfoRoute(child, deps) } }] : []),

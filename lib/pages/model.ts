@@ -52,9 +52,9 @@ export interface PageModels {
   reset_password: FormModel & { token: string, minLength: number, loginUrl: string, done: boolean }
   /**
    * Who signed up, and when the message was sent (milliseconds since the epoch). `canDisown`: a button named `decision` with the value `not_me` ends the account's
-   * password, for a person who did not sign up. `done`: the address is confirmed; `disowned`: the password has ended.
+   * password, for a person who did not sign up. `newAddress`: the one that the account of `username` is to have; `null` where it has the address already. `done`: the address is confirmed; `disowned`: the password has ended.
    */
-  verify_email: FormModel & { token: string, username: string, sentAt: number, canDisown: boolean, loginUrl: string, done: boolean, disowned: boolean }
+  verify_email: FormModel & { token: string, username: string, sentAt: number, canDisown: boolean, newAddress: string | null, loginUrl: string, done: boolean, disowned: boolean }
   /** Two submit buttons, named `decision` with the values `allow` and `deny`. */
   consent: FormModel & {
     /** `continue`: an app of the host's own asks for no more than that the person goes on; then `scopes` is empty. */

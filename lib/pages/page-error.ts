@@ -11,6 +11,7 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   invalid_scope: 'errorClientRequest',
   invalid_token: 'errorInvalidToken',
   insufficient_scope: 'errorAccessDenied',
+  insufficient_user_authentication: 'errorLoginRequired',
   access_denied: 'errorAccessDenied',
   unsupported_response_type: 'errorClientRequest',
   login_required: 'errorLoginRequired',

@@ -63,15 +63,15 @@ export function resetPassword (model: PageModels['reset_password']): string {
 
 /** The token is used up by the click and not by the visit: mail scanners follow links. */
 export function verifyEmail (model: PageModels['verify_email']): string {
-  const { messages, action, error, token, username, sentAt, canDisown, loginUrl, done, disowned } = model
+  const { messages, action, error, token, username, sentAt, canDisown, newAddress, loginUrl, done, disowned } = model
   if (disowned) return finished(model, messages.verifyDisownedTitle, messages.verifyDisownedText, null)
   if (done) return finished(model, messages.verifyDoneTitle, messages.verifyDoneText, loginUrl)
   const state = formState(error, [], '')
   return layout(model, {
     heading: messages.verifyTitle,
     error,
-    content: html`<p>${formatHtml(messages.verifyText, { username: name(username), time: timeOf(sentAt, messages) })}</p>
-<p>${messages.verifyOnlyYou}</p>
+    content: html`<p>${formatHtml(newAddress === null ? messages.verifyText : messages.verifyChangeText, { username: name(username), time: timeOf(sentAt, messages) })}</p>${newAddress === null && html`
+<p>${messages.verifyOnlyYou}</p>`}
 ${form(action, state, html`${hidden('token', token)}${submit(messages.verifySubmit)}${canDisown && html`
 <p class="hint">${messages.verifyNotMeHint}</p>
 ${submit(messages.verifyNotMe, { decision: 'not_me', quiet: true })}`}

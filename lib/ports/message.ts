@@ -10,7 +10,10 @@ export interface MessageUser {
 
 /** What every message has. */
 export interface MessageCommon {
-  /** To be sent to `user.email`, and nowhere else: it is the stored address, never one that a request named. */
+  /**
+   * To be sent to `user.email`, and nowhere else. It is the stored address, never one that a request named; but that of `email_change` is
+   * the one that the account is to have, and those of `email_changed` and `account_removed` are the ones that it had.
+   */
   user: MessageUser
   /**
    * The language to write in, as a BCP 47 tag: one of those of the hosted pages. It is that of the page or the request that caused the
@@ -20,9 +23,9 @@ export interface MessageCommon {
 }
 
 /** Kinds with a link. */
-export type LinkKind = 'password_reset' | 'verify_email' | 'already_registered'
+export type LinkKind = 'password_reset' | 'verify_email' | 'already_registered' | 'email_change'
 /** Kinds without one. */
-export type NoticeKind = 'password_changed' | 'new_sign_in'
+export type NoticeKind = 'password_changed' | 'new_sign_in' | 'email_change_requested' | 'email_changed' | 'account_removed'
 export type MessageKind = LinkKind | NoticeKind
 
 /** A message that leads somewhere. */

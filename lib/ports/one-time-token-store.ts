@@ -1,5 +1,5 @@
 /** What messages carry. */
-export type MessageTokenPurpose = 'password_reset' | 'verify_email'
+export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_change'
 
 /**
  * Besides those of messages, what is kept for a user likewise. `password_change`: the digest of the hash that a change which has not

@@ -72,6 +72,15 @@ export function insufficientScope (required: readonly string[]): OAuthError {
   })
 }
 
+/** 401 for a sign-in that is too long ago, in seconds, for what is asked. @see RFC 9470 §3 */
+export function staleSignIn (maxAge: number): OAuthError {
+  const description = 'A more recent sign-in is needed.'
+  return new OAuthError('insufficient_user_authentication', description, {
+    withoutStack: true,
+    headers: { 'www-authenticate': `Bearer error="insufficient_user_authentication", error_description="${description}", max_age="${maxAge}"` }
+  })
+}
+
 /** 403 for a token of somebody else's program, where only the host's own may go. No scope would do. @see RFC 6750 §3.1 */
 export function firstPartyOnly (): OAuthError {
   const description = 'Tokens of this client are not taken here.'

@@ -13,12 +13,17 @@ interface MintedOneTimeToken {
 /** A partition, and what `Random.secret` makes (32 bytes in base64url). */
 const SECRET_LENGTH = 46
 const BINDING_LENGTH = 16
-const FORMAT = /^[A-Za-z0-9_-]{46}(?:[A-Za-z0-9_-]{16}){0,2}$/
+/** What a token of two bindings may bear behind them: 254 characters of an address in base64url. */
+const FORMAT = /^[A-Za-z0-9_-]{46}(?:[A-Za-z0-9_-]{16}){0,2}$|^[A-Za-z0-9_-]{78}[A-Za-z0-9_-]{2,339}$/
+const CARRIED_FROM = SECRET_LENGTH + 2 * BINDING_LENGTH
 
-/** `secret` is from `Random.secret`, and for one token only. `boundTo`: what must be as it is now when the token is used. */
-export function oneTimeToken (userId: string, secret: string, boundTo: readonly string[] = []): MintedOneTimeToken {
+/**
+ * `secret` is from `Random.secret`, and for one token only. `boundTo`: what must be as it is now when the token is used. `carried`: what
+ * whoever has the token may read in it, and can't change; only with two bindings.
+ */
+export function oneTimeToken (userId: string, secret: string, boundTo: readonly string[] = [], carried = ''): MintedOneTimeToken {
   const head = partitionOf(userId) + secret
-  const token = head + boundTo.map((value) => bindingOf(head, value)).join('')
+  const token = head + boundTo.map((value) => bindingOf(head, value)).join('') + Buffer.from(carried).toString('base64url')
   return { token, digest: partitionIn(token) + digest(token) }
 }
 
@@ -31,6 +36,11 @@ export function digestOfOneTimeToken (token: string): string | null {
 export function isBoundTo (token: string, index: number, value: string): boolean {
   const from = SECRET_LENGTH + index * BINDING_LENGTH
   return token.slice(from, from + BINDING_LENGTH) === bindingOf(token.slice(0, SECRET_LENGTH), value)
+}
+
+/** What a token that was found by its digest carries; `null`: nothing. */
+export function carriedIn (token: string): string | null {
+  return token.length <= CARRIED_FROM ? null : Buffer.from(token.slice(CARRIED_FROM), 'base64url').toString()
 }
 
 /** Made with the token's own secret, so that it tells nothing of the value to whoever has not got the token. */

@@ -245,7 +245,7 @@ t.test('ASVS-3.5.3 an address is confirmed by the button alone, once', async (t)
   for (const method of ['HEAD', 'GET', 'GET'] as const) t.equal((await test.app.inject({ method, url: `/auth/verify-email?token=${token}&return_to=/cart` })).statusCode, 200)
   t.strictSame(test.last(), {
     page: 'verify_email',
-    content: { action: '/auth/verify-email?return_to=%2Fcart', error: null, token, username: 'ada@example.com', sentAt: test.w.clock.now(), canDisown: true, loginUrl: '/auth/login?return_to=%2Fcart', done: false, disowned: false },
+    content: { action: '/auth/verify-email?return_to=%2Fcart', error: null, token, username: 'ada@example.com', sentAt: test.w.clock.now(), canDisown: true, newAddress: null, loginUrl: '/auth/login?return_to=%2Fcart', done: false, disowned: false },
     settings: { statusCode: 200, clientName: null, uiLocales: [], noReferrer: true }
   })
   t.equal((await test.w.store.findById(user.id))?.emailVerified, false, 'to open the link confirms nothing')
@@ -259,13 +259,14 @@ t.test('ASVS-3.5.3 an address is confirmed by the button alone, once', async (t)
 })
 
 t.test('there is a page where there is an endpoint', async (t) => {
-  const without = (method: keyof UserStore) => ({ users: (store: UserStore): UserStore => Object.fromEntries(Object.entries(store).filter(([name]) => name !== method)) as unknown as UserStore })
+  const without = (...methods: Array<keyof UserStore>) => ({ users: (store: UserStore): UserStore => Object.fromEntries(Object.entries(store).filter(([name]) => !methods.includes(name as keyof UserStore))) as unknown as UserStore })
   const table: Array<[string, Parameters<typeof pagesApp>[1], string[]]> = [
     ['all', {}, ['signup', 'forgot-password', 'reset-password', 'verify-email']],
     ['no registration', { registration: false }, ['forgot-password', 'reset-password', 'verify-email']],
     ['no create', without('create'), ['forgot-password', 'reset-password', 'verify-email']],
     ['no setPasswordHash', without('setPasswordHash'), ['signup', 'verify-email']],
-    ['no setEmailVerified', without('setEmailVerified'), ['signup', 'forgot-password', 'reset-password']],
+    ['no setEmailVerified', without('setEmailVerified'), ['signup', 'forgot-password', 'reset-password', 'verify-email']],
+    ['neither setEmailVerified nor update', without('setEmailVerified', 'update'), ['signup', 'forgot-password', 'reset-password']],
     ['no messages', { sendMessage: null }, ['signup']]
   ]
   for (const [what, options, expected] of table) {

@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setImmediate } from 'node:timers/promises'
+import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { EVENT_NAMES } from '../../lib/events.ts'
 import { type AuthorityEventName, type AuthorityEvents, memoryState, memoryUserStore, type State, type UserStore } from '../../lib/index.ts'
@@ -39,6 +40,13 @@ const resetLink = async (test: TestApp): Promise<string | undefined> => {
   return (await test.messages.next('password_reset')).token
 }
 
+const emailLink = async (test: TestApp): Promise<string> => {
+  const { access_token: token } = await signedIn(test)
+  await send(test, '/auth/email', { email: 'ann@new.example' }, bearer(token))
+  return (await test.messages.next('email_change')).token
+}
+const own = async ({ app }: TestApp, method: 'PATCH' | 'DELETE', url: string, token: string, payload?: object): Promise<unknown> => await app.inject({ method, url, headers: { 'user-agent': ORIGIN.userAgent, ...bearer(token) }, ...payload === undefined ? {} : { payload } })
+
 const CASES: Array<Case<never>> = []
 function add<Name extends AuthorityEventName> (one: Case<Name>): void { CASES.push(one as unknown as Case<never>) }
 
@@ -61,6 +69,10 @@ add<'refresh_token_reused'>({
 })
 add<'password_reset_requested'>({ event: 'password_reset_requested', before: ann, act: async (test) => { await send(test, '/auth/password-reset', { username: 'ann@mail.example' }); await test.messages.next('password_reset') }, payload: { ...ORIGIN, userId: String } })
 add<'password_changed'>({ event: 'password_changed', before: resetLink, act: async (test, token: string) => await send(test, '/auth/password-reset/confirm', { token, password: NEXT }), payload: { ...ORIGIN, userId: String, sid: null, by: 'reset' } })
+add<'email_change_requested'>({ event: 'email_change_requested', before: signedIn, act: async (test, { access_token: token }: { access_token: string }) => await send(test, '/auth/email', { email: 'ann@new.example' }, bearer(token)), payload: { ...ORIGIN, userId: String, sid: SID } })
+add<'email_changed'>({ event: 'email_changed', before: emailLink, act: async (test, token: string) => await send(test, '/auth/email/verify', { token }), payload: { ...ORIGIN, userId: String } })
+add<'profile_changed'>({ event: 'profile_changed', options: { registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } }, before: signedIn, act: async (test, { access_token: token }: { access_token: string }) => await own(test, 'PATCH', '/auth/profile', token, { city: 'Bern' }), payload: { ...ORIGIN, userId: String, sid: SID, fields: ['city'] } })
+add<'account_removed'>({ event: 'account_removed', before: signedIn, act: async (test, { access_token: token }: { access_token: string }) => await own(test, 'DELETE', '/auth/account', token), payload: { ...ORIGIN, userId: String, sid: SID } })
 add<'email_verified'>({ event: 'email_verified', before: async (test) => { await ann(test); return (await test.messages.next('verify_email')).token }, act: async (test, token: string) => await send(test, '/auth/email/verify', { token }), payload: { ...ORIGIN, userId: String } })
 add<'logged_out'>({
   event: 'logged_out',

@@ -3,6 +3,7 @@
  * who is let in, and a route that is not in the table fails. Let in is who gets neither 401 nor 403.
  */
 import Fastify, { type FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { type AuthorityOptions, memoryUserStore } from '../../lib/index.ts'
 import { useCallers } from '../../lib/http/edge/callers.ts'
@@ -33,6 +34,11 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/password-reset': [{ payload: { username: 'ann' } }, NOT_ELSEWHERE],
   'POST /auth/password-reset/confirm': [{ payload: { token: 'x', password: PASSWORD } }, NOT_ELSEWHERE],
   'POST /auth/email/verify': [{ payload: { token: 'x' } }, NOT_ELSEWHERE],
+  'GET /auth/profile': [{}, ACCOUNT],
+  'PATCH /auth/profile': [{ payload: { role: 'admin' } }, ACCOUNT],
+  'POST /auth/email': [{ payload: { email: 'none' } }, ACCOUNT],
+  'POST /auth/email/resend': [{}, ACCOUNT],
+  'DELETE /auth/account': [{ payload: { password: 'not this one' } }, ACCOUNT],
   'GET /auth/sessions': [{}, ACCOUNT],
   'DELETE /auth/sessions/:id': [{}, ACCOUNT],
   'GET /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token']],
@@ -74,7 +80,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   ['no clients', { clients: [] }, /authorize|consent|openid-configuration/],
   ['no pages', { pages: false }, /authorize|consent|openid-configuration|login|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$/],
   ['a shared secret', { keys: { secret: SECRET } }, /authorize|consent|openid-configuration|jwks|userinfo/],
-  ['no registration, no messages', { registration: false, sendMessage: undefined }, /register|signup|password-reset|forgot|reset-password|email/],
+  ['no registration, no messages', { registration: false, sendMessage: undefined }, /register|signup|password-reset|forgot|reset-password|email|PATCH .auth.profile/],
   ['paths and decorators of its own', { paths: { sessions: '/my/sign-ins', password: '/my/password' }, decorators: { auth: 'who', authenticate: 'guard' } }, null]
 ]
 
@@ -83,7 +89,7 @@ interface Route { method: string, url: string }
 async function walked (options: Partial<AuthorityOptions>): Promise<TestApp & { routes: Route[], send(caller: Caller, route: Route, sent: Partial<Sent>): Promise<{ statusCode: number, body: string, headers: Record<string, unknown> } | null> }> {
   const routes: Route[] = []
   const users = memoryUserStore()
-  const subject = await testApp({ keys: KEYS, clients, users, scopes: ['openid', 'profile', 'offline_access', 'api'], ...options }, {}, (app) => {
+  const subject = await testApp({ keys: KEYS, clients, users, scopes: ['openid', 'profile', 'offline_access', 'api'], ...options, ...options.registration === undefined ? { registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } } : {} }, {}, (app) => {
     app.addHook('onRoute', ({ method, url, config }) => {
       if (config !== undefined && 'fastifyAuthority' in config) for (const one of [method].flat()) routes.push({ method: one, url })
     })

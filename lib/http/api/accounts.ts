@@ -31,7 +31,7 @@ export function accountRoutes (child: FastifyInstance, deps: HttpDeps): void {
   if (deps.registration !== null && accounts.users.create !== undefined) registerRoute(child, deps, deps.registration)
   if (accounts.users.setPasswordHash !== undefined) changePasswordRoute(child, deps)
   if (accounts.users.setPasswordHash !== undefined && accounts.outbox !== null) resetRoutes(child, deps)
-  if (accounts.users.setEmailVerified !== undefined && accounts.outbox !== null) verifyEmailRoute(child, deps)
+  if ((accounts.users.setEmailVerified ?? accounts.users.update) !== undefined && accounts.outbox !== null) verifyEmailRoute(child, deps)
 }
 
 function registerRoute (child: FastifyInstance, { grants: { accounts }, limiter, path }: HttpDeps, { fields, body, compiled }: Registration): void {
@@ -90,7 +90,7 @@ function verifyEmailRoute (child: FastifyInstance, { grants: { accounts }, limit
     ...common,
     schema: describeRoute({ summary: 'Confirm an e-mail address', body: Type.Object({ token: OneTimeTokenValue }, { additionalProperties: false }), response: { 204: Empty, ...failures } })
   }, async (request, reply) => await guarded(async () => {
-    await limiter.countFailure(request, reply, async () => { await verifyEmail({ ...request.body, origin: originOf(request) }, accounts) })
+    await limiter.countFailure(request, reply, async () => { await verifyEmail({ ...request.body, locale: localeOf(request), origin: originOf(request) }, accounts) })
     reply.code(204)
   }))
 }

@@ -25,6 +25,8 @@ interface AccountCaller {
   user: User
   /** The sign-in by which they ask: a token family, or the browser session. */
   sid: string
+  /** When the person proved who they are, by that sign-in; in milliseconds since the epoch. */
+  authenticatedAt: number
   /** The browser session by which they ask, or in which the family began. */
   sessionSid: string | null
 }
@@ -106,7 +108,7 @@ function accountHook (deps: GuardDeps): Hook {
 async function accountOfToken (claims: AccessTokenClaims | null, { grants }: GuardDeps): Promise<AccountCaller> {
   if (claims !== null) await requireFirstParty(claims, grants.clients)
   const { user, family } = await liveSession(claims, { sessions: grants.sessions, users: grants.accounts.users })
-  return { user, sid: family.sid, sessionSid: family.sessionSid }
+  return { user, sid: family.sid, authenticatedAt: family.authenticatedAt, sessionSid: family.sessionSid }
 }
 
 /** Checks first where the request comes from, so that another site is not even told whether its visitor is signed in. */
@@ -114,8 +116,8 @@ async function accountOfBrowser (request: FastifyRequest, { grants, browser }: G
   if (!isSameOrigin(request.headers, grants.accounts.issuer)) throw crossSite()
   const signedIn = await browser.signedIn(request)
   if (signedIn === null) throw missingToken()
-  const { user, session: { sid } } = signedIn
-  return { user, sid, sessionSid: sid }
+  const { user, session: { sid, authenticatedAt } } = signedIn
+  return { user, sid, authenticatedAt, sessionSid: sid }
 }
 
 async function provenClient (request: FastifyRequest, reply: Parameters<Hook>[1], { grants, limiter }: GuardDeps): Promise<Client> {

@@ -2,6 +2,7 @@ import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { Check } from '@sinclair/typebox/value'
 import { OAuthError } from '../../errors.ts'
+import { strictValidator } from './body.ts'
 import { Password, Username } from './schemas.ts'
 
 export interface Registration {
@@ -10,8 +11,21 @@ export interface Registration {
   /** What a registration takes, as JSON or by the sign-up page. */
   body: TObject
   compiled: TypeCheck<TObject>
+  /** Of the fields, those that a person may change later: what a change takes; `null`: there are none. */
+  profile: ProfileFields | null
   /** Whether a value fits the schema of one field. */
   fits(schema: TSchema, value: unknown): boolean
+}
+
+/** Of names of fields, those that a person may change by themselves. */
+type OwnFields = (names: readonly string[]) => readonly string[]
+
+interface ProfileFields {
+  names: readonly string[]
+  /** For documents: any of the fields, and `null` for one that need not be there. */
+  body: TObject
+  /** Checks a change exactly as it came. */
+  validate: ReturnType<typeof strictValidator>
 }
 
 const FORMATS: Readonly<Record<string, RegExp>> = {
@@ -27,18 +41,32 @@ const FORMATS: Readonly<Record<string, RegExp>> = {
  * the host has registered there, and not by the copy that our bundle has for schemas of our own. The usual formats are added where the
  * host has none under their names.
  */
-export async function registrationWith (fields: TObject | null): Promise<Registration> {
-  if (fields === null) return registration(Type.Object({}), TypeCompiler, Check)
+export async function registrationWith (fields: TObject | null, own: OwnFields): Promise<Registration> {
+  if (fields === null) return registration(Type.Object({}), own, TypeCompiler, Check)
   const [{ FormatRegistry }, compiler, value] = await Promise.all([import('@sinclair/typebox'), import('@sinclair/typebox/compiler'), import('@sinclair/typebox/value')])
   for (const [name, pattern] of Object.entries(FORMATS)) {
     if (!FormatRegistry.Has(name)) FormatRegistry.Set(name, (text) => text.length <= 2048 && pattern.test(text))
   }
-  return registration(fields, compiler.TypeCompiler, value.Check)
+  return registration(fields, own, compiler.TypeCompiler, value.Check)
 }
 
-function registration (fields: TObject, compiler: Pick<typeof TypeCompiler, 'Compile'>, check: (schema: TSchema, value: unknown) => boolean): Registration {
+function registration (fields: TObject, own: OwnFields, compiler: Pick<typeof TypeCompiler, 'Compile'>, check: (schema: TSchema, value: unknown) => boolean): Registration {
   const body = Type.Object({ ...fields.properties, username: Username, password: Password }, { additionalProperties: false })
-  return { fields, body, compiled: compiler.Compile(body), fits: check }
+  return { fields, body, compiled: compiler.Compile(body), profile: profileFields(fields, own, compiler), fits: check }
+}
+
+function profileFields ({ properties, required = [] }: TObject, ownNames: OwnFields, compiler: Pick<typeof TypeCompiler, 'Compile'>): ProfileFields | null {
+  const names = ownNames(Object.keys(properties))
+  if (names.length === 0) return null
+  const own = names.map((name): [string, TSchema] => [name, properties[name] as TSchema])
+  const isRemoved = (name: string, value: unknown): boolean => value === null && names.includes(name) && !required.includes(name)
+  const check = strictValidator(() => compiler.Compile(Type.Partial(Type.Object(Object.fromEntries(own), { additionalProperties: false }))))
+  return {
+    names,
+    body: Type.Partial(Type.Object(Object.fromEntries(own.map(([name, schema]) => [name, required.includes(name) ? schema : Type.Union([schema, Type.Null()])])), { additionalProperties: false })),
+    // What is removed is taken out first, so that a field that does not fit is told in the words of its own schema.
+    validate: (value) => check(typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).filter(([name, field]) => !isRemoved(name, field))) : value)
+  }
 }
 
 /** Where the registration has no field for an e-mail address, the username has to be one. */

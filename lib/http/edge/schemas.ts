@@ -70,7 +70,19 @@ export const Empty = Type.Null({ description: 'No content' })
 export const Username = Type.String({ minLength: 1, maxLength: 254 })
 /** An upper bound for the parser. The password policy has the real one. */
 export const Password = Type.String({ minLength: 1, maxLength: 16_384 })
+/** Only a bound for the parser's sake. */
+export const EmailAddress = Type.String({ minLength: 1, maxLength: 254 })
 export const OneTimeTokenValue = Type.String({ minLength: 1, maxLength: 512 })
+
+/** The password again, where the sign-in is not fresh. */
+export const PasswordAgain = Type.Optional(Type.String({ minLength: 1, maxLength: 16_384, description: 'Needed where the sign-in is more than five minutes old.' }))
+
+export const Profile = Type.Object({
+  sub: Type.String(),
+  username: Type.String(),
+  email: Type.Optional(Type.String({ description: 'Where messages go.' })),
+  email_verified: Type.Optional(Type.Boolean({ description: 'There with `email`.' }))
+}, { additionalProperties: true, description: 'Beside these, the fields of `registration.fields` that the person has.' })
 
 export const SessionList = Type.Object({
   sessions: Type.Array(Type.Object({

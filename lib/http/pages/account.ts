@@ -13,5 +13,5 @@ export function accountPages (child: FastifyInstance, deps: PageDeps): void {
     forgotPasswordPage(child, deps)
     resetPasswordPage(child, deps)
   }
-  if (users.setEmailVerified !== undefined && outbox !== null) verifyEmailPage(child, deps)
+  if ((users.setEmailVerified ?? users.update) !== undefined && outbox !== null) verifyEmailPage(child, deps)
 }

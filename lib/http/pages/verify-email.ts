@@ -31,12 +31,12 @@ export function verifyEmailPage (child: FastifyInstance, deps: PageDeps): void {
     fields: [],
     tokenInAddress: true,
     open: async ({ request }) => await asked(queryParam(request, 'token')),
-    submit: ({ token = '', decision }, { origin }) => ({
+    submit: ({ token = '', decision }, { origin, locale }) => ({
       limit: 'failures',
       async work () {
         const { pending } = await asked(token)
         const isDisowned = decision === 'not_me'
-        await (isDisowned ? disownAccount({ token, origin }, accounts) : verifyEmail({ token, origin }, accounts))
+        await (isDisowned ? disownAccount({ token, origin }, accounts) : verifyEmail({ token, locale, origin }, accounts))
         return { token: '', pending, outcome: isDisowned ? 'disowned' : 'confirmed' }
       }
     }),
@@ -44,11 +44,12 @@ export function verifyEmailPage (child: FastifyInstance, deps: PageDeps): void {
       // Where the token is not good or can't be looked up, there is nothing that the page could say.
       return await asked(token).catch(() => { throw refused })
     },
-    content: ({ token, pending: { username, sentAt, canDisown }, outcome }, { journey }) => ({
+    content: ({ token, pending: { username, sentAt, canDisown, newAddress }, outcome }, { journey }) => ({
       token,
       username,
       sentAt,
       canDisown,
+      newAddress,
       loginUrl: `${link('login')}${journey.query}`,
       done: outcome === 'confirmed',
       disowned: outcome === 'disowned'

@@ -29,6 +29,27 @@ export const DE: MailTexts = {
     text: 'Bei Ihrem Konto gab es eine Anmeldung mit einem Gerät oder Browser, mit dem sich dort bisher niemand angemeldet hat.',
     otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“.'
   },
+  email_change: {
+    heading: 'Neue E-Mail-Adresse bestätigen',
+    text: 'Jemand möchte diese E-Mail-Adresse für sein Konto verwenden. Wenn Sie das waren, bestätigen Sie die Adresse: Von da an melden Sie sich damit an und erhalten dort Nachrichten.',
+    button: 'Adresse bestätigen',
+    otherwise: 'Wenn Sie das nicht waren, bestätigen Sie sie nicht. Sie können diese Nachricht ignorieren.'
+  },
+  email_change_requested: {
+    heading: 'Eine andere E-Mail-Adresse wurde angefordert',
+    text: 'Jemand möchte die E-Mail-Adresse Ihres Kontos durch eine andere ersetzen. Das geschieht, sobald der Link verwendet wird, der an jene Adresse gesendet wurde.',
+    otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“. Damit werden alle abgemeldet, und die Änderung wird gestoppt.'
+  },
+  email_changed: {
+    heading: 'Ihre E-Mail-Adresse wurde geändert',
+    text: 'Ihr Konto hat jetzt eine andere E-Mail-Adresse. An diese hier gehen keine Nachrichten mehr, und Links, die an sie gesendet wurden, funktionieren nicht mehr.',
+    otherwise: 'Wenn Sie das nicht waren, wenden Sie sich sofort an uns.'
+  },
+  account_removed: {
+    heading: 'Ihr Konto wurde gelöscht',
+    text: 'Ihr Konto wurde gelöscht, weil jemand, der dort angemeldet war, es so wollte. Alle Geräte wurden abgemeldet.',
+    otherwise: 'Wenn Sie das nicht waren, wenden Sie sich sofort an uns.'
+  },
   validity: 'Der Link gilt {duration} lang und funktioniert einmal.',
   hint: 'Wenn die Schaltfläche nicht funktioniert, öffnen Sie diese Adresse:',
   account: 'Konto: {username}'

@@ -29,6 +29,27 @@ export const EN: MailTexts = {
     text: 'Somebody signed in to your account with a device or a browser that was not used for it before.',
     otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
   },
+  email_change: {
+    heading: 'Confirm your new e-mail address',
+    text: 'Somebody asked for this e-mail address to become the one of their account. If that was you, confirm the address: from then on you sign in and get messages with it.',
+    button: 'Confirm address',
+    otherwise: 'If that was not you, do not confirm it. You can ignore this message.'
+  },
+  email_change_requested: {
+    heading: 'Another e-mail address was asked for',
+    text: 'Somebody asked to change the e-mail address of your account to another one. It changes when the link that was sent to that address is used.',
+    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page. That signs everybody out and stops the change.'
+  },
+  email_changed: {
+    heading: 'Your e-mail address was changed',
+    text: 'Your account has another e-mail address now. Messages no longer go to this one, and links that were sent to it no longer work.',
+    otherwise: 'If that was not you, get in touch with us at once.'
+  },
+  account_removed: {
+    heading: 'Your account was removed',
+    text: 'Your account was removed, as somebody who was signed in to it asked for. All devices were signed out.',
+    otherwise: 'If that was not you, get in touch with us at once.'
+  },
   validity: 'The link is valid for {duration} and works once.',
   hint: 'If the button does not work, open this address:',
   account: 'Account: {username}'

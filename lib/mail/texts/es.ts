@@ -29,6 +29,27 @@ export const ES: MailTexts = {
     text: 'Alguien ha iniciado sesión en su cuenta con un dispositivo o un navegador que no se había usado antes para ello.',
     otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
   },
+  email_change: {
+    heading: 'Confirmar su nuevo correo electrónico',
+    text: 'Alguien ha pedido que este correo electrónico sea el de su cuenta. Si ha sido usted, confírmelo: desde entonces iniciará sesión y recibirá los mensajes con él.',
+    button: 'Confirmar correo electrónico',
+    otherwise: 'Si no ha sido usted, no lo confirme. Puede ignorar este mensaje.'
+  },
+  email_change_requested: {
+    heading: 'Se ha pedido otro correo electrónico',
+    text: 'Alguien ha pedido cambiar el correo electrónico de su cuenta por otro. El cambio se hace cuando se use el enlace que se ha enviado a ese otro correo.',
+    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión. Así se cierran todas las sesiones y se detiene el cambio.'
+  },
+  email_changed: {
+    heading: 'Su correo electrónico ha cambiado',
+    text: 'Su cuenta tiene ahora otro correo electrónico. Los mensajes ya no llegan a este, y los enlaces que se enviaron aquí ya no funcionan.',
+    otherwise: 'Si no ha sido usted, póngase en contacto con nosotros de inmediato.'
+  },
+  account_removed: {
+    heading: 'Su cuenta se ha eliminado',
+    text: 'Su cuenta se ha eliminado, como ha pedido alguien que había iniciado sesión en ella. Se ha cerrado la sesión en todos los dispositivos.',
+    otherwise: 'Si no ha sido usted, póngase en contacto con nosotros de inmediato.'
+  },
   validity: 'El enlace es válido durante {duration} y funciona una sola vez.',
   hint: 'Si el botón no funciona, abra esta dirección:',
   account: 'Cuenta: {username}'

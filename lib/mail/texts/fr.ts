@@ -30,6 +30,27 @@ export const FR: MailTexts = {
     text: 'Quelqu’un s’est connecté à votre compte avec un appareil ou un navigateur qui n’avait pas encore été utilisé pour cela.',
     otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
   },
+  email_change: {
+    heading: 'Confirmer votre nouvelle adresse e-mail',
+    text: 'Quelqu’un a demandé que cette adresse e-mail devienne celle de son compte. Si c’était vous, confirmez l’adresse\u00a0: vous l’utiliserez alors pour vous connecter et recevoir nos messages.',
+    button: 'Confirmer l’adresse',
+    otherwise: 'Si ce n’était pas vous, ne la confirmez pas. Vous pouvez ignorer ce message.'
+  },
+  email_change_requested: {
+    heading: 'Une autre adresse e-mail a été demandée',
+    text: 'Quelqu’un a demandé de remplacer l’adresse e-mail de votre compte par une autre. Elle changera lorsque le lien envoyé à cette autre adresse sera utilisé.',
+    otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion. Tous les appareils seront déconnectés et le changement sera annulé.'
+  },
+  email_changed: {
+    heading: 'Votre adresse e-mail a été modifiée',
+    text: 'Votre compte a maintenant une autre adresse e-mail. Nos messages n’arrivent plus à celle-ci, et les liens qui y ont été envoyés ne fonctionnent plus.',
+    otherwise: 'Si ce n’était pas vous, contactez-nous immédiatement.'
+  },
+  account_removed: {
+    heading: 'Votre compte a été supprimé',
+    text: 'Votre compte a été supprimé à la demande d’une personne qui y était connectée. Tous les appareils ont été déconnectés.',
+    otherwise: 'Si ce n’était pas vous, contactez-nous immédiatement.'
+  },
   validity: 'Le lien est valable {duration} et ne fonctionne qu’une seule fois.',
   hint: 'Si le bouton ne fonctionne pas, ouvrez cette adresse\u00a0:',
   account: 'Compte\u00a0: {username}'

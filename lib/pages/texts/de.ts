@@ -38,6 +38,7 @@ export const DE: Messages = {
 
   verifyTitle: 'E\u2011Mail-Adresse bestätigen',
   verifyText: '{username} hat sich mit dieser E-Mail-Adresse registriert. Die Nachricht wurde am {time} gesendet.',
+  verifyChangeText: 'Das Konto {username} soll künftig diese E-Mail-Adresse haben. Die Nachricht wurde am {time} gesendet. Bestätigen Sie die Adresse nur, wenn Sie darum gebeten haben.',
   verifyOnlyYou: 'Bestätigen Sie die Adresse nur, wenn Sie das waren.',
   verifyNotMe: 'Das war ich nicht',
   verifyNotMeHint: 'Wenn es jemand anderes war, macht diese Schaltfläche dessen Passwort ungültig:',

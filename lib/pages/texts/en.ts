@@ -38,6 +38,7 @@ export const EN = {
   // The first hyphens don't break.
   verifyTitle: 'Confirm your e\u2011mail address',
   verifyText: '{username} signed up with this e-mail address. The message was sent on {time}.',
+  verifyChangeText: 'The account {username} is to have this e\u2011mail address from now on. The message was sent on {time}. Confirm the address only if you asked for that.',
   verifyOnlyYou: 'Confirm the address only if that was you.',
   verifyNotMe: 'This was not me',
   verifyNotMeHint: 'If it was somebody else, this button ends their password:',

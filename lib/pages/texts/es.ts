@@ -38,6 +38,7 @@ export const ES: Messages = {
 
   verifyTitle: 'Confirmar su correo electrónico',
   verifyText: '{username} se ha registrado con esta dirección de correo electrónico. El mensaje se envió el {time}.',
+  verifyChangeText: 'La cuenta {username} va a tener esta dirección de correo electrónico. El mensaje se envió el {time}. Confirme la dirección solo si lo ha solicitado usted.',
   verifyOnlyYou: 'Confirme la dirección solo si fue usted.',
   verifyNotMe: 'No fui yo',
   verifyNotMeHint: 'Si fue otra persona, este botón anula su contraseña:',

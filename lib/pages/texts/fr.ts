@@ -39,6 +39,7 @@ export const FR: Messages = {
 
   verifyTitle: 'Confirmer votre adresse e-mail',
   verifyText: '{username} s’est inscrit avec cette adresse e-mail. Le message a été envoyé le {time}.',
+  verifyChangeText: 'Le compte {username} doit avoir désormais cette adresse e-mail. Le message a été envoyé le {time}. Ne confirmez l’adresse que si vous l’avez demandé.',
   verifyOnlyYou: 'Ne confirmez l’adresse que si c’était vous.',
   verifyNotMe: 'Ce n’était pas moi',
   verifyNotMeHint: 'Si c’était quelqu’un d’autre, ce bouton annule son mot de passe\u00a0:',

@@ -38,6 +38,7 @@ export const JA: Messages = {
 
   verifyTitle: 'メールアドレスの確認',
   verifyText: '{username} さんがこのメールアドレスで登録しました。メッセージの送信日時：{time}',
+  verifyChangeText: 'アカウント {username} のメールアドレスがこのアドレスに変更されます。メッセージの送信日時：{time}。ご本人が変更を申し込んだ場合にのみ、アドレスを確認してください。',
   verifyOnlyYou: 'ご本人が登録した場合にのみ、アドレスを確認してください。',
   verifyNotMe: '登録した覚えがありません',
   verifyNotMeHint: '他の人が登録した場合は、このボタンでそのパスワードを無効にできます。',

@@ -229,15 +229,17 @@ t.test("a trailing slash is what the host's router makes of it", async (t) => {
 })
 
 t.test('what the user store cannot do has no route', async (t) => {
-  const { findById, findByUsername, create, setPasswordHash, setEmailVerified } = memoryUserStore()
+  const { findById, findByUsername, create, setPasswordHash, setEmailVerified, update } = memoryUserStore()
   const find = { findById, findByUsername }
-  const routes = ['/auth/register', '/auth/password', '/auth/password-reset', '/auth/password-reset/confirm', '/auth/email/verify', '/auth/signup', '/auth/forgot-password', '/auth/reset-password', '/auth/verify-email']
+  const routes = ['/auth/register', '/auth/password', '/auth/password-reset', '/auth/password-reset/confirm', '/auth/email/verify', '/auth/signup', '/auth/forgot-password', '/auth/reset-password', '/auth/verify-email', '/auth/email', '/auth/email/resend']
   const cases: Array<[string, Partial<AuthorityOptions>, number[]]> = [
-    ['everything', { users: { ...find, create, setPasswordHash, setEmailVerified } }, []],
-    ['find only', { users: find }, [0, 1, 2, 3, 4, 5, 6, 7, 8]],
-    ['no create', { users: { ...find, setPasswordHash, setEmailVerified } }, [0, 5]],
-    ['no setPasswordHash', { users: { ...find, create, setEmailVerified } }, [1, 2, 3, 6, 7]],
-    ['no setEmailVerified', { users: { ...find, create, setPasswordHash } }, [4, 8]],
+    ['everything', { users: { ...find, create, setPasswordHash, setEmailVerified, update } }, []],
+    ['find only', { users: find }, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]],
+    ['no create', { users: { ...find, setPasswordHash, setEmailVerified, update } }, [0, 5]],
+    ['no setPasswordHash', { users: { ...find, create, setEmailVerified, update } }, [1, 2, 3, 6, 7]],
+    ['no setEmailVerified', { users: { ...find, create, setPasswordHash, update } }, [10]],
+    ['no update', { users: { ...find, create, setPasswordHash, setEmailVerified } }, [9]],
+    ['neither of both', { users: { ...find, create, setPasswordHash } }, [4, 8, 9, 10]],
     ['registration: false', { registration: false }, [0, 5]],
     ['pages: false', { pages: false }, [5, 6, 7, 8]],
     ["the host's own sign-in page", { pages: { loginUrl: '/sign-in' } }, [5]]

@@ -105,7 +105,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
   const deps: PageDeps = {
     authorize: { accounts: w.deps } as AuthorizeDeps,
     limiter,
-    registration: options.registration === false ? null : await registrationWith(options.fields ?? null),
+    registration: options.registration === false ? null : await registrationWith(options.fields ?? null, (names) => names),
     path: (name) => `/auth${PATHS[name]}`,
     journeys: { read: readJourney },
     browser: {

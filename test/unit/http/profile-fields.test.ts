@@ -4,7 +4,7 @@ import { OAuthError } from '../../../lib/errors.ts'
 import { profileForm } from '../../../lib/http/pages/profile-fields.ts'
 import { registrationWith } from '../../../lib/http/edge/registration.ts'
 
-const formWith = async (fields: TObject): Promise<ReturnType<typeof profileForm>> => profileForm(await registrationWith(fields))
+const formWith = async (fields: TObject): Promise<ReturnType<typeof profileForm>> => profileForm(await registrationWith(fields, (names) => names))
 const account = { username: 'ada', password: 'a password' }
 
 function refusal (work: () => unknown): unknown {

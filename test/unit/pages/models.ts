@@ -32,7 +32,7 @@ export const MODELS: PageModels = {
   },
   forgot_password: { ...COMMON, ...form, username: '', loginUrl, sent: false },
   reset_password: { ...COMMON, ...form, token: 'reset-token', minLength: 8, loginUrl, done: false },
-  verify_email: { ...COMMON, ...form, token: 'verify-token', username: 'ann', sentAt: Date.UTC(2026, 0, 1, 12), canDisown: true, loginUrl, done: false, disowned: false },
+  verify_email: { ...COMMON, ...form, token: 'verify-token', username: 'ann', sentAt: Date.UTC(2026, 0, 1, 12), canDisown: true, newAddress: null, loginUrl, done: false, disowned: false },
   consent: {
     ...COMMON,
     ...form,

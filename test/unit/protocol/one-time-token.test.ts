@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
-import { digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../../lib/protocol/one-time-token.ts'
+import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../../lib/protocol/one-time-token.ts'
 import { partitionIn, partitionOf } from '../../../lib/protocol/partition.ts'
 
 const SECRET = 's'.repeat(43)
@@ -23,7 +23,21 @@ t.test('a token is a partition, a secret and what it is bound to, and is kept as
 
 t.test('what can be no token has no digest', async (t) => {
   const { token } = oneTimeToken('u1', SECRET, ['a', 'b'])
-  for (const other of ['', 'x', token.slice(1), `${token}x`, `${token}${'x'.repeat(16)}`, `!${token}`, `${token}\n`, ` ${token}`, `x${oneTimeToken('u1', SECRET).token}`, `${oneTimeToken('u1', SECRET).token}x`, token.replace('s', '+')]) t.equal(digestOfOneTimeToken(other), null, other)
+  for (const other of ['', 'x', token.slice(1), `${token}x`, `${token}${'x'.repeat(340)}`, `!${token}`, `${token}\n`, ` ${token}`, `x${oneTimeToken('u1', SECRET).token}`, `${oneTimeToken('u1', SECRET).token}x`, token.replace('s', '+')]) t.equal(digestOfOneTimeToken(other), null, other)
+})
+
+t.test('a token of two bindings may carry something, which is a part of what is kept', async (t) => {
+  for (const carried of ['a@b.example', `${'x'.repeat(64)}@${'y'.repeat(185)}.de`, 'é']) {
+    const { token, digest } = oneTimeToken('u1', SECRET, ['a', 'b'], carried)
+    t.equal(carriedIn(token), carried)
+    t.equal(digestOfOneTimeToken(token), digest)
+    t.ok(token.length <= 512)
+    t.ok(isBoundTo(token, 0, 'a') && isBoundTo(token, 1, 'b'))
+    const other = oneTimeToken('u1', SECRET, ['a', 'b'], `${carried}x`)
+    t.not(other.digest, digest)
+  }
+  for (const boundTo of [[], ['a'], ['a', 'b']]) t.equal(carriedIn(oneTimeToken('u1', SECRET, boundTo).token), null)
+  t.equal(carriedIn(''), null)
 })
 
 t.test('each value that a token is bound to is one of its own place', async (t) => {

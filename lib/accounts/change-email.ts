@@ -1,0 +1,135 @@
+import { isUsernameTaken, OAuthError } from '../errors.ts'
+import type { User, UserPatch } from '../ports/user-store.ts'
+import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../protocol/one-time-token.ts'
+import { isActive } from '../sessions/active-user.ts'
+import type { AccountsDeps } from './deps.ts'
+import { endOpenTokens, invalidLink } from './message-tokens.ts'
+import { addressed, addressOf, type MessageCause } from './outbox.ts'
+import { sendAlreadyRegistered } from './reset-password.ts'
+import { emailOf, normalizeUsername } from './username.ts'
+
+const LIFETIME_MS = 24 * 60 * 60 * 1000
+/** How often an update is tried again where somebody else updated the user in between. */
+const MOST_TRIES = 4
+
+/**
+ * Sends a link to an address that the account is to have, and a notice to the one that it has. Nothing changes before the link is used,
+ * within 24 hours; another request, a new password or any other change of the address ends it. Where the address is another account's
+ * name, its owner is told in place of the link, and the answer is the same. To one address one link in five minutes.
+ *
+ * Whoever asks must have proved who they are just now (`requireFreshSignIn`): who has the address can have the account.
+ *
+ * @throws OAuthError `invalid_request` where it is no address, or the account's own
+ */
+export async function requestEmailChange ({ user, sid, email, ...cause }: MessageCause & { user: User, sid: string, email: string }, deps: AccountsDeps): Promise<void> {
+  if (deps.users.update === undefined || deps.outbox === null) throw new OAuthError('server_error', 'E-mail addresses can not be changed here.', { detail: 'the user store has no update, or there is no sendMessage' })
+  const address = newAddress(email)
+  if (address === addressOf(user)) throw new OAuthError('invalid_request', 'email: it is the address of the account already.', { field: 'email', reason: 'email_form' })
+  deps.events.emit('email_change_requested', { userId: user.id, sid }, cause.origin)
+  deps.background.run(`change ${user.id} ${address}`, 'the messages of a change of address could not be prepared', async () => {
+    const former = addressOf(user)
+    // First, and whoever the new address belongs to: the one who asks may read this mailbox, and must not learn that by it.
+    await deps.messageBound.send(['email_change_requested', user.id, former], async () => {
+      deps.outbox?.post({ kind: 'email_change_requested', user: addressed(user), ...cause })
+    })
+    if (isRenamed(user) && await deps.users.findByUsername(address) !== null) sendAlreadyRegistered(address, cause, deps)
+    else await deps.messageBound.send(['email_change', user.id, former, user.passwordHash ?? '', address], async () => { await sendLink(user, address, cause, deps) })
+  })
+}
+
+/** The one form that usernames and addresses have. */
+function newAddress (email: string): string {
+  const normalised = normalizeUsername(email)
+  const address = normalised === null ? null : emailOf(normalised)
+  if (address === null) throw new OAuthError('invalid_request', 'email: The e-mail address is not valid.', { field: 'email', reason: 'email_form' })
+  return address
+}
+
+/** Where the username is an e-mail address, it is that of the account, and changes with it. A name of another kind stays. */
+function isRenamed (user: User): boolean {
+  return emailOf(user.username) !== null
+}
+
+/** The new address is in the token: it names what it does, and so nothing has to be kept with the user until then. */
+async function sendLink (user: User, address: string, cause: MessageCause, deps: AccountsDeps): Promise<void> {
+  const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user), user.passwordHash ?? ''], address)
+  const expiresAt = deps.clock.now() + LIFETIME_MS
+  await deps.oneTimeTokens.put({ purpose: 'email_change', digest, userId: user.id, expiresAt })
+  deps.outbox?.post({ kind: 'email_change', user: { ...user, email: address, emailVerified: false }, ...cause, url: deps.messageUrl('email_change', token), token, expiresAt: new Date(expiresAt) })
+}
+
+/** Whether a token is for a change of address, and not for the address that an account has. */
+export function isEmailChange (token: string): boolean {
+  return carriedIn(token) !== null
+}
+
+interface EmailChange {
+  user: User
+  address: string
+  /** Milliseconds since the epoch. */
+  sentAt: number
+  /** The account has the address: what has to end with the former one may not have. */
+  isMade: boolean
+}
+
+/**
+ * What the token of a message would change now. Uses nothing up.
+ *
+ * @throws OAuthError `invalid_token` with status 400
+ */
+export async function checkEmailChange (token: string, { oneTimeTokens, users, clock }: AccountsDeps): Promise<EmailChange> {
+  const digest = digestOfOneTimeToken(token)
+  const address = carriedIn(token)
+  const record = digest === null ? null : await oneTimeTokens.find('email_change', digest, clock.now())
+  const user = record === null ? null : await users.findById(record.userId)
+  if (record === null || address === null || !isActive(user)) throw invalidLink()
+  const isMade = addressOf(user) === address
+  // Asked for in an account as it was: neither its address nor its password may have changed since.
+  if (!isBoundTo(token, 1, user.passwordHash ?? '') || !(isMade || isBoundTo(token, 0, addressOf(user)))) throw invalidLink()
+  return { user, address, sentAt: record.expiresAt - LIFETIME_MS, isMade }
+}
+
+/**
+ * Gives the account the address that the token is for, as confirmed, and the username with it where that is an address. All open links of
+ * the user end; who is signed in stays so. The former address gets a notice. The link is used up last, so that it works again where a
+ * store fails half-way.
+ *
+ * @throws OAuthError `invalid_token` with status 400, also where the address has become another account's meanwhile, whose owner is told;
+ *   `temporarily_unavailable`
+ */
+export async function confirmEmailChange ({ token, ...cause }: MessageCause & { token: string }, deps: AccountsDeps): Promise<void> {
+  const change = await checkEmailChange(token, deps)
+  if (!change.isMade) {
+    const former = await makeChange(change, token, cause, deps)
+    if (former !== null) {
+      deps.events.emit('email_changed', { userId: former.id }, cause.origin)
+      deps.outbox?.post({ kind: 'email_changed', user: addressed(former), ...cause })
+    }
+  }
+  await endOpenTokens(change.user.id, deps, 'email_change')
+  if (await deps.oneTimeTokens.consume('email_change', digestOfOneTimeToken(token) ?? '', deps.clock.now()) === null) throw invalidLink()
+}
+
+/** The user as they were just before; `null`: somebody else has made this change meanwhile. */
+async function makeChange (change: EmailChange, token: string, cause: MessageCause, deps: AccountsDeps): Promise<User | null> {
+  const { users } = deps
+  if (users.update === undefined) throw new OAuthError('server_error', 'E-mail addresses can not be changed here.', { detail: 'the user store has no update' })
+  let { user } = change
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const patch: UserPatch = { email: change.address, emailVerified: true, ...(isRenamed(user) ? { username: change.address } : {}) }
+    try {
+      const { version } = user
+      const changed = version === undefined || version === null ? await users.update(user.id, patch) : await users.update(user.id, patch, version)
+      if (changed !== null) return user
+    } catch (error) {
+      if (!isUsernameTaken(error)) throw error
+      sendAlreadyRegistered(change.address, cause, deps)
+      throw invalidLink()
+    }
+    // Somebody updated the user since they were read. What is there now must be what the link was sent for.
+    const again = await checkEmailChange(token, deps)
+    if (again.isMade) return null
+    ;({ user } = again)
+  }
+  throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+}

@@ -1,0 +1,60 @@
+import { OAuthError } from '../errors.ts'
+import type { User } from '../ports/user-store.ts'
+import type { Origin } from '../sessions/sessions.ts'
+import type { AccountsDeps } from './deps.ts'
+import { endOpenTokens } from './message-tokens.ts'
+import { endConsents } from './new-password.ts'
+import { addressed, type MessageCause } from './outbox.ts'
+
+interface Removal extends MessageCause {
+  user: User
+  /** The sign-in that asks. */
+  sid: string
+}
+
+/**
+ * Removes the account for good: all sign-ins end, what the person allowed other clients, and their links; then the store removes the user.
+ * Whoever asks must have proved who they are just now (`requireFreshSignIn`).
+ *
+ * The sign-in that asks ends last, so that where anything fails before the user is removed (503) the same request does the rest. Once the
+ * user is removed every look-up refuses what may be left of them: a sign-in that began meanwhile, or that could not be ended. All of it
+ * is ended once more for that, and what fails then is no failure of the removal.
+ *
+ * @throws OAuthError `temporarily_unavailable`
+ */
+export async function removeAccount ({ user, sid, locale, origin }: Removal, deps: AccountsDeps): Promise<void> {
+  if (deps.users.remove === undefined) throw new OAuthError('server_error', 'Accounts can not be removed here.', { detail: 'the user store has no remove' })
+  await endAll(user.id, { exceptSid: sid, origin }, deps)
+  try {
+    await deps.users.remove(user.id)
+  } catch (error) {
+    // It may have been done, and only the answer was lost. Then nobody could ask again.
+    if (await deps.users.findById(user.id) !== null) throw error
+  }
+  // Whatever the state says: access tokens of this sign-in are refused here from now on.
+  deps.sessions.forget(sid)
+  deps.events.emit('account_removed', { userId: user.id, sid }, origin)
+  deps.outbox?.post({ kind: 'account_removed', user: addressed(user), locale, origin })
+  const what = 'what a removed user left behind could not be ended'
+  try {
+    await endAll(user.id, { origin }, deps)
+  } catch (error) {
+    deps.onError(error, what)
+    deps.background.run(`end ${user.id}`, what, async () => { await endAll(user.id, { origin }, deps) })
+  }
+}
+
+/** Sign-ins first, for without one nobody allows anything or asks for a link. Each step is tried whatever became of the others. */
+async function endAll (userId: string, { exceptSid, origin }: { exceptSid?: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
+  const steps = [
+    async () => { await deps.sessions.revokeAll(userId, 'account_removed', { ...(exceptSid === undefined ? {} : { exceptSid }), origin }) },
+    async () => { await endConsents(userId, { by: 'account_removed', origin }, deps) },
+    async () => {
+      await endOpenTokens(userId, deps)
+      await deps.oneTimeTokens.discard('password_change', userId)
+    }
+  ]
+  const outcomes: Array<PromiseSettledResult<void>> = []
+  for (const step of steps) outcomes.push(...await Promise.allSettled([step()]))
+  for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
+}
