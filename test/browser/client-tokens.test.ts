@@ -113,8 +113,9 @@ t.test('a provider that never answers: every promise settles within 15 seconds',
   const slow = await intercept(page, `${provider.origin}/auth/revoke`)
   slow.answer = hang
   await page.context().route(`${app.origin}/api`, hang)
+  const asked = page.waitForRequest(`${app.origin}/api`)
   const calls = Promise.all(['auth.getAccessToken()', "createClient({ clientId: 'other' }).fetch('/api')", 'auth.getAccessToken({ force: true })'].map(async (expression) => await app.call(page, expression)))
-  await page.waitForRequest(`${app.origin}/api`)
+  await asked
   await page.clock.fastForward(14_500)
   for (const outcome of await calls) t.match(outcome, { error: 'timeout', retryable: true, typed: true })
   t.not(await app.value(page, 'auth.getUser()'), null)
