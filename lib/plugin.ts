@@ -19,6 +19,7 @@ import { messageUrls, pageDeps } from './composition/pages.ts'
 import { refuseTakenRoutes } from './composition/taken-routes.ts'
 import { placesOf } from './settings/places.ts'
 import { redisClientOf } from './settings/redis-client.ts'
+import type { User } from './ports/user-store.ts'
 import type { AccessTokenClaims } from './protocol/access-token.ts'
 import { settingsOf } from './settings/check.ts'
 import type { AuthorityOptions } from './settings/options.ts'
@@ -101,8 +102,16 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   host.addHook('onClose', async () => { await services.close() })
 }
 
+/** The plugin, as `app.register` takes it. */
+export interface AuthPlugin {
+  /** `app.register(authPlugin<Account>, …)`: `claims` gets users of the type of the user store's rows. */
+  <Account extends User>(app: FastifyInstance, options: AuthorityOptions<Account>): Promise<void>
+  /** The last one is that by which `register` checks the options. */
+  (app: FastifyInstance, options: AuthorityOptions): Promise<void>
+}
+
 /** The whole authentication service: `app.register(authPlugin, { issuer, users })`. */
-export const authPlugin = fp(plugin, { fastify: '5.x', name: 'fastify-authority' })
+export const authPlugin: AuthPlugin = fp(plugin, { fastify: '5.x', name: 'fastify-authority' })
 
 function sweepRegularly ({ clock, sweep }: Services, host: FastifyInstance): void {
   let undo = (): void => {}

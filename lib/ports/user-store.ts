@@ -49,13 +49,15 @@ export interface UserPatch {
  *
  * Every answer is checked. One of another shape (an array of rows, 0 for `disabled`) is a `MisfitError` in the log, the request is answered
  * 500 `server_error`, and what was attempted counts. An optional field may be `null`, as SQL has it.
+ *
+ * `Account`: the type of your rows, by which `authPlugin<Account>` types the option `claims`.
  */
-export interface UserStore {
-  findById(id: string): Promise<User | null>
+export interface UserStore<Account extends User = User> {
+  findById(id: string): Promise<Account | null>
   /** Gets the normalised name. Should take the same time whether the user exists or not. */
-  findByUsername(username: string): Promise<User | null>
+  findByUsername(username: string): Promise<Account | null>
   /** Atomic: of any number of parallel calls with one username, one resolves and the others reject with `UsernameTakenError`. */
-  create?(user: NewUser): Promise<User>
+  create?(user: NewUser): Promise<Account>
   /**
    * Replaces the password hash. Where `expected` is given (`null` too) it is a compare-and-set: `false`, and nothing is
    * written, if the stored hash is another one by now. `false` also where there is no such user. `changedAt`: the password is a new one
@@ -70,7 +72,7 @@ export interface UserStore {
    * Rejects with `UsernameTakenError`, and writes nothing, where the patch has a `username` that is somebody else's: of any number of
    * parallel calls with one username, for whatever users, one resolves. Must not make a user who is being removed again.
    */
-  update?(id: string, patch: UserPatch, expectedVersion?: number | string): Promise<User | null>
+  update?(id: string, patch: UserPatch, expectedVersion?: number | string): Promise<Account | null>
   /** Removes the user with all that the store has of them. Idempotent: resolves where there is none, too. The `id` is never given to somebody else. */
   remove?(id: string): Promise<void>
 }

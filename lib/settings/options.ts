@@ -5,7 +5,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { JsonWebKeyObject } from '../ports/jwt.ts'
 import type { SendMessage } from '../ports/message.ts'
 import type { State } from '../ports/state.ts'
-import type { UserStore } from '../ports/user-store.ts'
+import type { User, UserStore } from '../ports/user-store.ts'
 import type { PathName } from './paths.ts'
 import type { DecoratorOptions } from './sections/decorators.ts'
 import type { PagesOptions } from './sections/pages.ts'
@@ -14,12 +14,15 @@ import type { RateLimitOptions } from './sections/rate-limit.ts'
 import type { RegistrationOptions } from './sections/registration.ts'
 import type { TokenOptions } from './sections/tokens.ts'
 
-/** What `register(authPlugin, …)` takes. `docs/reference/options.md` has the table; it is made from `lib/settings/schema.ts`. */
-export interface AuthorityOptions extends TokenOptions {
+/**
+ * What `register(authPlugin, …)` takes. `docs/reference/options.md` has the table; it is made from `lib/settings/schema.ts`. `Account`: the
+ * type of the user store's rows.
+ */
+export interface AuthorityOptions<Account extends User = User> extends TokenOptions {
   issuer: string
   /** An `http:` issuer on any host, for development. Refused in production. */
   allowInsecureIssuer?: boolean | undefined
-  users: UserStore
+  users: UserStore<Account>
   /** The type has no `| undefined` because Fastify's own option `prefix` has none. At run time `undefined` means the default, as for every option. */
   prefix?: string
   paths?: Partial<Record<PathName, string | undefined>> | undefined
@@ -37,7 +40,7 @@ export interface AuthorityOptions extends TokenOptions {
   sendMessage?: SendMessage | undefined
   rateLimit?: false | RateLimitOptions | undefined
   decorators?: DecoratorOptions | undefined
-  claims?: ClaimsFunction | undefined
+  claims?: ClaimsFunction<Account> | undefined
   /** For tests: `steppedClock()` of `fastify-authority/testing`. Default: the machine's clock. */
   clock?: Clock | undefined
 }

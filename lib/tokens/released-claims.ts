@@ -5,8 +5,20 @@ import type { ClaimsRequest } from '../protocol/claims-request.ts'
 import { CLAIM_SCOPES, requestedClaims, standardClaims } from '../protocol/user-claims.ts'
 import { disclosureOf, isAmong, isStandardClaim } from './disclosure.ts'
 
-/** The option `claims`. */
-export type ClaimsFunction = (user: User, context: { scopes: string[], client: Client | null, use: 'access_token' | 'id_token' | 'userinfo' }) => Record<string, unknown> | Promise<Record<string, unknown>>
+/** What the function of the option `claims` is told beside the user. */
+export interface ClaimsContext {
+  scopes: string[]
+  client: Client | null
+  use: 'access_token' | 'id_token' | 'userinfo'
+}
+
+/**
+ * The option `claims`. `Account`: the type of the user store's rows. It is the type of a method, so that a function of a host's own type of
+ * user is one too: the users come from the host's own store.
+ */
+export type ClaimsFunction<Account extends User = User> = {
+  claims(user: Account, context: ClaimsContext): Record<string, unknown> | Promise<Record<string, unknown>>
+}['claims']
 
 interface ClaimsRelease {
   user: User
