@@ -45,7 +45,7 @@ export type PasswordRefusalReason = 'too_long' | 'not_unicode' | 'too_short' | '
 /** What a page needs to say in the reader's language. It is no part of the wire form. */
 export type OAuthErrorReason = PasswordRefusalReason
   /** About a field of a form. */
-  | 'characters' | 'username_form' | 'email_form' | 'email_differs' | 'required'
+  | 'characters' | 'username_form' | 'email_form' | 'email_differs' | 'required' | 'wrong_password'
   /** About a sign-in whose password was right. The answer has it too, as `error_reason`: a client has to know what to say. */
   | 'email_not_verified'
   /** About an authorization request that can't be answered by a redirect, or a form that another site posted. */

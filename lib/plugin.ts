@@ -91,7 +91,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     secretHeaders: settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
     senders: { issuer: settings.issuer, ...registeredOrigins(Array.isArray(settings.clients) ? settings.clients : grants.clients) },
     openid: places.redirectLogin ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, algs: () => ring.algs() } : null,
-    pages: settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser })
+    pages: settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, redirectLogin: places.redirectLogin })
   }, {
     jwksConstraints: places.wellKnown.jwks?.constraints ?? null,
     metadataConstraints: places.wellKnown.metadata?.constraints ?? {},

@@ -134,6 +134,41 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     success: '303 onward; with `registration.verifyEmail` 202, the page',
     failures: 'shown on the page, with what was typed kept but for the password: 400 `invalid_request`, `invalid_password`; 409 `username_taken`; 429 `too_many_requests` (rule `register`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
+  'GET /auth/account': {
+    what: 'The page of a person\'s own account: who is signed in, and the ways to the pages below. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here. `return_to`, a path of the issuer\'s origin, is where its way back leads. Exists unless `pages.account` is `false`.',
+    success: '200, a page; 303 to the sign-in page',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'GET /auth/account/password': {
+    what: 'The page for a new password. Exists where `GET /auth/account` and `POST /auth/password` do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    success: '200, a page; 303 to the sign-in page, or to `/auth/account` for an account without a password',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'POST /auth/account/password': {
+    what: 'Changes the password as `POST /auth/password` does, under one limit with it. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    success: '303 to the page',
+    failures: 'shown on the page: 400 `invalid_request`, `invalid_grant`, `invalid_password`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/account/sessions': {
+    what: 'The person\'s sign-ins in browsers and apps, with the one of this browser marked. Exists where `GET /auth/account` does. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    success: '200, a page; 303 to the sign-in page',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'POST /auth/account/sessions': {
+    what: 'Ends the sign-in of the id `session`; with `decision=end_others` all but that of this browser, with `decision=end_all` that too. One that is not there has ended; those of other people are not touched. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    success: '303 to the page; where the sign-in of this browser has ended, to the sign-in page',
+    failures: 'shown on the page: 400 `invalid_request`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/account/access': {
+    what: 'The clients of other people that the person has allowed something. Exists where `GET /auth/account` and redirect login do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    success: '200, a page; 303 to the sign-in page',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'POST /auth/account/access': {
+    what: 'Takes back what `client` was allowed, and ends all that it was given for the person. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    success: '303 to the page',
+    failures: 'shown on the page: 400 `invalid_request`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
   'GET /auth/forgot-password': {
     what: 'The page for a forgotten password. Exists where `POST /auth/password-reset` does.',
     success: '200, a page',

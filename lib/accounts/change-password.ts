@@ -80,5 +80,5 @@ async function verifyCurrent (user: User | null, { userId, sid, currentPassword,
 }
 
 export function wrongPassword (): OAuthError {
-  return new OAuthError('invalid_grant', 'The current password is wrong.')
+  return new OAuthError('invalid_grant', 'The current password is wrong.', { field: 'current_password', reason: 'wrong_password' })
 }

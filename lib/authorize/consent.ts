@@ -1,5 +1,10 @@
 import { OAuthError } from '../errors.ts'
-import type { Origin } from '../events.ts'
+import type { Events, Origin } from '../events.ts'
+import type { Consent, ConsentStore } from '../ports/consent-store.ts'
+import type { User } from '../ports/user-store.ts'
+import { revokeConsent } from '../sessions/revoke-consent.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import { passwordChangedAt } from '../sessions/since-password-change.ts'
 import type { AuthorizeDeps } from './deps.ts'
 import type { Facts } from './checks.ts'
 
@@ -14,4 +19,30 @@ export async function grantConsent ({ client, scopes, signedIn, now }: Facts, or
   if (signedIn === null) throw new OAuthError('login_required', 'Nobody is signed in.')
   await consents.grantConsent({ userId: signedIn.user.id, clientId: client.clientId, scopes, grantedAt: now, expiresAt: now + LIFETIME_MS })
   accounts.events.emit('consent_granted', { userId: signedIn.user.id, sid: signedIn.session.sid, clientId: client.clientId, scope: scopes.join(' ') }, origin)
+}
+
+/** What the user allows clients now, newest first. What was allowed under a former password may have been allowed by whoever stole that, and counts no more. */
+export async function consentsOf (user: User, { consents, accounts: { clock } }: Pick<AuthorizeDeps, 'consents' | 'accounts'>): Promise<Consent[]> {
+  const changedAt = passwordChangedAt(user) ?? 0
+  return (await consents.listConsents(user.id, clock.now())).filter(({ grantedAt }) => grantedAt >= changedAt)
+}
+
+interface TakingBack {
+  userId: string
+  clientId: string
+  by: 'user' | 'host'
+  origin: Origin
+}
+
+/**
+ * Takes the consent back and ends all that the client was given for the user. `false` where there was no consent.
+ *
+ * What the client was given ends first: where anything fails, the consent is there still, and whoever tries again finds it. And it ends
+ * again after that, for a code that was given in between.
+ */
+export async function takeBackConsent ({ userId, clientId, by, origin }: TakingBack, { consents, sessions, events }: { consents: ConsentStore, sessions: Sessions, events: Events }): Promise<boolean> {
+  await sessions.revokeFamiliesOfClient(userId, clientId, by, origin)
+  const revoked = await revokeConsent(userId, clientId, { by, origin }, { consents, events })
+  await sessions.revokeFamiliesOfClient(userId, clientId, by, origin)
+  return revoked
 }

@@ -4,6 +4,7 @@ import { authenticatePassword } from '../accounts/authenticate-password.ts'
 import { replacePassword } from '../accounts/change-password.ts'
 import { normalizeUsername } from '../accounts/username.ts'
 import { startPasswordReset } from '../accounts/reset-password.ts'
+import { takeBackConsent } from '../authorize/consent.ts'
 import { OAuthError } from '../errors.ts'
 import { type Events, NO_REQUEST } from '../events.ts'
 import type { GrantDeps, TokenResponse } from '../oauth/deps.ts'
@@ -16,7 +17,6 @@ import type { User } from '../ports/user-store.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
 import { grantScope, parseScope } from '../protocol/scope.ts'
 import { listSessions, type Session } from '../sessions/list.ts'
-import { revokeConsent } from '../sessions/revoke-consent.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { Health } from './health.ts'
 import { allowedScopes } from '../tokens/disclosure.ts'
@@ -128,12 +128,7 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
     sessions: async (userId) => await listSessions(userId, sessions),
     revokeSession: async (userId, id) => await sessions.revoke(userId, id, 'host', NO_REQUEST),
     consents: async (userId) => (await consents.listConsents(userId, accounts.clock.now())).map(({ clientId, scopes, grantedAt, expiresAt }) => ({ clientId, scopes, grantedAt: new Date(grantedAt), expiresAt: new Date(expiresAt) })),
-    async revokeConsent (userId, clientId) {
-      // First: from here on no code is given without asking again.
-      const revoked = await revokeConsent(userId, clientId, { by: 'host', origin: NO_REQUEST }, { consents, events })
-      await sessions.revokeFamiliesOfClient(userId, clientId, 'host', NO_REQUEST)
-      return revoked
-    },
+    revokeConsent: async (userId, clientId) => await takeBackConsent({ userId, clientId, by: 'host', origin: NO_REQUEST }, { consents, sessions, events }),
     hashPassword: async (password) => await accounts.hashing.hash(password),
     async verifyPassword (username, password) {
       try {

@@ -20,7 +20,7 @@ export function messageUrls (host: FastifyInstance, { issuer, pages }: Settings,
 }
 
 /** What the hosted pages are built from. */
-export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength } }: Settings, pages: PagesSettings, parts: Pick<PageDeps, 'authorize' | 'browser' | 'limiter' | 'registration' | 'path'>): PageDeps {
+export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength } }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
   const { users, outbox, usernames } = parts.authorize.accounts
   const { homeUrl, loginUrl } = pages
   const link = (name: PathName): string => `${host.prefix}${parts.path(name)}`
@@ -35,7 +35,9 @@ export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { m
     minLength,
     offers: {
       signup: loginUrl === null && parts.authorize.canSignUp,
-      reset: users.setPasswordHash !== undefined && outbox !== null
+      reset: users.setPasswordHash !== undefined && outbox !== null,
+      account: pages.account,
+      consents: redirectLogin
     }
   }
 }

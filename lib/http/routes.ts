@@ -1,5 +1,6 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { accountPages } from './pages/account.ts'
+import { accountOverview, ownAccountPages } from './pages/own-account/routes.ts'
 import { accountRoutes } from './api/accounts.ts'
 import { ownAccountRoutes } from './api/own-account.ts'
 import { authorizeRoutes } from './pages/authorize.ts'
@@ -121,6 +122,9 @@ function pageGroups (pages: PageDeps, { cors, redirectLogin }: { cors: Cors, red
     group(loginPage, accountPages, logoutRoutes),
     { cors: cors.noOrigin, register: (child) => { browserSessionRoutes(child, pages) } },
     { register: (child) => { pageAssetRoutes(child, pages.pages.assets, { prefix: pages.prefix }) } },
+    ...(pages.offers.account
+      ? [group(ownAccountPages), { cors: cors.noOriginBesides, pages, register: (child: FastifyInstance) => { accountOverview(child, pages) } }]
+      : []),
     ...(redirectLogin ? [group(authorizeRoutes, consentPage)] : [])
   ]
 }

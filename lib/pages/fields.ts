@@ -66,6 +66,11 @@ export function currentPasswordField (state: FormState, { messages }: CommonMode
   return field(state, 'password', { label: messages.passwordLabel, type: 'password', autocomplete: 'current-password', extra: { ...AS_TYPED, 'data-reveal': messages.showPassword } })
 }
 
+/** The password of now, for what a session alone is not enough for. Never has a value. */
+export function passwordAgainField (state: FormState, { messages }: CommonModel): Html {
+  return field(state, 'current_password', { label: messages.currentPasswordLabel, type: 'password', autocomplete: 'current-password', extra: { ...AS_TYPED, 'data-reveal': messages.showPassword } })
+}
+
 /** Never has a value. No `maxlength`: it would cut a pasted password without a word. */
 export function newPasswordField (state: FormState, { messages }: CommonModel, { label, minLength }: { label: string, minLength: number }): Html {
   return field(state, 'password', {
@@ -119,6 +124,11 @@ ${content}</form>`
 /** `deliberate`: where scripts run, it does nothing in the half second after the page was shown or its window got the focus. */
 export function submit (label: string, { decision, quiet = false, deliberate = false }: { decision?: string, quiet?: boolean, deliberate?: boolean } = {}): Html {
   return html`<button${attributes({ type: 'submit', class: quiet ? 'quiet' : null, name: decision === undefined ? null : 'decision', value: decision, 'data-deliberate': deliberate })}>${label}</button>`
+}
+
+/** A submit button of a list: what it does, and to what. `about` is the id of the element that names it. */
+export function itemSubmit (label: string, { name, value, about }: { name: string, value: string, about: string }): Html {
+  return html`<button${attributes({ type: 'submit', class: 'quiet', id: `${about}-submit`, name, value, 'aria-labelledby': `${about}-submit ${about}` })}>${label}</button>`
 }
 
 export function link (url: string, label: HtmlValue): Html {

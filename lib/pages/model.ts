@@ -42,6 +42,41 @@ export interface FormModel extends CommonModel {
   error: PageError | null
 }
 
+/** What the form of an account page has just done. `nothing`: somebody signed in anew in this browser since the page was opened. */
+export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'password' | 'session' | 'others' | 'access' | 'nothing'
+
+/** What the pages of a person's own account have. `username` is who is signed in; `accountUrl` leads to the page `account`. */
+export interface AccountModel extends FormModel {
+  username: string
+  accountUrl: string
+  done: AccountNote | null
+}
+
+/** A sign-in of the person. */
+export interface AccountSession {
+  /** Goes back as `session`, by a submit button. */
+  id: string
+  /** The one that this browser has. */
+  current: boolean
+  /** The client that has its tokens; `null` for a browser, and for tokens of no client. */
+  clientName: string | null
+  /** As the browser or the app called itself when it signed in. */
+  userAgent: string | null
+  /** Milliseconds since the epoch. */
+  createdAt: number
+  lastUsedAt: number
+}
+
+/** What the person allowed a client of somebody else's. */
+export interface AccountAccess {
+  /** Goes back as `client`, by a submit button. */
+  clientId: string
+  name: string
+  scopes: Array<{ name: string, description: MessageKey | null }>
+  /** Milliseconds since the epoch. */
+  grantedAt: number
+}
+
 export interface PageModels {
   /** `resendToken`: after a right password for an address that is not confirmed; goes back in a hidden field `token`, with the `decision` `resend`. */
   login: FormModel & { username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null }
@@ -69,6 +104,24 @@ export interface PageModels {
     clientLogoUri: string | null
     clientUri: string | null
   }
+  /** A person's own account, and the ways to its other pages; `null`: what can't be done here. */
+  account: CommonModel & {
+    username: string
+    /** `null`: none, or it is the username. */
+    email: string | null
+    /** `null`: there is no address. */
+    emailVerified: boolean | null
+    links: Record<'profile' | 'email' | 'password' | 'sessions' | 'access' | 'remove', string | null>
+    logoutUrl: string
+    /** Where the person came from, or the host's home page. */
+    backUrl: string
+  }
+  /** `current_password` and `password`, the new one. */
+  account_password: AccountModel & { minLength: number }
+  /** Submit buttons named `session` with the id of a sign-in, and named `decision` with the values `end_others` (all but this browser's own) and `end_all`. */
+  account_sessions: AccountModel & { sessions: AccountSession[] }
+  /** Submit buttons named `client` with the id of a client. */
+  account_access: AccountModel & { clients: AccountAccess[] }
   /** Asks whether to sign out. A submit button named `decision` with the value `sign_out`. */
   logout: FormModel & { username: string | null }
   /** `ended`: whether anybody was signed in until now. */

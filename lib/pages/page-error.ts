@@ -41,6 +41,7 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
   email_form: 'errorEmailForm',
   email_differs: 'errorEmailDiffers',
   required: 'errorRequired',
+  wrong_password: 'errorCurrentPassword',
   email_not_verified: 'errorEmailNotVerified',
   unknown_client: 'errorUnknownClient',
   redirect_uri_mismatch: 'errorRedirectUri',

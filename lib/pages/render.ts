@@ -1,4 +1,5 @@
 import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
+import { account, accountAccess, accountPassword, accountSessions } from './account-pages.ts'
 import type { PageModels, PageName } from './model.ts'
 import { forgotPassword, login, resetPassword, signup, verifyEmail } from './sign-in-pages.ts'
 
@@ -11,6 +12,10 @@ const RENDERERS: Renderers = {
   reset_password: resetPassword,
   verify_email: verifyEmail,
   consent,
+  account,
+  account_password: accountPassword,
+  account_sessions: accountSessions,
+  account_access: accountAccess,
   logout,
   signed_out: signedOut,
   error: errorPage,

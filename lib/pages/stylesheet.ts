@@ -112,6 +112,12 @@ input:focus-visible{outline-offset:0}
 .alert{padding:.75rem .875rem;background:var(--wrong-ground);border:1px solid var(--wrong);border-radius:.625rem}
 .wrong{font-size:.9375rem}
 .scopes{display:grid;gap:.5rem;padding:.875rem 1rem .875rem 2.125rem;background:var(--ground);border-radius:.625rem}
+.ways,.items{display:grid;gap:.5rem;padding:0;list-style:none}
+.ways a{display:block;padding:.6875rem .8125rem;border:1px solid var(--line);border-radius:.625rem;text-decoration:none}
+.ways a:hover{background:var(--ground);text-decoration:underline}
+.items{gap:1.125rem}
+.items>li{display:grid;gap:.5rem;padding-bottom:1.125rem;border-bottom:1px solid var(--line)}
+.note{padding:.75rem .875rem;background:var(--ground);border:1px solid var(--accent-edge);border-radius:.625rem}
 .scopes li::marker{color:var(--link)}
 code{font:.9375em ui-monospace,SFMono-Regular,Consolas,monospace}
 @media (min-width:32rem){body{background:var(--ground)}.page{justify-content:center;max-width:30rem;padding-block:3rem}.brand{text-align:center}.brand img{margin:0 auto}.card{padding:2.25rem;background:var(--card);border:1px solid var(--line);border-radius:1rem;box-shadow:0 1px 2px rgb(0 0 0/.04),0 12px 32px rgb(0 0 0/.06)}.links{text-align:center}}

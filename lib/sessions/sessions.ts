@@ -31,7 +31,7 @@ export interface Sessions {
   forget(sid: string): void
   /** Whether a sign-in that is in the store is from before the user's present password, where the user store tells of that. */
   isOver(user: User, signIn: SignedIn): Promise<boolean>
-  /** Ends all of the user's but `exceptSid`: a browser session, or a family with the browser session that it began in. That one outlives a change of the password. */
+  /** Ends all of the user's but `exceptSid`: a browser session, or a family with the browser session that it began in. By `password_changed` that one outlives the change. */
   revokeAll(userId: string, by: EndedBy, options: { exceptSid?: string | undefined, origin: Origin }): Promise<void>
 }
 
@@ -102,7 +102,9 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
     async revokeAll (userId, by, { exceptSid, origin }) {
       const kept = exceptSid === undefined ? null : await tokens.findFamily(exceptSid, clock.now())
       const exceptSession = kept === null ? exceptSid : kept.sessionSid ?? undefined
-      const [noted] = await Promise.allSettled([keepSignIn(userId, kept ?? (exceptSid === undefined ? null : { sid: exceptSid }), { oneTimeTokens, clock })])
+      // Only a new password is proof enough to outlive it: a thief who ends all others must not be kept by that when the owner sets one.
+      const keeps = by === 'password_changed' || exceptSid === undefined
+      const [noted] = await Promise.allSettled([keeps ? keepSignIn(userId, kept ?? (exceptSid === undefined ? null : { sid: exceptSid }), { oneTimeTokens, clock }) : undefined])
       await endAll(userId, by, origin, {
         browser: () => browserSessions.revokeSessionsOfUser(userId, exceptSession),
         families: () => tokens.revokeFamiliesOfUser(userId, exceptSid)

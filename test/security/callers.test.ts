@@ -57,6 +57,12 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/login': [{ headers: FORM, payload: 'username=ann&password=' }, OWN_PAGE],
   'GET /auth/signup': [{}, ALL],
   'POST /auth/signup': [{ headers: FORM, payload: 'username=&password=' }, OWN_PAGE],
+  'GET /auth/account': [{}, ALL],
+  ...Object.fromEntries(['password', 'sessions', 'access'].flatMap((page): Array<[string, [Partial<Sent>, readonly Caller[]]]> => [
+    // Who is not signed in is led to the sign-in.
+    [`GET /auth/account/${page}`, [{}, ALL]],
+    [`POST /auth/account/${page}`, [{ headers: FORM, payload: '' }, OWN_PAGE]]
+  ])),
   'GET /auth/forgot-password': [{}, ALL],
   'POST /auth/forgot-password': [{ headers: FORM, payload: 'username=' }, OWN_PAGE],
   'GET /auth/reset-password': [{}, ALL],
@@ -77,9 +83,9 @@ const clients = [
 const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, without: RegExp | null]> = [
   ['all that there is', {}, null],
   ['clients of a store', { clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } }, null],
-  ['no clients', { clients: [] }, /authorize|consent|openid-configuration/],
-  ['no pages', { pages: false }, /authorize|consent|openid-configuration|login|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$/],
-  ['a shared secret', { keys: { secret: SECRET } }, /authorize|consent|openid-configuration|jwks|userinfo/],
+  ['no clients', { clients: [] }, /authorize|consent|openid-configuration|account.access/],
+  ['no pages', { pages: false }, /authorize|consent|openid-configuration|login|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$|(?:GET|POST) .auth.account/],
+  ['a shared secret', { keys: { secret: SECRET } }, /authorize|consent|openid-configuration|account.access|jwks|userinfo/],
   ['no registration, no messages', { registration: false, sendMessage: undefined }, /register|signup|password-reset|forgot|reset-password|email|PATCH .auth.profile/],
   ['paths and decorators of its own', { paths: { sessions: '/my/sign-ins', password: '/my/password' }, decorators: { auth: 'who', authenticate: 'guard' } }, null]
 ]

@@ -22,6 +22,8 @@ export interface Cors {
   anyOrigin: CorsPolicy
   /** Pages that browsers navigate to, and endpoints for servers. */
   noOrigin: CorsPolicy
+  /** The same at a path that another group has too, whose preflights are not ours to answer. */
+  noOriginBesides: CorsPolicy
 }
 
 type AllowsOrigin = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
@@ -57,12 +59,13 @@ export function createCors (clients: readonly Client[] | ClientStore): Cors {
       ofClients: registeredOrigins(byClient(clients, claimedClientId)),
       ofAccessTokens: registeredOrigins(byClient(clients, () => undefined)),
       anyOrigin,
-      noOrigin
+      noOrigin,
+      noOriginBesides
     }
   }
   const known = new Set(clients.flatMap(originsOf))
   const policy = registeredOrigins((_request, origin) => known.has(origin))
-  return { ofClients: policy, ofAccessTokens: policy, anyOrigin, noOrigin }
+  return { ofClients: policy, ofAccessTokens: policy, anyOrigin, noOrigin, noOriginBesides }
 }
 
 function anyOrigin (child: FastifyInstance): void {
@@ -129,6 +132,17 @@ function onRoutes (child: FastifyInstance, apply: Apply): void {
       schema: NOT_IN_DOCS,
       handler: async (_request, reply) => await reply.code(204).header('allow', [...methods].join(', ')).send()
     })
+  })
+}
+
+/** Adds no OPTIONS route. */
+function noOriginBesides (child: FastifyInstance): void {
+  child.addHook('onRoute', (route) => {
+    const onSend: onSendHookHandler = (_request, reply, payload, done) => {
+      removeCorsHeaders(reply)
+      done(null, payload)
+    }
+    route.onSend = [route.onSend ?? [], onSend].flat()
   })
 }
 

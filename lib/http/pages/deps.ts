@@ -14,8 +14,8 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   minLength: number
   /** The address of an endpoint as a page or a redirect has it: with the prefix of the host's instance. */
   link(name: PathName): string
-  /** Which pages a sign-in page can lead to. */
-  offers: { signup: boolean, reset: boolean }
+  /** Which pages there are, for others to lead to; `consents`: clients can ask people for consent. */
+  offers: { signup: boolean, reset: boolean, account: boolean, consents: boolean }
   /** The option `prefix`. */
   prefix: string
   /** The host's own sign-in page, in place of ours. */

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { TObject } from '@sinclair/typebox'
 import type { OAuthError } from '../../errors.ts'
 import type { FormModel, PageModels, PageName } from '../../pages/model.ts'
+import { serializeParams } from '../../protocol/request-params.ts'
 import type { Origin } from '../../sessions/sessions.ts'
 import type { PathName } from '../../settings/paths.ts'
 import { originOf } from '../edge/deps.ts'
@@ -23,22 +24,33 @@ export interface Visit {
 }
 
 /** An answer that leads away from the page. */
-type Leave = (reply: FastifyReply) => Promise<FastifyReply>
+export type Leave = (reply: FastifyReply) => Promise<FastifyReply>
 
 /** Leads the browser on with a GET. */
 export function goOn (url: string): Leave {
   return async (reply) => await reply.redirect(url, 303)
 }
 
+/** Adds parameters to a path that may have some. */
+export function withQuery (path: string, params: Record<string, string> = {}): string {
+  const query = serializeParams(params)
+  return query === '' ? path : `${path}${path.includes('?') ? '&' : '?'}${query}`
+}
+
 /** What a submitted form asks for. */
 export interface Submission<Shown> {
-  /** What the work counts under: a rule before the work for what can be guessed or costs much, or `failures` for what proves itself by a secret of 256 bits. */
-  limit: AttemptCheck | 'failures'
+  /**
+   * What the work counts under: a rule before the work for what can be guessed or costs much, or `failures` for what proves itself by a
+   * secret of 256 bits; `null` for what a person who is signed in may do as often as they like.
+   */
+  limit: AttemptCheck | 'failures' | null
+  /** What has to succeed before that, under a limit of its own. What it throws is shown on the form. */
+  before?: { limit: AttemptCheck, work(): Promise<void> }
   /** The use case. What it throws is shown on the form. Resolves to what the page shows next, or to the way on. */
   work(user: AttemptUser): Promise<Shown | Leave>
 }
 
-type FormPageName = { [Name in PageName]: PageModels[Name] extends FormModel ? Name : never }[PageName]
+export type FormPageName = { [Name in PageName]: PageModels[Name] extends FormModel ? Name : never }[PageName]
 
 /** A page with a form that posts to the page's own address. `Shown` is what one view of it differs in from the next. */
 export interface FormPage<Name extends FormPageName, Shown extends object> {
@@ -61,6 +73,8 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   /** What the form shows beside the error. Throws the error where another try would not help; then it is an error page. */
   again(form: Form, refused: OAuthError, visit: Visit): Promise<Shown> | Shown
   content(shown: Shown, visit: Visit): Omit<PageModels[Name], keyof FormModel>
+  /** What the form's address has beside the journey. */
+  carries?(shown: Shown): Record<string, string>
   /** Default 200. A refusal has its own status. */
   statusCode?(shown: Shown): number
 }
@@ -84,7 +98,7 @@ export function formPage<Name extends FormPageName, Shown extends object> (child
     const { request, journey: { query, clientName, uiLocales, formActions } } = visit
     const settings: PageSettings = { statusCode: refused?.statusCode ?? page.statusCode?.(next) ?? 200, clientName, uiLocales, ...(leadsOn ? { formActions } : {}), ...(tokenInAddress ? { noReferrer: true } : {}) }
     return await pages.send(request, reply, name, {
-      action: `${link(page.path)}${query}`,
+      action: withQuery(`${link(page.path)}${query}`, page.carries?.(next)),
       error: refused === undefined ? null : formError(refused, request, reply, { pages, fields, uiLocales, minLength }),
       ...page.content(next, visit)
     } as unknown as PageContent<Name>, settings)
@@ -99,10 +113,11 @@ export function formPage<Name extends FormPageName, Shown extends object> (child
     const visit = await visitOf(request)
     const form = formOf(request)
     const outcome = await attempt(async () => {
-      const { limit, work } = await page.submit(form, visit)
-      return limit === 'failures'
-        ? await limiter.countFailure(request, reply, async () => await work({ known: null, leaves () {} }))
-        : await limiter.reserve(request, reply, limit, work)
+      const { limit, before, work } = await page.submit(form, visit)
+      if (before !== undefined) await limiter.reserve(request, reply, before.limit, before.work)
+      const alone = async (): Promise<Shown | Leave> => await work({ known: null, leaves () {} })
+      if (limit === null) return await alone()
+      return limit === 'failures' ? await limiter.countFailure(request, reply, alone) : await limiter.reserve(request, reply, limit, work)
     })
     if ('done' in outcome) return await answer(visit, reply, outcome.done)
     return await answer(visit, reply, await page.again(form, outcome.refused, visit), outcome.refused)

@@ -129,7 +129,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     prefix: '/auth',
     loginUrl: null,
     link: (name) => `${options.prefix ?? ''}/auth${PATHS[name]}`,
-    offers: { signup: options.registration !== false && w.deps.users.create !== undefined, reset: w.deps.users.setPasswordHash !== undefined && w.deps.outbox !== null }
+    offers: { signup: options.registration !== false && w.deps.users.create !== undefined, reset: w.deps.users.setPasswordHash !== undefined && w.deps.outbox !== null, account: false, consents: false }
   }
   const grants = { accounts: w.deps } as GuardDeps['grants']
   const guardOf = createGuards({ ...deps, grants, authenticate: (_request: unknown, _reply: unknown, done: () => void) => { done() }, readAuth: () => null } as unknown as GuardDeps)

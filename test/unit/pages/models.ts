@@ -12,6 +12,7 @@ export const COMMON: CommonModel = {
 }
 
 const form = { action: '/auth/post?client_id=acme', error: null }
+const account = { username: 'ann', accountUrl: '/auth/account', done: null }
 const loginUrl = '/auth/login?client_id=acme'
 
 /** A plain model of every page. */
@@ -44,6 +45,18 @@ export const MODELS: PageModels = {
     clientLogoUri: null,
     clientUri: null
   },
+  account: { ...COMMON, username: 'ann', email: 'ann@mail.example', emailVerified: false, links: { profile: '/auth/account/profile', email: '/auth/account/email', password: '/auth/account/password', sessions: '/auth/account/sessions', access: '/auth/account/access', remove: '/auth/account/remove' }, logoutUrl: '/auth/logout', backUrl: '/' },
+  account_password: { ...COMMON, ...form, ...account, minLength: 8 },
+  account_sessions: {
+    ...COMMON,
+    ...form,
+    ...account,
+    sessions: [
+      { id: 'here', current: true, clientName: null, userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12) },
+      { id: 'there', current: false, clientName: 'Acme Photos', userAgent: null, createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12) }
+    ]
+  },
+  account_access: { ...COMMON, ...form, ...account, clients: [{ clientId: 'acme', name: 'Acme Photos', scopes: [{ name: 'openid', description: 'scopeOpenid' }, { name: 'photos:write', description: null }], grantedAt: Date.UTC(2026, 0, 1, 12) }] },
   logout: { ...COMMON, ...form, username: 'ann@mail.example' },
   signed_out: { ...COMMON, ended: true, homeUrl: '/', loginUrl },
   error: { ...COMMON, error: { error: 'invalid_request', text: 'No.', field: null }, homeUrl: '/' },

@@ -48,7 +48,7 @@ const EVERYTHING = {
   idToken: { expiresIn: 61, claims: 'scopes' },
   authorizationCode: { expiresIn: 30 },
   session: { expiresIn: 6001, idleTimeout: 601 },
-  pages: { title: 'Acme', logoUrl: '/logo.svg', accentColor: '#ff0000', home: '/home', render: fn, loginUrl: '/sign-in' },
+  pages: { title: 'Acme', logoUrl: '/logo.svg', accentColor: '#ff0000', home: '/home', render: fn, account: false, loginUrl: '/sign-in' },
   password: { memoryCost: 65_536, timeCost: 3, parallelism: 4, minLength: 12, maxBytes: 512, concurrency: 255, maxQueue: 1, contextWords: ['acme'], isBreached: fn, pepper: true, firebase: { signerKey: 'AAECAwQFBgcICQoLDA0ODw==', saltSeparator: 'Bw==' }, importPepper: 'of Devise', hasher: fastHasher() },
   registration: { username: 'any', fields: Type.Object({ plan: Type.String() }), verifyEmail: true },
   sendMessage: fn,

@@ -1,0 +1,119 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { normalizeUsername } from '../../../accounts/username.ts'
+import type { AccountModel, AccountNote, PageModels } from '../../../pages/model.ts'
+import type { User } from '../../../ports/user-store.ts'
+import type { PathName } from '../../../settings/paths.ts'
+import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
+import type { AttemptCheck } from '../../edge/limit.ts'
+import type { PageDeps } from '../deps.ts'
+import { type FormPage, formPage, type FormPageName, goOn, type Leave, type Submission, type Visit, withQuery } from '../form-page.ts'
+import { type Form, queryParam } from '../forms.ts'
+
+/** A visit of who is signed in in the browser. */
+interface PersonVisit extends Visit {
+  person: SignedInPerson
+}
+
+type AccountPageName = { [Name in FormPageName]: PageModels[Name] extends AccountModel ? Name : never }[FormPageName]
+
+interface AccountSubmission extends Pick<Submission<never>, 'limit' | 'before'> {
+  /** Resolves to what was done, which the page says when the browser has come back to it, or to the way on. */
+  work(): Promise<AccountNote | Leave>
+}
+
+interface AccountPage<Name extends AccountPageName, Shown extends object> extends Pick<FormPage<Name, Shown>, 'name' | 'path' | 'summaries' | 'body' | 'fields'> {
+  path: PathName
+  /** What the page shows; `form`: again, with what was typed. A way on where the person has no use for the page. */
+  open(visit: PersonVisit, form: Form | null): Promise<Shown | Leave>
+  submit(form: Form, visit: PersonVisit): AccountSubmission | Promise<AccountSubmission>
+  content(shown: Shown, visit: Visit): Omit<PageModels[Name], keyof AccountModel>
+}
+
+interface Held<Shown> { person: SignedInPerson, shown: Shown, done: AccountNote | null }
+
+/**
+ * A page of the account of who is signed in in this browser; others sign in first. No access token counts here. A form does nothing for
+ * anybody but the sign-in that its page was shown to, and every post that did something leads to a GET, so that a reload repeats nothing.
+ */
+export function accountPage<Name extends AccountPageName, Shown extends object> (child: FastifyInstance, page: AccountPage<Name, Shown>, deps: PageDeps): void {
+  const { browser, link } = deps
+  const { name, path, summaries, body, fields } = page
+
+  const back = (visit: Visit, note: AccountNote): Leave => goOn(withQuery(`${link(path)}${visit.journey.query}`, { done: note }))
+
+  async function hold (visit: Visit, person: SignedInPerson, form: Form | null): Promise<Held<Shown> | Leave> {
+    const shown = await page.open({ ...visit, person }, form)
+    return typeof shown === 'function' ? shown : { person, shown, done: form === null ? noteOf(visit.request) : null }
+  }
+
+  const held: FormPage<FormPageName, Held<Shown>> = {
+    name,
+    path,
+    summaries,
+    body,
+    fields,
+    async open (visit) {
+      const person = await browser.signedIn(visit.request)
+      return person === null ? signInFirst(path, visit, deps) : await hold(visit, person, null)
+    },
+    async submit (form, visit) {
+      const person = await browser.signedIn(visit.request)
+      if (person === null) return { limit: null, work: async () => signInFirst(path, visit, deps) }
+      // What the page said was said to somebody else, or under a sign-in that has ended.
+      if (queryParam(visit.request, 'session') !== person.session.sid) return { limit: null, work: async () => back(visit, 'nothing') }
+      const { work, ...limits } = await page.submit(form, { ...visit, person })
+      return {
+        ...limits,
+        async work () {
+          const done = await work()
+          return typeof done === 'function' ? done : back(visit, done)
+        }
+      }
+    },
+    async again (form, refused, visit) {
+      const person = await browser.signedIn(visit.request)
+      const again = person === null ? null : await hold(visit, person, form)
+      if (again === null || typeof again === 'function') throw refused
+      return again
+    },
+    content: ({ person, shown, done }, visit) => ({
+      username: person.user.username,
+      accountUrl: `${link('account')}${visit.journey.query}`,
+      done,
+      ...page.content(shown, visit)
+    }),
+    carries: ({ person }) => ({ session: person.session.sid })
+  }
+  formPage(child, held, deps)
+}
+
+/** Leads to the sign-in and then back to the page. `again`: also who is signed in. */
+export function signInFirst (path: PathName, visit: Visit, deps: PageDeps, again = false): Leave {
+  return goOn(signInUrl(path, visit, deps, again))
+}
+
+function signInUrl (path: PathName, { journey: { query, uiLocales } }: Visit, { link }: PageDeps, again = false): string {
+  return withQuery(link('login'), {
+    return_to: `${link(path)}${query}`,
+    ...(again ? { prompt: 'login' } : {}),
+    ...(uiLocales.length === 0 ? {} : { ui_locales: uiLocales.join(' ') })
+  })
+}
+
+/** What guesses at the password of this user count under, as sign-ins count it, whatever the store spells. */
+export function passwordLimit (user: User): AttemptCheck {
+  return { rule: 'login', account: normalizeUsername(user.username) ?? user.username }
+}
+
+const NOTES: readonly string[] = ['profile', 'email_sent', 'email_resent', 'password', 'session', 'others', 'access', 'nothing'] satisfies AccountNote[]
+
+/** What the post that led here has done. A link from elsewhere has done nothing, and must not say so. */
+function noteOf (request: FastifyRequest): AccountNote | null {
+  const note = queryParam(request, 'done')
+  return NOTES.includes(note) && isFromHere(request) ? note as AccountNote : null
+}
+
+/** Where browsers don't say where a navigation began, it may have been here. @see W3C Fetch Metadata Request Headers §2.4 */
+function isFromHere ({ headers: { 'sec-fetch-site': site } }: FastifyRequest): boolean {
+  return site === undefined || site === 'same-origin'
+}

@@ -1,0 +1,90 @@
+import { deviceName } from './device-name.ts'
+import { form, formState, itemSubmit, link, newPasswordField, passwordAgainField, submit } from './fields.ts'
+import { type Html, type HtmlValue, formatHtml, html } from './html.ts'
+import { layout, name } from './layout.ts'
+import type { AccountModel, AccountNote, PageModels } from './model.ts'
+import { format, type MessageKey, timeOf } from './texts.ts'
+
+export function account (model: PageModels['account']): string {
+  const { messages, title, username, email, emailVerified, links, logoutUrl, backUrl } = model
+  const ways: Array<[url: string | null, label: MessageKey]> = [
+    [links.profile, 'profileTitle'], [links.email, 'emailTitle'], [links.password, 'passwordTitle'],
+    [links.sessions, 'sessionsTitle'], [links.access, 'accessTitle'], [links.remove, 'removeTitle']
+  ]
+  return layout(model, {
+    heading: messages.accountTitle,
+    content: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
+${emailVerified !== null && html`<p class="hint">${formatHtml(emailVerified ? messages.emailConfirmed : messages.emailUnconfirmed, { email: name(email ?? username) })}</p>`}
+<ul class="ways">
+${ways.map(([url, label]) => url !== null && html`<li>${link(url, messages[label])}</li>
+`)}</ul>`,
+    links: html`<p>${link(logoutUrl, messages.logoutSubmit)}</p>
+<p>${link(backUrl, format(messages.homeLink, { title }))}</p>`
+  })
+}
+
+export function accountPassword (model: PageModels['account_password']): string {
+  const { messages, action, error, minLength } = model
+  const state = formState(error, ['current_password', 'password'], 'current_password')
+  return page(model, messages.passwordTitle, html`<p>${messages.passwordText}</p>
+${form(action, state, html`${passwordAgainField(state, model)}${newPasswordField(state, model, { label: messages.newPasswordLabel, minLength })}${submit(messages.resetSubmit)}
+`)}`)
+}
+
+export function accountSessions (model: PageModels['account_sessions']): string {
+  const { messages, action, error, sessions } = model
+  return page(model, messages.sessionsTitle, form(action, formState(error, [], ''), html`<ul class="items">
+${sessions.map(({ id, current, clientName, userAgent, createdAt, lastUsedAt }, index) => html`<li>
+<p id="session-${index}">${name(clientName ?? deviceName(userAgent) ?? messages.sessionUnknown)}${current && html` (${messages.sessionHere})`}</p>
+<p class="hint">${clientName !== null && userAgent !== null && html`<bdi>${deviceName(userAgent)}</bdi><br>`}${format(messages.sessionTimes, { since: timeOf(createdAt, messages), used: timeOf(lastUsedAt, messages) })}</p>
+${itemSubmit(messages.logoutSubmit, { name: 'session', value: id, about: `session-${index}` })}
+</li>
+`)}</ul>
+<p class="hint">${messages.sessionsEndText}</p>
+<div class="choice">${submit(messages.sessionsEndOthers, { decision: 'end_others', quiet: true })}${submit(messages.sessionsEndAll, { decision: 'end_all', quiet: true })}</div>
+`))
+}
+
+export function accountAccess (model: PageModels['account_access']): string {
+  const { messages, action, error, clients } = model
+  if (clients.length === 0 && error === null) return page(model, messages.accessTitle, html`<p>${messages.accessNone}</p>`)
+  return page(model, messages.accessTitle, form(action, formState(error, [], ''), html`<ul class="items">
+${clients.map(({ clientId, name: clientName, scopes, grantedAt }, index) => html`<li>
+<p id="client-${index}">${name(clientName)}</p>
+<p class="hint">${format(messages.accessSince, { time: timeOf(grantedAt, messages) })}</p>
+<ul class="scopes">
+${scopes.map(({ name: scope, description }) => html`<li>${description === null ? html`<code>${scope}</code>` : messages[description]}</li>
+`)}</ul>
+${itemSubmit(messages.accessEnd, { name: 'client', value: clientId, about: `client-${index}` })}
+</li>
+`)}</ul>
+`))
+}
+
+const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
+  profile: 'doneProfile',
+  email_sent: 'doneEmailSent',
+  email_resent: 'doneEmailResent',
+  password: 'donePassword',
+  session: 'doneSession',
+  others: 'doneOthers',
+  access: 'doneAccess',
+  nothing: 'doneNothing'
+}
+
+/** A page below `account`, with what was done a moment ago. */
+function page (model: AccountModel, heading: string, content: HtmlValue): string {
+  const { messages, error, username, accountUrl, done } = model
+  return layout(model, {
+    heading,
+    error,
+    content: html`${note(done === null ? null : messages[NOTES[done]])}${content}`,
+    links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
+<p>${link(accountUrl, messages.accountBack)}</p>`
+  })
+}
+
+function note (text: string | null): Html | null {
+  return text === null ? null : html`<p class="note" role="status">${text}</p>
+`
+}

@@ -1,0 +1,22 @@
+/** Most particular first, for browsers call themselves what others are called too. */
+const BROWSERS: ReadonlyArray<readonly [RegExp, string]> = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'], [/\bOPR\//, 'Opera'], [/\bSamsungBrowser\//, 'Samsung Internet'], [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Headless)?Chrome\/|\bCriOS\//, 'Chrome'], [/\bVersion\/\S+ (?:Mobile\/\S+ )?Safari\//, 'Safari']
+]
+const SYSTEMS: ReadonlyArray<readonly [RegExp, string]> = [
+  [/\biPhone\b/, 'iPhone'], [/\biPad\b/, 'iPad'], [/\bAndroid\b/, 'Android'], [/\bWindows\b/, 'Windows'], [/\bMac OS X\b|\bMacintosh\b/, 'macOS'], [/\bCrOS\b/, 'ChromeOS'], [/\bLinux\b/, 'Linux']
+]
+const MAX_LENGTH = 60
+
+/**
+ * What a person may know a device by: its browser and its system, or the beginning of what it calls itself; `null` for nothing. Anybody
+ * can call themselves anything: it is a help for the memory, and no proof.
+ */
+export function deviceName (userAgent: string | null): string | null {
+  if (userAgent === null || userAgent.trim() === '') return null
+  const find = (known: typeof BROWSERS): string | undefined => known.find(([pattern]) => pattern.test(userAgent))?.[1]
+  const browser = find(BROWSERS)
+  if (browser === undefined) return userAgent.slice(0, MAX_LENGTH)
+  const system = find(SYSTEMS)
+  return system === undefined ? browser : `${browser}, ${system}`
+}

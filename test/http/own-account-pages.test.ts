@@ -1,0 +1,306 @@
+/** The pages of a person's own account: who gets there, what a form does and for whom, and what it never does. */
+import t from 'tap'
+import { memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
+import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, signUp, type TestApp, testApp } from '../support/app.ts'
+import { formAction, type TestBrowser, testBrowser } from '../support/browser.ts'
+import { authorizeAs, authorizePath, CLIENTS, KEYS, openidApp } from '../support/openid.ts'
+
+const NEXT = 'a better horse battery'
+const PAGES = ['', '/password', '/sessions', '/access'].map((page) => `/auth/account${page}`)
+const FORMS: Array<[page: string, form: Record<string, string>]> = [
+  ['/auth/account/password', { current_password: PASSWORD, password: NEXT }],
+  ['/auth/account/sessions', { decision: 'end_all' }],
+  ['/auth/account/access', { client: 'third' }]
+]
+
+async function subjectOf (t: { teardown(close: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}): Promise<TestApp & { sub: string }> {
+  const subject = await testApp({ keys: KEYS, clients: CLIENTS, ...options })
+  t.teardown(subject.close)
+  const { sub } = await signUp(subject.app)
+  return { ...subject, sub }
+}
+async function browserOf ({ app }: TestApp, username = 'ann', password = PASSWORD, userAgent = 'a test'): Promise<TestBrowser> {
+  const browser = testBrowser(app)
+  const reply = await browser.submit('/auth/login', { username, password }, { 'user-agent': userAgent })
+  if (reply.statusCode !== 303) throw new Error(`login: ${reply.statusCode}`)
+  return browser
+}
+/** Where a form of the page posts to, whether there is one on it now or not. */
+async function actionOf (browser: TestBrowser, page: string): Promise<string> {
+  const { body } = await browser.get('/auth/account/sessions')
+  return `${page}?${new URL(formAction(body), ISSUER).searchParams.toString()}`
+}
+/** Opens the page, and posts its form as the page has it. */
+async function use (browser: TestBrowser, page: string, form: Record<string, string>): Promise<LightMyRequestResponse> {
+  const shown = await browser.get(page)
+  if (shown.statusCode !== 200) throw new Error(`${page}: ${shown.statusCode}`)
+  const action = formAction(shown.body)
+  return await browser.submit(action === '' ? await actionOf(browser, page) : action, form)
+}
+/** Follows as a browser does, which says that it goes on from a page of ours. */
+const done = async (browser: TestBrowser, reply: LightMyRequestResponse): Promise<LightMyRequestResponse> => await browser.get(reply.headers.location ?? '', { 'sec-fetch-site': 'same-origin' })
+const isSignedIn = async (browser: TestBrowser): Promise<boolean> => (await browser.get('/auth/account')).statusCode === 200
+const idsIn = (html: string): string[] => [...html.matchAll(/name="session" value="([^"]+)"/g)].map(([, id = '']) => id)
+
+t.test('nobody, a stranger and who is disabled are led to the sign-in and back', async (t) => {
+  const users = memoryUserStore()
+  const disabled = new Set<string>()
+  const store = { ...users, findById: async (id: string) => {
+    const user = await users.findById(id)
+    return user === null ? null : { ...user, disabled: disabled.has(id) }
+  } }
+  const subject = await subjectOf(t, { users: store })
+  const { app, sub } = subject
+  const { access_token: token } = await signIn(app)
+  const ann = await browserOf(subject)
+  const actions = new Map(await Promise.all(FORMS.map(async ([page]) => [page, await actionOf(ann, page)] as const)))
+  disabled.add(sub)
+  for (const page of PAGES) {
+    const there = `/auth/login?return_to=${encodeURIComponent(page)}`
+    for (const [who, reply] of [
+      ['nobody', await app.inject({ url: page })],
+      ['a token', await app.inject({ url: page, headers: bearer(token) })],
+      ['a cookie that is none', await app.inject({ url: page, headers: { cookie: 'authority_session=x.y' } })],
+      ['a disabled user', await ann.get(page)]
+    ] as const) {
+      t.equal(reply.statusCode, 303, `${who} at ${page}`)
+      t.equal(reply.headers.location, there)
+      t.equal(reply.headers['cache-control'], 'no-store')
+    }
+  }
+  for (const [page, form] of FORMS) {
+    for (const browser of [testBrowser(app), ann]) {
+      const reply = await browser.submit(actions.get(page) ?? '', form)
+      t.match(reply, { statusCode: 303, headers: { location: `/auth/login?return_to=${encodeURIComponent(page)}` } }, page)
+    }
+    t.match(await app.inject({ method: 'POST', url: actions.get(page) ?? '', headers: { ...bearer(token), 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' }, payload: String(new URLSearchParams(form)) }), { statusCode: 303 }, `${page} with a token`)
+  }
+  disabled.clear()
+  t.ok(await isSignedIn(ann), 'nothing was done')
+  const back = await testBrowser(app).submit('/auth/login?return_to=%2Fauth%2Faccount%2Fpassword', { username: 'ann', password: PASSWORD })
+  t.equal(back.headers.location, '/auth/account/password')
+  const kept = await app.inject({ url: '/auth/account?return_to=/app&ui_locales=de' })
+  t.equal(kept.headers.location, `/auth/login?return_to=${encodeURIComponent('/auth/account?return_to=%2Fapp&ui_locales=de')}&ui_locales=de`)
+  t.match((await ann.get('/auth/account?return_to=/app&ui_locales=de')).body, /lang="de"[\s\S]*href="\/auth\/account\/sessions\?return_to=%2Fapp&amp;ui_locales=de"[\s\S]*href="\/app"/)
+  for (const evil of ['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)']) {
+    t.notMatch((await ann.get(`/auth/account?return_to=${encodeURIComponent(evil)}`)).body, /evil|alert/)
+  }
+})
+
+t.test('what another site sends does nothing', async (t) => {
+  const subject = await subjectOf(t)
+  const ann = await browserOf(subject)
+  for (const [page, form] of FORMS) {
+    const action = await actionOf(ann, page)
+    t.match(action, /\?session=[\w-]+$/)
+    for (const headers of [
+      { 'sec-fetch-site': 'none', origin: 'https://evil.example' }, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }, { 'sec-fetch-site': 'same-site', origin: 'http://other.localhost:3000' }, { 'sec-fetch-site': 'none', origin: 'null' },
+      { 'sec-fetch-site': 'none', origin: 'http://localhost:3000.evil.example' }
+    ]) {
+      const reply = await ann.submit(action, form, headers)
+      t.equal(reply.statusCode, 403, `${page} ${JSON.stringify(headers)}`)
+    }
+    // A GET changes nothing, whatever is in its address.
+    t.equal((await ann.get(`${action}&${String(new URLSearchParams(form))}`)).statusCode, 200)
+  }
+  t.ok(await isSignedIn(ann))
+  t.strictSame(subject.events.filter(({ name }) => name === 'password_changed' || name === 'logged_out'), [])
+})
+
+t.test('a page that was open while somebody else signed in acts for nobody', async (t) => {
+  const subject = await subjectOf(t)
+  const { app } = subject
+  await signUp(app, 'bob')
+  for (const [page, form] of FORMS) {
+    const browser = await browserOf(subject)
+    const action = await actionOf(browser, page)
+    await browser.submit('/auth/login', { username: 'bob', password: PASSWORD })
+    for (const address of [action, page, `${page}?session=`, `${page}?session=none`]) {
+      const reply = await browser.submit(address, form)
+      t.match(reply, { statusCode: 303, headers: { location: `${page}?done=nothing` } }, address)
+      t.match((await done(browser, reply)).body, /role="status">Nothing was changed/)
+    }
+    t.match((await browser.get('/auth/account')).body, /signed in as <b><bdi>bob</)
+    t.equal((await browser.submit(`${page}?session=a&session=b`, form)).statusCode, 400)
+  }
+  t.strictSame(subject.events.filter(({ name }) => name === 'password_changed'), [])
+  await signIn(app, 'bob')
+})
+
+t.test('the note of what was done is no text of a link, and shown to who comes from here alone', async (t) => {
+  const subject = await subjectOf(t)
+  const ann = await browserOf(subject)
+  const page = '/auth/account/sessions'
+  t.match((await ann.get(`${page}?done=others`, { 'sec-fetch-site': 'same-origin' })).body, /role="status"/)
+  for (const site of ['none', 'cross-site', 'same-site']) t.notMatch((await ann.get(`${page}?done=others`, { 'sec-fetch-site': site })).body, /role="status"/, site)
+  for (const note of ['Your+account+is+hacked', 'constructor', '__proto__', '', 'doneOthers']) {
+    const reply = await ann.get(`${page}?done=${note}`, { 'sec-fetch-site': 'same-origin' })
+    t.equal(reply.statusCode, 200)
+    t.notMatch(reply.body, /role="status"|hacked/, note)
+  }
+})
+
+t.test('sign-ins: listed, this one first and marked; one ends, or all others, or all', async (t) => {
+  const subject = await subjectOf(t)
+  const { app } = subject
+  await signUp(app, 'bob')
+  const page = '/auth/account/sessions'
+  const { access_token: token } = await signIn(app)
+  const there = await browserOf(subject, 'ann', PASSWORD, 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0')
+  subject.clock.step(60_000)
+  const here = await browserOf(subject, 'ann', PASSWORD, '<b>"an app"</b>')
+  const bob = await browserOf(subject, 'bob')
+  const shown = await here.get(page)
+  const ids = idsIn(shown.body)
+  t.equal(ids.length, 3)
+  t.match(shown.body, /&lt;b&gt;&quot;an app&quot;[\s\S]*\(This browser\)[\s\S]*Edge, Windows/)
+  t.equal([...shown.body.matchAll(/This browser/g)].length, 1)
+  const [own = '', ...others] = ids
+  const [bobs = ''] = idsIn((await bob.get(page)).body)
+
+  for (const alien of [bobs, 'nobodys', '../x', '\0', 'x'.repeat(500)]) {
+    t.match(await use(here, page, { session: alien }), { statusCode: 303, headers: { location: `${page}?done=session` } })
+  }
+  t.ok(await isSignedIn(bob), 'not one of another person')
+  t.equal(idsIn((await here.get(page)).body).length, 3)
+  t.match(await use(here, page, {}), { statusCode: 400 })
+  t.match(await use(here, page, { decision: 'end', session: '' }), { statusCode: 400 })
+
+  const theirs = idsIn((await there.get(page)).body)[0] ?? ''
+  const ended = await use(here, page, { session: theirs })
+  t.match(await done(here, ended), { statusCode: 200, body: /role="status">That sign-in has ended/ })
+  t.notOk(await isSignedIn(there))
+  t.match(await use(here, page, { session: theirs }), { statusCode: 303, headers: { location: `${page}?done=session` } }, 'twice')
+  t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 200)
+  t.ok(others.includes(theirs))
+
+  const third = await browserOf(subject)
+  t.match(await done(here, await use(here, page, { decision: 'end_others' })), { statusCode: 200, body: /everywhere else\.</ })
+  t.notOk(await isSignedIn(third))
+  t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 401)
+  t.ok(await isSignedIn(here))
+
+  const out = await use(here, page, { session: own })
+  t.match(out, { statusCode: 303, headers: { location: `/auth/login?return_to=${encodeURIComponent('/auth/account')}`, 'set-cookie': /=; Max-Age=0/ } }, 'its own: the sign-out')
+  t.equal(here.cookies.get('authority_session'), undefined)
+  const [one, two] = [await browserOf(subject), await browserOf(subject)]
+  t.match(await use(one, page, { decision: 'end_all' }), { statusCode: 303, headers: { 'set-cookie': /=; Max-Age=0/ } })
+  t.notOk(await isSignedIn(one))
+  t.notOk(await isSignedIn(two))
+  t.ok(await isSignedIn(bob))
+})
+
+t.test('who ended all other sign-ins is not kept by that when the password changes', async (t) => {
+  const users = memoryUserStore()
+  let passwordChangedAt = 0
+  const find = users.findById
+  const subject = await subjectOf(t, { users: { ...users, findById: async (id: string) => {
+    const user = await find(id)
+    return user === null ? null : { ...user, passwordChangedAt }
+  } } })
+  const thief = await browserOf(subject)
+  await use(thief, '/auth/account/sessions', { decision: 'end_others' })
+  t.ok(await isSignedIn(thief))
+  subject.clock.step(60_000)
+  // Set in the host's own database.
+  passwordChangedAt = subject.clock.now()
+  t.notOk(await isSignedIn(thief))
+})
+
+t.test('the password: with the one of now, under the rules and the limit of sign-ins; all others end', async (t) => {
+  const subject = await subjectOf(t, { rateLimit: { account: { max: 3 }, login: false } })
+  const { app } = subject
+  const page = '/auth/account/password'
+  const [here, there] = [await browserOf(subject), await browserOf(subject)]
+  for (const [form, status, error] of [
+    [{ current_password: '', password: NEXT }, 400, /id="current_password-error">Please fill in/],
+    [{ current_password: PASSWORD, password: '' }, 400, /id="password-error">Please fill in/],
+    [{ current_password: PASSWORD, password: 'short' }, 400, /id="password-error">The password needs at least 8/],
+    [{ current_password: 'not this one', password: NEXT }, 400, /id="current_password-error">The current password is wrong/]
+  ] as const) {
+    const reply = await use(here, page, form)
+    t.equal(reply.statusCode, status)
+    t.match(reply.body, error)
+    t.notMatch(reply.body, new RegExp(`${NEXT}|${PASSWORD}`))
+    t.equal([...reply.body.matchAll(/aria-invalid/g)].length, 1)
+  }
+  const changed = await use(here, page, { current_password: PASSWORD, password: NEXT })
+  t.match(changed, { statusCode: 303, headers: { location: `${page}?done=password` } })
+  t.match((await done(here, changed)).body, /role="status">Your password has been changed/)
+  t.ok(await isSignedIn(here))
+  t.notOk(await isSignedIn(there))
+  await signIn(app, 'ann', NEXT)
+  const tries: number[] = []
+  while (tries.length < 5) tries.push((await use(here, page, { current_password: 'wrong', password: PASSWORD })).statusCode)
+  t.equal(tries.at(-1), 429)
+  t.ok(tries.filter((status) => status === 400).length <= 3, 'no more than sign-ins have')
+})
+
+t.test('access: what was allowed, and how it ends', async (t) => {
+  const subject = await openidApp()
+  t.teardown(subject.close)
+  const { browser } = subject
+  const page = '/auth/account/access'
+  await authorizeAs(browser, authorizePath())
+  t.match((await browser.get(page)).body, /You have not given any other app access/)
+  const asked = authorizePath({ client_id: 'third', redirect_uri: 'https://third.example/cb', scope: 'openid profile' })
+  const consent = await browser.follow(await browser.get(asked))
+  await browser.submit(formAction(consent.reply.body), { decision: 'allow' })
+  const shown = await browser.get(page)
+  t.match(shown.body, /value="third"/)
+  t.match(shown.body, /recognize you by your account[\s\S]*see your profile/)
+  t.match(await use(browser, page, {}), { statusCode: 400 })
+  for (const other of ['spa', 'nobody', '\0', 'x'.repeat(3000)]) t.equal((await use(browser, page, { client: other })).statusCode, 303)
+  t.match((await browser.get(page)).body, /value="third"/)
+  const ended = await use(browser, page, { client: 'third' })
+  t.match((await done(browser, ended)).body, /role="status">The app no longer has access[\s\S]*You have not given/)
+  t.equal((await browser.submit(ended.headers.location ?? '', { client: 'third' })).statusCode, 303, 'twice')
+  t.match((await browser.follow(await browser.get(asked))).reply.body, /Allow access/, 'it is asked again')
+})
+
+t.test('what can not be done here is not shown; no account page; other paths', async (t) => {
+  const users = memoryUserStore()
+  const bare = { create: users.create, findById: users.findById, findByUsername: users.findByUsername }
+  const poor = await subjectOf(t, { users: bare, clients: [] })
+  const links = async (subject: TestApp): Promise<string[]> => [...(await (await browserOf(subject)).get('/auth/account')).body.matchAll(/<li><a href="([^"]+)"/g)].map(([, url = '']) => url)
+  t.strictSame(await links(poor), ['/auth/account/sessions'])
+  for (const page of ['password', 'access']) t.equal((await (await browserOf(poor)).get(`/auth/account/${page}`)).statusCode, 404)
+  const without = await subjectOf(t, { pages: { account: false } })
+  for (const page of PAGES) t.equal((await without.app.inject({ url: page })).statusCode, 404, page)
+  const moved = await subjectOf(t, { paths: { account: '/my', accountSessions: '/my/devices' } })
+  const browser = testBrowser(moved.app)
+  await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+  t.match((await browser.get('/my')).body, /href="\/my\/devices"/)
+  t.equal((await browser.get('/my/devices')).statusCode, 200)
+})
+
+t.test('while the stores are down a page says so, and nothing is half done', async (t) => {
+  let down = false
+  const failing = <Store extends object> (store: Store, only: (name: string) => boolean = () => true): Store => new Proxy(store, { get: (target, name) => {
+    const value: unknown = Reflect.get(target, name)
+    return typeof value === 'function' ? async (...args: unknown[]) => {
+      if (down && only(String(name))) throw new Error('the store is down')
+      return await (value as (...args: unknown[]) => unknown).apply(target, args)
+    } : value
+  } })
+  const users = memoryUserStore()
+  const subject = await subjectOf(t, { users: failing(users) })
+  const ann = await browserOf(subject)
+  const actions = await Promise.all(FORMS.map(async ([page, form]) => [await actionOf(ann, page), form] as const))
+  down = true
+  for (const page of PAGES) t.match(await ann.get(page), { statusCode: 503, headers: { 'content-type': /html/ } }, page)
+  for (const [action, form] of actions) t.match(await ann.submit(action, form), { statusCode: 503, headers: { 'content-type': /html/ } }, action)
+  down = false
+  t.ok(await isSignedIn(ann))
+})
+
+t.test('headers of the pages, and no other origin reads them', async (t) => {
+  const subject = await subjectOf(t)
+  const ann = await browserOf(subject)
+  for (const page of PAGES) {
+    const { headers } = await ann.get(page, { origin: 'https://spa.example' })
+    t.match(headers, { 'cache-control': 'no-store', 'x-frame-options': 'DENY', 'content-security-policy': /default-src 'none'.*form-action 'self'; frame-ancestors 'none'/, vary: /Cookie/ }, page)
+    t.equal(headers['access-control-allow-origin'], undefined)
+  }
+  t.equal(ISSUER, 'http://localhost:3000')
+})
