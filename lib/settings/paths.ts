@@ -19,7 +19,6 @@ export const PATHS = {
   authorize: '/authorize',
   login: '/login',
   signup: '/signup',
-  account: '/account',
   accountPassword: '/account/password',
   accountSessions: '/account/sessions',
   accountAccess: '/account/access',
