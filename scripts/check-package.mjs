@@ -1,8 +1,9 @@
 // Looks at the packed tarballs as a stranger would: are their files, exports and types what they claim to be?
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
+import { promisify } from 'node:util'
 import { pack, root } from './pack.mjs'
 import { packClient } from './pack-client.mjs'
 
@@ -16,10 +17,13 @@ const CLIENT_ALLOWED = /^(LICENSE|README\.md|package\.json|dist\/[\w-]+\.(js|js\
 
 const { directory, tarball, remove } = pack()
 try {
-  checkReproducible(tarball)
   checkLinks(tarball, check(tarball, REQUIRED, ALLOWED))
   const client = packClient(directory)
   check(client, CLIENT_REQUIRED, CLIENT_ALLOWED)
+  const results = await Promise.allSettled([tarball, client].flatMap((file) => [run('publint', ['run', file, '--strict']), run('attw', [file, '--profile', 'esm-only'])]))
+  for (const { value, reason } of results) console.log(value ?? `${reason.stdout}\n${reason.stderr}`)
+  if (results.some(({ status }) => status === 'rejected')) throw new Error('a package is not what it claims to be: see above')
+  checkReproducible(tarball)
   const manifest = JSON.parse(execFileSync('tar', ['-xzOf', client, 'package/package.json'], { encoding: 'utf8' }))
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   if (manifest.version !== version || manifest.dependencies !== undefined) throw new Error(`${manifest.name}: the same version and no dependency, not ${manifest.version} and ${JSON.stringify(manifest.dependencies)}`)
@@ -43,8 +47,6 @@ function check (tarball, required, allowed) {
   if (missing.length > 0) throw new Error(`missing from the package: ${missing.join(', ')}`)
   if (stray.length > 0) throw new Error(`does not belong in the package: ${stray.join(', ')}`)
   console.log(`${files.length} files`)
-  run('publint', ['run', tarball, '--strict'])
-  run('attw', [tarball, '--profile', 'esm-only'])
   return files
 }
 
@@ -59,6 +61,8 @@ function checkLinks (tarball, files) {
   if (dead.length > 0) throw new Error(`links that lead to nothing in the package:\n${dead.join('\n')}`)
 }
 
-function run (tool, args) {
-  execFileSync(join(root, 'node_modules', '.bin', tool), args, { cwd: root, stdio: 'inherit' })
+/** What the tool says. Rejects where it finds fault. */
+async function run (tool, args) {
+  const { stdout } = await promisify(execFile)(join(root, 'node_modules', '.bin', tool), args, { cwd: root })
+  return stdout
 }
