@@ -144,7 +144,7 @@ function parseAspNet (base64: string): ImportedHash | UnusableHash {
   if (bytes === null || digest === undefined) return unusable('malformed ASP NET hash')
   if (bytes[0] === 0) return bytes.length === 49 ? pbkdf2('sha1', 1000, bytes.subarray(1, 17), bytes.subarray(17)) : unusable('malformed ASP NET hash')
   const saltBytes = bytes.readUInt32BE(9)
-  if (saltBytes < 16 || 13 + saltBytes > bytes.length) return unusable('malformed ASP NET hash')
+  if (saltBytes < 16) return unusable('malformed ASP NET hash')
   return pbkdf2(digest, bytes.readUInt32BE(5), bytes.subarray(13, 13 + saltBytes), bytes.subarray(13 + saltBytes))
 }
 

@@ -3,7 +3,7 @@ export interface User {
   id: string
   /** Normalised, as `findByUsername` gets it. */
   username: string
-  /** A PHC string (argon2, scrypt, PBKDF2) or a bcrypt hash; `null`: nobody can sign in with a password. */
+  /** A PHC string (argon2, scrypt, PBKDF2), or a hash of another system that the guide on importing users lists; `null`: nobody can sign in with a password. */
   passwordHash: string | null
   email?: string
   emailVerified?: boolean
