@@ -77,7 +77,7 @@ export interface Authority {
    * @throws OAuthError `invalid_password` with the reason; `invalid_grant` where there is no such user; `temporarily_unavailable`
    */
   changePassword(userId: string, newPassword: string): Promise<void>
-  /** Sends the user a reset message. Rejects where there is no such user or no `sendMessage`. */
+  /** Sends the user a reset message, in the language of their claim `locale`. Rejects where there is no such user or no `sendMessage`. */
   startPasswordReset(userId: string): Promise<void>
   /**
    * How the service is, for a readiness route: never rejects, answers within about a second whatever the stores do, and tells nothing that
