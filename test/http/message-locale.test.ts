@@ -30,6 +30,15 @@ const resetToken = async (scene: Scene): Promise<string> => {
   return (await scene.messages.next('password_reset')).token
 }
 
+const askForAddress = async (scene: Scene, { headers, query }: Pick<Scene, 'headers' | 'query'>): Promise<void> => {
+  const { access_token: accessToken } = await signIn(scene.app, ANN.username)
+  await json({ ...scene, headers, query }, '/auth/email', { email: 'ann@new.example.com' }, bearer(accessToken))
+}
+const changeToken = async (scene: Scene): Promise<string> => {
+  await askForAddress(scene, { headers: {}, query: '' })
+  return (await scene.messages.next('email_change')).token
+}
+
 /** Every way to cause a message by a request. `page`: a form, which has the language of its page. */
 const WAYS: Array<{ name: string, kind: MessageKind, page?: true, verifyEmail?: true, act(scene: Scene): Promise<void> }> = [
   { name: 'a sign-up', kind: 'verify_email', act: async (scene) => { await json(scene, '/auth/register', { username: 'bob@example.com', password: PASSWORD }) } },
@@ -68,6 +77,27 @@ const WAYS: Array<{ name: string, kind: MessageKind, page?: true, verifyEmail?: 
     async act (scene) {
       const { access_token: accessToken } = await signIn(scene.app, ANN.username)
       await json(scene, '/auth/password', { current_password: PASSWORD, new_password: NEXT_PASSWORD }, bearer(accessToken))
+    }
+  },
+  { name: 'another address', kind: 'email_change', act: async (scene) => { await askForAddress(scene, scene) } },
+  { name: 'the notice of it', kind: 'email_change_requested', act: async (scene) => { await askForAddress(scene, scene) } },
+  { name: 'an address that was changed', kind: 'email_changed', act: async (scene) => { await json(scene, '/auth/email/verify', { token: await changeToken(scene) }) } },
+  {
+    name: 'the same by the page',
+    kind: 'email_changed',
+    page: true,
+    async act (scene) {
+      const token = await changeToken(scene)
+      await scene.browser.submit(`/auth/verify-email${scene.query}`, { token }, scene.headers)
+    }
+  },
+  {
+    name: 'an account that was removed',
+    kind: 'account_removed',
+    async act (scene) {
+      const { access_token: accessToken } = await signIn(scene.app, ANN.username)
+      const { statusCode } = await scene.app.inject({ method: 'DELETE', url: `/auth/account${scene.query}`, headers: { ...scene.headers, ...bearer(accessToken) } })
+      if (statusCode !== 204) throw new Error(`delete: ${statusCode}`)
     }
   }
 ]
