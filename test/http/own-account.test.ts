@@ -4,6 +4,7 @@ import t from 'tap'
 import { type AuthorityOptions, memoryState, memoryUserStore, type UserStore } from '../../lib/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, type TestApp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
+import { delayed } from '../../lib/testing/delayed.ts'
 import { CLIENTS, KEYS, tokensOf } from '../support/openid.ts'
 import { turns } from '../unit/accounts/world.ts'
 
@@ -275,6 +276,64 @@ t.test('DELETE /auth/account ends everything of every kind', async (t) => {
   const again = await app.inject({ method: 'POST', url: '/auth/register', payload: { username: ANN, password: PASSWORD, name: 'Ann' } })
   t.equal(again.statusCode, 201, 'the name is free')
   t.not(again.json().sub, sub)
+})
+
+t.test('what the state still has of a removed user is dead, wherever it is looked at', async (t) => {
+  const state = memoryState()
+  let isDown = false
+  const orDown = <Args extends unknown[], Answer>(call: (...args: Args) => Promise<Answer>) => async (...args: Args): Promise<Answer> => {
+    if (isDown) throw Object.assign(new Error('down'), { code: 'ECONNREFUSED' })
+    return await call(...args)
+  }
+  const users = memoryUserStore()
+  const person = await ann(t, {
+    keys: KEYS,
+    clients: CLIENTS,
+    users: {
+      ...users,
+      async remove (id) {
+        await users.remove(id)
+        isDown = true
+      }
+    },
+    state: { ...state, tokens: { ...state.tokens, revokeFamiliesOfUser: orDown(state.tokens.revokeFamiliesOfUser) }, browserSessions: { ...state.browserSessions, revokeSessionsOfUser: orDown(state.browserSessions.revokeSessionsOfUser) } }
+  })
+  const { app, send, sub, clock } = person
+  const own = await signIn(app, ANN)
+  const cookie = await browserOf(person)
+  t.equal((await send('DELETE', '/auth/account', undefined, bearer(own.access_token))).statusCode, 204)
+  await turns()
+  t.equal((await state.tokens.listFamiliesOfUser(sub, clock.now())).length, 1, 'the sign-in that asked could not be ended')
+  isDown = false
+  t.equal((await app.inject({ url: '/me', headers: bearer(own.access_token) })).statusCode, 401, 'its access token, here')
+  for (const url of ['/auth/profile', '/auth/sessions', '/auth/userinfo']) t.equal((await app.inject({ url, headers: bearer(own.access_token) })).statusCode, 401, url)
+  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(own.refresh_token) })).statusCode, 401)
+  t.match((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'refresh_token', refresh_token: own.refresh_token } })).json(), { error: 'invalid_grant' })
+  t.equal((await app.inject({ url: '/auth/profile', headers: cookie })).statusCode, 401)
+})
+
+t.test('of sign-ins that race with the removal none is left', async (t) => {
+  for (let before = 0; before < 8; before++) {
+    const state = memoryState()
+    const store = memoryUserStore()
+    const { app, send, users, sub, clock } = await ann(t, {
+      users: delayed(store),
+      state: { ...state, tokens: delayed(state.tokens), browserSessions: delayed(state.browserSessions), oneTimeTokens: delayed(state.oneTimeTokens), consents: delayed(state.consents) }
+    })
+    const signInOnce = async (): Promise<LightMyRequestResponse> => await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: ANN, password: PASSWORD } })
+    const first = Array.from({ length: 5 }, signInOnce)
+    await turns(before)
+    const removal = send('DELETE', '/auth/account')
+    const replies = await Promise.all([...first, ...Array.from({ length: 5 }, signInOnce)])
+    t.equal((await removal).statusCode, 204)
+    await turns()
+    t.equal(await users.findById(sub), null)
+    t.equal((await state.tokens.listFamiliesOfUser(sub, clock.now())).length, 0, `${before} turns in`)
+    for (const reply of replies) {
+      if (reply.statusCode === 200) t.equal((await app.inject({ url: '/me', headers: bearer((reply.json() as { access_token: string }).access_token) })).statusCode, 401)
+      else t.match(reply.json(), { error: 'invalid_grant' })
+    }
+  }
 })
 
 t.test('DELETE /auth/account by the browser, with and without a body, twice at once', async (t) => {
