@@ -150,6 +150,10 @@ t.test('a link that is not good', async (t) => {
       await confirmPasswordReset({ token: w.messages.at(-1)?.token ?? '', password: NEXT_PASSWORD, locale: undefined, origin }, w.deps)
       return token
     },
+    'after the host gave the account another password hash': async (w, user, token) => {
+      await w.store.setPasswordHash(user.id, await w.hasher.hash(NEXT_PASSWORD, { memoryCost: 64, timeCost: 1, parallelism: 1 }))
+      return token
+    },
     'after a change of the password': async (w, user, token) => {
       await changePassword({ userId: user.id, sid: SID, currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, locale: undefined, origin }, w.deps)
       return token
