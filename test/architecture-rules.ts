@@ -46,6 +46,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   settings: { rooms: [...BASE, 'limits', 'clients'], types: ['accounts', 'oauth', 'pages', 'adapters/redis'], modules: { ...FASTIFY, 'node:os': ['availableParallelism'] } },
   // Runs in browsers: it has a clock and chance of its own, and nothing of the server.
   client: { rooms: [], modules: { react: true, vue: true } },
+  metrics: { rooms: ['events', 'limits', 'ports'] },
   testing: { rooms: [...BASE, 'boundary'], modules: { fastify: true, 'node:*': true } },
   composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } }
 }
