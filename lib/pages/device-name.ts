@@ -1,7 +1,7 @@
 /** Most particular first, for browsers call themselves what others are called too. */
 const BROWSERS: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'], [/\bOPR\//, 'Opera'], [/\bSamsungBrowser\//, 'Samsung Internet'], [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
-  [/\b(?:Headless)?Chrome\/|\bCriOS\//, 'Chrome'], [/\bVersion\/\S+ (?:Mobile\/\S+ )?Safari\//, 'Safari']
+  [/\b(?:Headless)?Chrome\/|\bCriOS\//, 'Chrome'], [/\bVersion\/\S{1,32} (?:Mobile\/\S{1,32} )?Safari\//, 'Safari']
 ]
 const SYSTEMS: ReadonlyArray<readonly [RegExp, string]> = [
   [/\biPhone\b/, 'iPhone'], [/\biPad\b/, 'iPad'], [/\bAndroid\b/, 'Android'], [/\bWindows\b/, 'Windows'], [/\bMac OS X\b|\bMacintosh\b/, 'macOS'], [/\bCrOS\b/, 'ChromeOS'], [/\bLinux\b/, 'Linux']

@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance } from 'fastify'
+import { createEvents } from '../../../lib/events.ts'
 import { createGuards, type GuardDeps } from '../../../lib/http/edge/caller-guards.ts'
 import { useCallers } from '../../../lib/http/edge/callers.ts'
 import type { HttpDeps } from '../../../lib/http/edge/deps.ts'
@@ -9,7 +10,7 @@ import { ISSUER, type World } from './world.ts'
 export async function routes (one: World, groups: ReadonlyArray<(child: FastifyInstance, deps: HttpDeps) => void>): Promise<{ app: FastifyInstance, failures: string[] }> {
   const failures: string[] = []
   const deps = {
-    grants: { ...one, accounts: { issuer: ISSUER, users: one.users, clock: one.clock }, passwordGrant: 'first-party', refreshToken: { graceMs: 10_000 } },
+    grants: { ...one, accounts: { events: createEvents(() => one.clock.now(), (error) => { throw error }), issuer: ISSUER, users: one.users, clock: one.clock }, passwordGrant: 'first-party', refreshToken: { graceMs: 10_000 } },
     ring: one.ring,
     limiter: {
       async countFailure (_request: unknown, _reply: unknown, work: () => Promise<unknown>) {
