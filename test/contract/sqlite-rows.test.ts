@@ -18,7 +18,7 @@ t.test('sqlite: rows are not trusted', async (t) => {
 
   put.run('a', 'alice', null, '{"__proto__":{"disabled":false},"id":"b","passwordHash":"h","email":"x","disabled":true,"team":"t"}')
   const alice = await users.findById('a')
-  t.same(alice, { id: 'a', username: 'alice', passwordHash: null, team: 't' }, 'columns win over the profile, NULL ones too')
+  t.same(alice, { id: 'a', username: 'alice', passwordHash: null, version: 1, team: 't' }, 'columns win over the profile, NULL ones too')
   t.equal(Object.hasOwn(alice ?? {}, '__proto__'), false)
   t.equal(await users.setPasswordHash('a', 'h2', null), true)
 
@@ -66,8 +66,8 @@ t.test('sqlite: names that a driver would cut off or change are refused and neve
     await t.rejects(users.create({ username, passwordHash: 'h' }), TypeError)
   }
   await t.rejects(users.create({ username: 'x', passwordHash: 'h', disabled: 'yes' }), TypeError)
-  const created = await users.create({ username: 'y', passwordHash: 'h', disabled: true, emailVerified: false, note: 'a\0b' })
+  const created = await users.create({ username: 'y', passwordHash: 'h', version: 1, disabled: true, emailVerified: false, note: 'a\0b' })
   t.same(created, {
-    id: created.id, username: 'y', passwordHash: 'h', disabled: true, emailVerified: false, note: 'a\0b'
+    id: created.id, username: 'y', passwordHash: 'h', version: 1, disabled: true, emailVerified: false, note: 'a\0b'
   })
 })
