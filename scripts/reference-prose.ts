@@ -139,6 +139,26 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     success: '200, a page; 303 to the sign-in page',
     failures: '503 `temporarily_unavailable`'
   },
+  'GET /auth/account/profile': {
+    what: 'The page of the profile fields that people may change by themselves. Exists where `GET /auth/account` and `PATCH /auth/profile` do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    success: '200, a page; 303 to the sign-in page',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'POST /auth/account/profile': {
+    what: 'Changes the profile as `PATCH /auth/profile` does. A field that comes back as the page showed it is not changed; one that is empty is removed. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    success: '303 to the page',
+    failures: 'shown on the page: 400 `invalid_request`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/account/email': {
+    what: 'The page of the person\'s e-mail address. Exists where `GET /auth/account` and one of `POST /auth/email` and `POST /auth/email/resend` do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    success: '200, a page; 303 to the sign-in page',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'POST /auth/account/email': {
+    what: 'Asks for another address as `POST /auth/email` does; where the sign-in is more than five minutes old, with `current_password`. With `decision=resend`, sends the confirmation again as `POST /auth/email/resend` does. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    success: '303 to the page',
+    failures: 'shown on the page: 400 `invalid_request`, `invalid_grant`; 401 `insufficient_user_authentication`; 429 `too_many_requests` (rules `passwordReset`, `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
   'GET /auth/account/password': {
     what: 'The page for a new password. Exists where `GET /auth/account` and `POST /auth/password` do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
     success: '200, a page; 303 to the sign-in page, or to `/auth/account` for an account without a password',
@@ -168,6 +188,16 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     what: 'Takes back what `client` was allowed, and ends all that it was given for the person. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
     success: '303 to the page',
     failures: 'shown on the page: 400 `invalid_request`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/account/remove': {
+    what: 'The page that asks whether to delete the account. Exists where `GET /auth/account` and `DELETE /auth/account` do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    success: '200, a page; 303 to the sign-in page',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'POST /auth/account/remove': {
+    what: 'Removes the account as `DELETE /auth/account` does. It always takes `current_password`; an account without a password, a sign-in of the last five minutes. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    success: '303 to the page, which says that it is done',
+    failures: 'shown on the page: 400 `invalid_request`, `invalid_grant`; 401 `insufficient_user_authentication`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/forgot-password': {
     what: 'The page for a forgotten password. Exists where `POST /auth/password-reset` does.',

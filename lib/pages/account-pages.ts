@@ -1,5 +1,5 @@
 import { deviceName } from './device-name.ts'
-import { form, formState, itemSubmit, link, newPasswordField, passwordAgainField, submit } from './fields.ts'
+import { form, formState, itemSubmit, link, newEmailField, newPasswordField, passwordAgainField, profileField, submit } from './fields.ts'
 import { type Html, type HtmlValue, formatHtml, html } from './html.ts'
 import { layout, name } from './layout.ts'
 import type { AccountModel, AccountNote, PageModels } from './model.ts'
@@ -21,6 +21,51 @@ ${ways.map(([url, label]) => url !== null && html`<li>${link(url, messages[label
     links: html`<p>${link(logoutUrl, messages.logoutSubmit)}</p>
 <p>${link(backUrl, format(messages.homeLink, { title }))}</p>`
   })
+}
+
+export function accountProfile (model: PageModels['account_profile']): string {
+  const { messages, action, error, fields } = model
+  const state = formState(error, fields.map(({ name }) => name), '')
+  return page(model, messages.profileTitle, form(action, state, html`${fields.map((field) => profileField(state, field))}${submit(messages.profileSubmit)}
+`))
+}
+
+export function accountEmail (model: PageModels['account_email']): string {
+  const { messages, action, error, currentEmail, emailVerified, email, canChange, canResend, askPassword, signInUrl } = model
+  const state = formState(error, ['email', 'current_password'], '')
+  const known = currentEmail === null ? messages.emailNone : formatHtml(emailVerified ? messages.emailConfirmed : messages.emailUnconfirmed, { email: name(currentEmail) })
+  return page(model, messages.emailTitle, html`<p>${known}</p>
+${canResend && form(action, canChange ? null : state, submit(messages.resendSubmit, { decision: 'resend', quiet: true }))}
+${canChange && (signInUrl === null
+    ? html`<p>${messages.emailChangeText}</p>
+${form(action, state, html`${newEmailField(state, model, email)}${askPassword && passwordAgainField(state, model)}${submit(messages.forgotSubmit)}
+`)}`
+    : signInAgain(model, signInUrl))}`)
+}
+
+export function accountRemove (model: PageModels['account_remove']): string {
+  const { messages, action, error, username, askPassword, signInUrl } = model
+  const state = formState(error, ['current_password'], '')
+  return page(model, messages.removeTitle, html`<p>${formatHtml(messages.removeText, { username: name(username) })}</p>
+${signInUrl === null
+    ? form(action, state, html`${askPassword && passwordAgainField(state, model)}${submit(messages.removeSubmit, { decision: 'remove', deliberate: true })}
+`)
+    : signInAgain(model, signInUrl)}`)
+}
+
+export function accountRemoved (model: PageModels['account_removed']): string {
+  const { messages, title, homeUrl } = model
+  return layout(model, {
+    heading: messages.removeDoneTitle,
+    content: html`<p>${messages.signedOutText}</p>`,
+    links: html`<p>${link(homeUrl, format(messages.homeLink, { title }))}</p>`
+  })
+}
+
+/** For who has no password that could be asked for. */
+function signInAgain ({ messages }: AccountModel, url: string): Html {
+  return html`<p>${messages.freshText}</p>
+<p class="actions">${link(url, messages.signInAgain)}</p>`
 }
 
 export function accountPassword (model: PageModels['account_password']): string {

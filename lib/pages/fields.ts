@@ -82,6 +82,11 @@ export function newPasswordField (state: FormState, { messages }: CommonModel, {
   })
 }
 
+/** Another address than the one of now. */
+export function newEmailField (state: FormState, { messages }: CommonModel, value: string): Html {
+  return field(state, 'email', { label: messages.newEmailLabel, type: 'email', value, autocomplete: 'email', inputmode: 'email', extra: AS_TYPED })
+}
+
 /** What browsers can fill in by themselves. @see OpenID Connect Core 1.0 §5.1, HTML §4.10.18.7 */
 const AUTOCOMPLETE: Readonly<Record<string, string>> = {
   name: 'name',

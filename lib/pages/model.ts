@@ -116,12 +116,22 @@ export interface PageModels {
     /** Where the person came from, or the host's home page. */
     backUrl: string
   }
+  /** The fields of `registration.fields` that people may change by themselves. */
+  account_profile: AccountModel & { fields: ProfileField[] }
+  /**
+   * `email`: the new address, and `current_password` where `askPassword`; or a button named `decision` with the value `resend`. `signInUrl`:
+   * the person has no password and signs in again before the address can be changed.
+   */
+  account_email: AccountModel & { currentEmail: string | null, emailVerified: boolean, email: string, canChange: boolean, canResend: boolean, askPassword: boolean, signInUrl: string | null }
   /** `current_password` and `password`, the new one. */
   account_password: AccountModel & { minLength: number }
   /** Submit buttons named `session` with the id of a sign-in, and named `decision` with the values `end_others` (all but this browser's own) and `end_all`. */
   account_sessions: AccountModel & { sessions: AccountSession[] }
   /** Submit buttons named `client` with the id of a client. */
   account_access: AccountModel & { clients: AccountAccess[] }
+  /** `current_password` where `askPassword`. `signInUrl`: the person has no password and signs in again before. */
+  account_remove: AccountModel & { askPassword: boolean, signInUrl: string | null }
+  account_removed: CommonModel & { homeUrl: string }
   /** Asks whether to sign out. A submit button named `decision` with the value `sign_out`. */
   logout: FormModel & { username: string | null }
   /** `ended`: whether anybody was signed in until now. */

@@ -1,5 +1,5 @@
 import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
-import { account, accountAccess, accountPassword, accountSessions } from './account-pages.ts'
+import { account, accountAccess, accountEmail, accountPassword, accountProfile, accountRemove, accountRemoved, accountSessions } from './account-pages.ts'
 import type { PageModels, PageName } from './model.ts'
 import { forgotPassword, login, resetPassword, signup, verifyEmail } from './sign-in-pages.ts'
 
@@ -13,9 +13,13 @@ const RENDERERS: Renderers = {
   verify_email: verifyEmail,
   consent,
   account,
+  account_profile: accountProfile,
+  account_email: accountEmail,
   account_password: accountPassword,
   account_sessions: accountSessions,
   account_access: accountAccess,
+  account_remove: accountRemove,
+  account_removed: accountRemoved,
   logout,
   signed_out: signedOut,
   error: errorPage,

@@ -1,22 +1,38 @@
 /** The pages of a person's own account: who gets there, what a form does and for whom, and what it never does. */
 import t from 'tap'
+import { Type } from '@sinclair/typebox'
 import { memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
-import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, signUp, type TestApp, testApp } from '../support/app.ts'
+import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, type TestApp, testApp } from '../support/app.ts'
 import { formAction, type TestBrowser, testBrowser } from '../support/browser.ts'
 import { authorizeAs, authorizePath, CLIENTS, KEYS, openidApp } from '../support/openid.ts'
 
 const NEXT = 'a better horse battery'
-const PAGES = ['', '/password', '/sessions', '/access'].map((page) => `/auth/account${page}`)
+const PAGES = ['', '/profile', '/email', '/password', '/sessions', '/access', '/remove'].map((page) => `/auth/account${page}`)
 const FORMS: Array<[page: string, form: Record<string, string>]> = [
   ['/auth/account/password', { current_password: PASSWORD, password: NEXT }],
   ['/auth/account/sessions', { decision: 'end_all' }],
-  ['/auth/account/access', { client: 'third' }]
+  ['/auth/account/access', { client: 'third' }],
+  ['/auth/account/profile', { nickname: 'Mallory' }],
+  ['/auth/account/email', { email: 'mallory@mail.example', current_password: PASSWORD }],
+  ['/auth/account/email', { decision: 'resend' }],
+  ['/auth/account/remove', { current_password: PASSWORD }]
 ]
 
+const FIELDS = Type.Object({
+  nickname: Type.Optional(Type.String({ title: 'Nickname', maxLength: 20 })),
+  age: Type.Optional(Type.Integer({ minimum: 0 })),
+  city: Type.String({ default: 'Ulm' }),
+  news: Type.Boolean(),
+  tags: Type.Optional(Type.Array(Type.String()))
+})
+
+const CHANGES = ['password_changed', 'logged_out', 'profile_changed', 'email_change_requested', 'account_removed', 'consent_revoked', 'message_sent']
+const PROFILE = { city: 'Ulm', news: false }
+
 async function subjectOf (t: { teardown(close: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}): Promise<TestApp & { sub: string }> {
-  const subject = await testApp({ keys: KEYS, clients: CLIENTS, ...options })
+  const subject = await testApp({ keys: KEYS, clients: CLIENTS, registration: { fields: FIELDS }, ...options })
   t.teardown(subject.close)
-  const { sub } = await signUp(subject.app)
+  const { sub } = await subject.app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password: PASSWORD, ...options.registration === undefined ? PROFILE : {} } }).then((reply) => reply.json() as { sub: string })
   return { ...subject, sub }
 }
 async function browserOf ({ app }: TestApp, username = 'ann', password = PASSWORD, userAgent = 'a test'): Promise<TestBrowser> {
@@ -104,13 +120,13 @@ t.test('what another site sends does nothing', async (t) => {
     t.equal((await ann.get(`${action}&${String(new URLSearchParams(form))}`)).statusCode, 200)
   }
   t.ok(await isSignedIn(ann))
-  t.strictSame(subject.events.filter(({ name }) => name === 'password_changed' || name === 'logged_out'), [])
+  t.strictSame(subject.events.filter(({ name }) => CHANGES.includes(name)), [])
 })
 
 t.test('a page that was open while somebody else signed in acts for nobody', async (t) => {
   const subject = await subjectOf(t)
   const { app } = subject
-  await signUp(app, 'bob')
+  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'bob', password: PASSWORD, ...PROFILE } })
   for (const [page, form] of FORMS) {
     const browser = await browserOf(subject)
     const action = await actionOf(browser, page)
@@ -123,7 +139,7 @@ t.test('a page that was open while somebody else signed in acts for nobody', asy
     t.match((await browser.get('/auth/account')).body, /signed in as <b><bdi>bob</)
     t.equal((await browser.submit(`${page}?session=a&session=b`, form)).statusCode, 400)
   }
-  t.strictSame(subject.events.filter(({ name }) => name === 'password_changed'), [])
+  t.strictSame(subject.events.filter(({ name }) => CHANGES.includes(name) && name !== 'logged_out'), [])
   await signIn(app, 'bob')
 })
 
@@ -143,7 +159,7 @@ t.test('the note of what was done is no text of a link, and shown to who comes f
 t.test('sign-ins: listed, this one first and marked; one ends, or all others, or all', async (t) => {
   const subject = await subjectOf(t)
   const { app } = subject
-  await signUp(app, 'bob')
+  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'bob', password: PASSWORD, ...PROFILE } })
   const page = '/auth/account/sessions'
   const { access_token: token } = await signIn(app)
   const there = await browserOf(subject, 'ann', PASSWORD, 'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0')
@@ -303,4 +319,119 @@ t.test('headers of the pages, and no other origin reads them', async (t) => {
     t.equal(headers['access-control-allow-origin'], undefined)
   }
   t.equal(ISSUER, 'http://localhost:3000')
+})
+
+t.test('the profile: what the person may change, as it is; nothing else', async (t) => {
+  const users = memoryUserStore()
+  const subject = await subjectOf(t, { users })
+  const ann = await browserOf(subject)
+  const page = '/auth/account/profile'
+  const user = async (): Promise<Record<string, unknown>> => ({ ...await users.findById(subject.sub) })
+  t.match((await ann.get(page)).body, /name="nickname"[\s\S]*name="age"[\s\S]*name="city"[^>]*value="Ulm"[\s\S]*name="news"/)
+  t.notMatch((await ann.get(page)).body, /name="tags"|name="username"|name="password"/)
+  const same = { nickname: '', age: '', city: 'Ulm' }
+  const saved = await use(ann, page, { ...same, nickname: '<b>Annie</b>', age: '41', news: 'true', username: 'root', email: 'x@y.example', emailVerified: 'true', disabled: '', passwordHash: 'x', role: 'admin', tags: 'x' })
+  t.match((await done(ann, saved)).body, /role="status">Your profile has been saved[\s\S]*value="&lt;b&gt;Annie/)
+  t.match(await user(), { nickname: '<b>Annie</b>', age: 41, news: true, city: 'Ulm', username: 'ann' })
+  t.strictSame(Object.keys(await user()).filter((name) => ['role', 'tags', 'disabled', 'email'].includes(name)), [])
+  for (const [form, field] of [[{ ...same, nickname: 'x'.repeat(21) }, 'nickname'], [{ ...same, age: '-1' }, 'age'], [{ ...same, age: '1.5' }, 'age'], [{ ...same, city: '' }, 'city'], [{ ...same, news: 'maybe' }, 'news']] as const) {
+    const reply = await use(ann, page, form)
+    t.equal(reply.statusCode, 400)
+    t.match(reply.body, new RegExp(`id="${field}-error"`), field)
+  }
+  // Another device has changed the city since the page was opened: what came back as it was shown takes nothing back.
+  const before = await ann.get(page)
+  await users.update?.(subject.sub, { nickname: 'Anna' })
+  await ann.submit(formAction(before.body), { nickname: 'Anna', age: '', city: 'Bern', news: 'true' })
+  t.match(await user(), { nickname: 'Anna', city: 'Bern', news: true })
+  t.notOk((await user()).age, 'an emptied one is gone')
+})
+
+t.test('the e-mail address: a link to the new one, the password where the sign-in is old; the confirmation again', async (t) => {
+  const users = memoryUserStore()
+  const subject = await subjectOf(t, { users, registration: { username: 'email' } })
+  const { app, clock, messages } = subject
+  await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'eve@mail.example', password: PASSWORD } })
+  await messages.next('verify_email')
+  const eve = await browserOf(subject, 'eve@mail.example')
+  const page = '/auth/account/email'
+  t.match((await eve.get(page)).body, /eve@mail\.example<\/bdi><\/b> is not confirmed yet[\s\S]*value="resend"/)
+  t.notMatch((await eve.get(page)).body, /name="current_password"/, 'just signed in')
+  clock.step(5 * 60_000 - 1)
+  t.match(await done(eve, await use(eve, page, { decision: 'resend' })), { statusCode: 200, body: /role="status">A message is on its way/ })
+  const open = await eve.get(page)
+  clock.step(2)
+  t.match((await eve.get(page)).body, /name="current_password"/)
+  for (const [form, error] of [
+    [{ email: 'new@mail.example' }, /id="current_password-error">Please fill in/],
+    [{ email: 'new@mail.example', current_password: 'not this one' }, /id="current_password-error">The current password is wrong/],
+    [{ email: '', current_password: PASSWORD }, /id="email-error">Please fill in/],
+    [{ email: 'none', current_password: PASSWORD }, /id="email-error">This is not a valid/]
+  ] as const) {
+    const reply = await eve.submit(formAction(open.body), form)
+    t.equal(reply.statusCode, 400)
+    t.match(reply.body, error)
+    t.notMatch(reply.body, new RegExp(PASSWORD))
+    if (form.email !== '') t.match(reply.body, `value="${form.email}"`)
+  }
+  t.strictSame(subject.events.filter(({ name }) => name === 'email_change_requested'), [])
+  t.match((await done(eve, await use(eve, page, { email: 'new@mail.example', current_password: PASSWORD }))).body, /role="status">A message is on its way to the new address/)
+  const { url } = await messages.next('email_change')
+  t.match((await eve.get(page)).body, /eve@mail\.example/, 'nothing has changed yet')
+  t.equal((await use(eve, url.replace(ISSUER, ''), { token: new URL(url).searchParams.get('token') ?? '' })).statusCode, 200)
+  t.match((await eve.get(page)).body, /new@mail\.example<\/bdi><\/b> is confirmed/)
+})
+
+t.test('deleting the account: by the password, however fresh the sign-in is; all of it ends', async (t) => {
+  const users = memoryUserStore()
+  const subject = await subjectOf(t, { users })
+  const { app, sub } = subject
+  const page = '/auth/account/remove'
+  const [here, there] = [await browserOf(subject), await browserOf(subject)]
+  const { access_token: token } = await signIn(app)
+  const action = await actionOf(here, page)
+  for (const form of [{}, { current_password: '' }, { current_password: 'not this one' }, { password: PASSWORD }]) {
+    const reply = await here.submit(action, form)
+    t.equal(reply.statusCode, 400)
+    t.match(reply.body, /id="current_password-error"/)
+  }
+  t.ok(await users.findById(sub))
+  const gone = await here.submit(action, { current_password: PASSWORD })
+  t.match(gone, { statusCode: 303, headers: { location: `${page}?done=removed`, 'set-cookie': /=; Max-Age=0/ } })
+  t.match(await done(here, gone), { statusCode: 200, body: /Your account has been deleted/ })
+  t.equal(await users.findById(sub), null)
+  t.notOk(await isSignedIn(there))
+  t.equal((await app.inject({ url: '/me', headers: bearer(token) })).statusCode, 401)
+  t.equal((await here.submit(action, { current_password: PASSWORD })).headers.location, `/auth/login?return_to=${encodeURIComponent(page)}`, 'twice')
+  t.equal((await here.get(`${page}?done=removed`)).statusCode, 303, 'a link from elsewhere says nothing of it')
+})
+
+t.test('who has no password signs in again for what takes a proof', async (t) => {
+  const users = memoryUserStore()
+  const find = users.findById
+  const subject = await testApp({ keys: KEYS, clients: [], users: { ...users, findById: async (id) => {
+    const user = await find(id)
+    return user === null ? null : { ...user, passwordHash: null }
+  } } }, {}, (app) => {
+    app.post('/host/sign-in', async (request, reply) => {
+      await app.authority.signIn(request, reply, (await users.findByUsername('key@mail.example'))?.id ?? '')
+      return {}
+    })
+  })
+  t.teardown(subject.close)
+  const { id } = await users.create({ username: 'key@mail.example', email: 'key@mail.example', passwordHash: 'none' })
+  const browser = testBrowser(subject.app)
+  const reply = await subject.app.inject({ method: 'POST', url: '/host/sign-in' })
+  for (const { name, value } of reply.cookies) browser.cookies.set(name, value)
+  t.equal((await browser.get('/auth/account/password')).headers.location, '/auth/account')
+  const action = await actionOf(browser, '/auth/account/remove')
+  subject.clock.step(5 * 60_000 + 1)
+  for (const page of ['email', 'remove']) {
+    const { body } = await browser.get(`/auth/account/${page}`)
+    t.match(body, new RegExp(`href="/auth/login\\?return_to=%2Fauth%2Faccount%2F${page}&amp;prompt=login"`))
+    t.notMatch(body, /name="current_password"|name="email"/)
+  }
+  t.equal((await browser.submit(action, {})).statusCode, 401)
+  t.equal((await browser.submit(action, { current_password: 'x' })).statusCode, 400)
+  t.ok(await users.findById(id))
 })

@@ -58,7 +58,7 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'GET /auth/signup': [{}, ALL],
   'POST /auth/signup': [{ headers: FORM, payload: 'username=&password=' }, OWN_PAGE],
   'GET /auth/account': [{}, ALL],
-  ...Object.fromEntries(['password', 'sessions', 'access'].flatMap((page): Array<[string, [Partial<Sent>, readonly Caller[]]]> => [
+  ...Object.fromEntries(['profile', 'email', 'password', 'sessions', 'access', 'remove'].flatMap((page): Array<[string, [Partial<Sent>, readonly Caller[]]]> => [
     // Who is not signed in is led to the sign-in.
     [`GET /auth/account/${page}`, [{}, ALL]],
     [`POST /auth/account/${page}`, [{ headers: FORM, payload: '' }, OWN_PAGE]]
@@ -86,7 +86,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   ['no clients', { clients: [] }, /authorize|consent|openid-configuration|account.access/],
   ['no pages', { pages: false }, /authorize|consent|openid-configuration|login|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$|(?:GET|POST) .auth.account/],
   ['a shared secret', { keys: { secret: SECRET } }, /authorize|consent|openid-configuration|account.access|jwks|userinfo/],
-  ['no registration, no messages', { registration: false, sendMessage: undefined }, /register|signup|password-reset|forgot|reset-password|email|PATCH .auth.profile/],
+  ['no registration, no messages', { registration: false, sendMessage: undefined }, /register|signup|password-reset|forgot|reset-password|email|PATCH .auth.profile|account.profile/],
   ['paths and decorators of its own', { paths: { sessions: '/my/sign-ins', password: '/my/password' }, decorators: { auth: 'who', authenticate: 'guard' } }, null]
 ]
 

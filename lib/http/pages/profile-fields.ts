@@ -2,6 +2,7 @@ import type { TObject, TSchema } from '@sinclair/typebox'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { OAuthError, type OAuthErrorOptions } from '../../errors.ts'
 import type { ProfileField } from '../../pages/model.ts'
+import type { User } from '../../ports/user-store.ts'
 import type { Form } from './forms.ts'
 import type { Registration } from '../edge/registration.ts'
 
@@ -33,11 +34,9 @@ const NUMBER = /^-?(?:\d+(?:\.\d+)?|\.\d+)(?:e[+-]?\d+)?$/i
 /** What a ticked box sends: its value, or what browsers send of one that has none. */
 const TICKED: readonly string[] = ['true', 'on']
 
-export function profileForm ({ fields, compiled, fits }: Registration): ProfileForm {
-  const inputs = Object.entries(fields.properties).flatMap(([name, schema]) => {
-    const type = inputType(schema)
-    return type === null ? [] : [{ name, schema, type, required: isRequired(fields, name, schema, fits) }]
-  })
+export function profileForm (registration: Registration): ProfileForm {
+  const { fields, compiled, fits } = registration
+  const inputs = inputsOf(registration, Object.keys(fields.properties))
   const names = ['username', 'password', ...inputs.map(({ name }) => name)]
 
   return {
@@ -60,6 +59,51 @@ export function profileForm ({ fields, compiled, fits }: Registration): ProfileF
       if (!compiled.Check(input)) throw errorOf(compiled.Errors(input).First())
       return { username, password, fields: given }
     }
+  }
+}
+
+interface Input { name: string, schema: TSchema, type: InputType, required: boolean }
+
+/** Those of these fields that a form can hold. */
+function inputsOf ({ fields, fits }: Registration, names: readonly string[]): Input[] {
+  return names.flatMap((name) => {
+    const schema = fields.properties[name]
+    const type = schema === undefined ? null : inputType(schema)
+    return schema === undefined || type === null ? [] : [{ name, schema, type, required: isRequired(fields, name, schema, fits) }]
+  })
+}
+
+/** The form of the profile page: the fields that a person may change by themselves. */
+interface ProfileChangeForm {
+  names: readonly string[]
+  /** What the user has, or what was typed. */
+  show(user: User, typed: Form | null): ProfileField[]
+  /**
+   * What the form changes, as `PATCH /auth/profile` takes it: of fields that show what the user has nothing, so that two people at
+   * one account, or two tabs, don't take back what the other changed in another field; `null` for one that was emptied.
+   * @throws OAuthError `invalid_request` naming the field
+   */
+  read(form: Form, user: User): Record<string, unknown>
+}
+
+export function profileChangeForm (registration: Registration, names: readonly string[]): ProfileChangeForm {
+  const { fits } = registration
+  const inputs = inputsOf(registration, names)
+  const shownOf = ({ name, type }: Input, user: User): string => {
+    const value = user[name]
+    return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? shownAs(type, String(value)) : ''
+  }
+  return {
+    names: inputs.map(({ name }) => name),
+    show: (user, typed) => inputs.map((input) => {
+      const { name, schema, type, required } = input
+      return { name, label: schema.title ?? name, type, required, value: typed === null ? shownOf(input, user) : shownAs(type, typed[name] ?? '') }
+    }),
+    read: (form, user) => Object.fromEntries(inputs.filter((input) => shownAs(input.type, form[input.name] ?? '') !== shownOf(input, user)).map(({ name, schema, type, required }) => {
+      const value = valueOf(schema, type, form[name] ?? '', fits) ?? null
+      if (value === null ? required : !fits(schema, value)) throw fieldError(name, value === null ? { text: 'it is required.', reason: 'required' } : { text: 'it is not accepted.', ...(schema.format === 'email' ? { reason: 'email_form' } : {}) })
+      return [name, value]
+    }))
   }
 }
 
@@ -108,7 +152,10 @@ function shownAs (type: InputType, text: string): string {
 
 function errorOf (first: ValueError | undefined): OAuthError {
   const field = first?.path.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~') ?? ''
-  const { text, reason }: Problem = first === undefined ? { text: 'it is not accepted.' } : problemOf(first)
+  return fieldError(field, first === undefined ? { text: 'it is not accepted.' } : problemOf(first))
+}
+
+function fieldError (field: string, { text, reason }: Problem): OAuthError {
   return new OAuthError('invalid_request', `${field}: ${text}`, { field, ...(reason === undefined ? {} : { reason }) })
 }
 

@@ -106,6 +106,39 @@ export const PAGE_STATES: readonly PageState[] = [
       await page.goto(provider.authorizeUrl({ client_id: 'third', prompt: 'consent', scope: 'openid profile email offline_access orders:read' }))
     }
   },
+  ...['', '-profile', '-email', '-password', '-sessions', '-remove'].map((page): PageState => ({
+    name: `account${page}`,
+    async open (browserPage, provider) {
+      await signIn(browserPage, provider)
+      await browserPage.goto(`${provider.origin}/auth/account${page.replace('-', '/')}`)
+    }
+  })),
+  {
+    name: 'account-access',
+    async open (page, provider) {
+      await signIn(page, provider)
+      await page.goto(provider.authorizeUrl({ client_id: 'third', prompt: 'consent', scope: 'openid profile orders:read' }))
+      await page.locator('button[value=allow]:enabled').click()
+      await page.waitForURL((url) => !url.href.startsWith(provider.origin))
+      await page.goto(`${provider.origin}/auth/account/access`)
+    }
+  },
+  {
+    name: 'account-password-wrong',
+    async open (page, provider) {
+      await signIn(page, provider)
+      await page.goto(`${provider.origin}/auth/account/password`)
+      await post(page, { current_password: 'not this one', password: 'another long one' })
+    }
+  },
+  {
+    name: 'account-sessions-done',
+    async open (page, provider) {
+      await signIn(page, provider)
+      await page.goto(`${provider.origin}/auth/account/sessions`)
+      await Promise.all([page.waitForEvent('load'), page.locator('button[value=end_others]').click()])
+    }
+  },
   {
     name: 'logout',
     async open (page, provider) {

@@ -46,6 +46,10 @@ export const MODELS: PageModels = {
     clientUri: null
   },
   account: { ...COMMON, username: 'ann', email: 'ann@mail.example', emailVerified: false, links: { profile: '/auth/account/profile', email: '/auth/account/email', password: '/auth/account/password', sessions: '/auth/account/sessions', access: '/auth/account/access', remove: '/auth/account/remove' }, logoutUrl: '/auth/logout', backUrl: '/' },
+  account_profile: { ...COMMON, ...form, ...account, fields: [{ name: 'nickname', label: 'Nickname', type: 'text', required: false, value: 'Annie' }] },
+  account_email: { ...COMMON, ...form, ...account, currentEmail: 'ann@mail.example', emailVerified: false, email: '', canChange: true, canResend: true, askPassword: true, signInUrl: null },
+  account_remove: { ...COMMON, ...form, ...account, askPassword: true, signInUrl: null },
+  account_removed: { ...COMMON, homeUrl: '/' },
   account_password: { ...COMMON, ...form, ...account, minLength: 8 },
   account_sessions: {
     ...COMMON,

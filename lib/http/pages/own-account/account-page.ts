@@ -10,7 +10,7 @@ import { type FormPage, formPage, type FormPageName, goOn, type Leave, type Subm
 import { type Form, queryParam } from '../forms.ts'
 
 /** A visit of who is signed in in the browser. */
-interface PersonVisit extends Visit {
+export interface PersonVisit extends Visit {
   person: SignedInPerson
 }
 
@@ -26,6 +26,8 @@ interface AccountPage<Name extends AccountPageName, Shown extends object> extend
   /** What the page shows; `form`: again, with what was typed. A way on where the person has no use for the page. */
   open(visit: PersonVisit, form: Form | null): Promise<Shown | Leave>
   submit(form: Form, visit: PersonVisit): AccountSubmission | Promise<AccountSubmission>
+  /** For nobody, where that is not the sign-in. */
+  withoutPerson?(visit: Visit): Leave | null
   content(shown: Shown, visit: Visit): Omit<PageModels[Name], keyof AccountModel>
 }
 
@@ -54,7 +56,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object> 
     fields,
     async open (visit) {
       const person = await browser.signedIn(visit.request)
-      return person === null ? signInFirst(path, visit, deps) : await hold(visit, person, null)
+      return person === null ? page.withoutPerson?.(visit) ?? signInFirst(path, visit, deps) : await hold(visit, person, null)
     },
     async submit (form, visit) {
       const person = await browser.signedIn(visit.request)
@@ -92,7 +94,7 @@ export function signInFirst (path: PathName, visit: Visit, deps: PageDeps, again
   return goOn(signInUrl(path, visit, deps, again))
 }
 
-function signInUrl (path: PathName, { journey: { query, uiLocales } }: Visit, { link }: PageDeps, again = false): string {
+export function signInUrl (path: PathName, { journey: { query, uiLocales } }: Visit, { link }: PageDeps, again = false): string {
   return withQuery(link('login'), {
     return_to: `${link(path)}${query}`,
     ...(again ? { prompt: 'login' } : {}),
@@ -114,6 +116,6 @@ function noteOf (request: FastifyRequest): AccountNote | null {
 }
 
 /** Where browsers don't say where a navigation began, it may have been here. @see W3C Fetch Metadata Request Headers §2.4 */
-function isFromHere ({ headers: { 'sec-fetch-site': site } }: FastifyRequest): boolean {
+export function isFromHere ({ headers: { 'sec-fetch-site': site } }: FastifyRequest): boolean {
   return site === undefined || site === 'same-origin'
 }

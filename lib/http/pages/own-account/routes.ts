@@ -2,8 +2,11 @@ import type { FastifyInstance } from 'fastify'
 import type { PathName } from '../../../settings/paths.ts'
 import type { PageDeps } from '../deps.ts'
 import { accessPage } from './access.ts'
+import { emailPage } from './email.ts'
 import { type AccountLinks, overviewPage } from './overview.ts'
 import { passwordPage } from './password.ts'
+import { profilePage } from './profile.ts'
+import { removePage } from './remove.ts'
 import { sessionsPage } from './sessions.ts'
 
 type Part = keyof AccountLinks
@@ -13,19 +16,18 @@ interface AccountPart {
   add: ((child: FastifyInstance) => void) | null
 }
 
-const NOT_THERE: AccountPart = { path: 'account', add: null }
-
 /** A part of the account page is there where its stores can do what it is for. */
 function partsOf (deps: PageDeps): Record<Part, AccountPart> {
-  const { authorize: { accounts: { users } }, offers } = deps
+  const { authorize: { accounts: { users, outbox } }, offers, registration } = deps
+  const fields = registration?.profile
   const part = (path: PathName, isThere: boolean, add: (child: FastifyInstance, deps: PageDeps) => void): AccountPart => ({ path, add: isThere ? (child) => { add(child, deps) } : null })
   return {
-    profile: NOT_THERE,
-    email: NOT_THERE,
+    profile: part('accountProfile', users.update !== undefined && fields != null, (child) => { if (registration !== null && fields != null) profilePage(child, deps, registration, fields.names) }),
+    email: part('accountEmail', outbox !== null && (users.update !== undefined || users.setEmailVerified !== undefined), emailPage),
     password: part('accountPassword', users.setPasswordHash !== undefined, passwordPage),
     sessions: part('accountSessions', true, sessionsPage),
     access: part('accountAccess', offers.consents, accessPage),
-    remove: NOT_THERE
+    remove: part('accountRemove', users.remove !== undefined, removePage)
   }
 }
 

@@ -1,0 +1,62 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { requestEmailChange } from '../../../accounts/change-email.ts'
+import { addressOf } from '../../../accounts/outbox.ts'
+import { sendVerificationAgain } from '../../../accounts/verify-email.ts'
+import type { AccountModel, PageModels } from '../../../pages/model.ts'
+import { EmailAddress, PasswordAgain } from '../../edge/schemas.ts'
+import type { PageDeps } from '../deps.ts'
+import { required } from '../forms.ts'
+import { accountPage } from './account-page.ts'
+import { proofOf, proven } from './fresh.ts'
+
+type Shown = Omit<PageModels['account_email'], keyof AccountModel>
+
+/** The person's address: another one, as by `POST /auth/email`, or the confirmation again, as by `POST /auth/email/resend`. */
+export function emailPage (child: FastifyInstance, deps: PageDeps): void {
+  const { authorize: { accounts } } = deps
+  const canChange = accounts.users.update !== undefined
+  const path = 'accountEmail'
+  accountPage<'account_email', Shown>(child, {
+    name: 'account_email',
+    path,
+    summaries: { page: 'E-mail page', form: 'Change the e-mail address by a form' },
+    body: Type.Object({ email: Type.Optional(EmailAddress), current_password: PasswordAgain, decision: Type.Optional(Type.Literal('resend')) }),
+    fields: ['email', 'current_password'],
+    async open (visit, form) {
+      const { user } = visit.person
+      const address = addressOf(user)
+      return {
+        currentEmail: address === '' ? null : address,
+        emailVerified: user.emailVerified === true,
+        email: form?.email ?? '',
+        canChange,
+        canResend: accounts.users.setEmailVerified !== undefined && address !== '' && user.emailVerified !== true,
+        ...await proofOf(path, visit, deps)
+      }
+    },
+    async submit (form, visit) {
+      const { person: { user, session: { sid } }, locale, origin } = visit
+      const limit = { rule: 'passwordReset' } as const
+      if (!canChange || form.decision === 'resend') {
+        return {
+          limit,
+          async work () {
+            if (accounts.users.setEmailVerified !== undefined) await sendVerificationAgain(user, { locale, origin }, accounts)
+            return 'email_resent'
+          }
+        }
+      }
+      const { email } = required(form, ['email'])
+      return {
+        ...await proven(form, await proofOf(path, visit, deps), visit, accounts),
+        limit,
+        async work () {
+          await requestEmailChange({ user, sid, email, locale, origin }, accounts)
+          return 'email_sent'
+        }
+      }
+    },
+    content: (shown) => shown
+  }, deps)
+}

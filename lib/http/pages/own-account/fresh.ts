@@ -1,0 +1,35 @@
+import type { AccountsDeps } from '../../../accounts/deps.ts'
+import { requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import type { PathName } from '../../../settings/paths.ts'
+import type { PageDeps } from '../deps.ts'
+import type { Submission } from '../form-page.ts'
+import { type Form, required } from '../forms.ts'
+import { passwordLimit, type PersonVisit, signInUrl } from './account-page.ts'
+
+/** What the page asks for before it goes on. */
+export interface Proof { askPassword: boolean, signInUrl: string | null }
+
+/** `always`: a fresh sign-in is not enough where there is a password. Who has none signs in again. */
+export async function proofOf (path: PathName, visit: PersonVisit, deps: PageDeps, { always = false } = {}): Promise<Proof> {
+  const { user } = visit.person
+  const fresh = await requireFreshSignIn(facts(visit), deps.authorize.accounts).then(() => true, () => false)
+  if (user.passwordHash !== null) return { askPassword: always || !fresh, signInUrl: null }
+  return { askPassword: false, signInUrl: fresh ? null : signInUrl(path, visit, deps, true) }
+}
+
+/**
+ * Has the proof done before the work: the password under the limit of sign-ins, as the JSON endpoints count it.
+ * @throws OAuthError `invalid_request` where the password was not typed; `insufficient_user_authentication`
+ */
+export async function proven (form: Form, { askPassword }: Proof, visit: PersonVisit, accounts: AccountsDeps): Promise<Pick<Submission<never>, 'before'>> {
+  if (!askPassword && (form.current_password ?? '') === '') {
+    await requireFreshSignIn(facts(visit), accounts)
+    return {}
+  }
+  const { current_password: password } = required(form, ['current_password'])
+  return { before: { limit: passwordLimit(visit.person.user), async work () { await requireFreshSignIn({ ...facts(visit), password }, accounts) } } }
+}
+
+function facts ({ person: { user, session }, origin }: PersonVisit): Parameters<typeof requireFreshSignIn>[0] {
+  return { user, sid: session.sid, authenticatedAt: session.authenticatedAt, origin }
+}

@@ -1,0 +1,75 @@
+/** The account page as a person uses it, with scripts and without. */
+import t from 'tap'
+import { PASSWORD } from '../support/app.ts'
+import { withChromium } from './support/chromium.ts'
+import { WITH_AND_WITHOUT } from './support/journeys.ts'
+import { startProvider } from './support/provider.ts'
+import { ALL_PAGES } from './support/states.ts'
+
+const { newPage } = await withChromium(t)
+const NEXT = 'a better horse battery'
+
+for (const { name, options } of WITH_AND_WITHOUT) {
+  t.test(`from the profile to the end of the account, with the keyboard alone, ${name}`, async (t) => {
+    const provider = await startProvider(t, ALL_PAGES)
+    const page = await newPage(t, options)
+    const heading = async (): Promise<string> => await page.locator('h1').innerText()
+    const note = async (): Promise<string> => await page.locator('[role=status]').innerText()
+    const enter = async (): Promise<void> => { await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]) }
+    const focusOn = async (text: string): Promise<void> => {
+      for (let presses = 0; presses < 30; presses++) {
+        await page.keyboard.press('Tab')
+        if (await page.evaluate<string>("document.activeElement.textContent || document.activeElement.id") === text) return
+      }
+      throw new Error(`no way to "${text}"`)
+    }
+    const follow = async (text: string): Promise<void> => {
+      await focusOn(text)
+      await enter()
+    }
+    await page.goto(`${provider.origin}/auth/account`)
+    t.equal(await heading(), 'Sign in')
+    await page.keyboard.type('ann')
+    await page.keyboard.press('Tab')
+    await page.keyboard.type(PASSWORD)
+    await enter()
+    t.equal(await heading(), 'Your account')
+
+    await follow('Profile')
+    await focusOn('given_name')
+    await page.keyboard.type('Anna')
+    await enter()
+    t.equal(await note(), 'Your profile has been saved.')
+    await page.reload()
+    t.equal(await page.locator('#given_name').inputValue(), 'Anna')
+
+    await follow('Back to your account')
+    await follow('Change password')
+    t.equal(await page.evaluate('document.activeElement.id'), 'current_password')
+    await page.keyboard.type(PASSWORD)
+    await focusOn('password')
+    await page.keyboard.type(NEXT)
+    await enter()
+    t.equal(await note(), 'Your password has been changed.')
+    const before = provider.events.filter(({ name }) => name === 'password_changed').length
+    await page.reload()
+    t.equal(provider.events.filter(({ name }) => name === 'password_changed').length, before, 'a reload repeats nothing')
+
+    await follow('Back to your account')
+    await follow('Sessions and devices')
+    t.match(await page.locator('.items').innerText(), /Chrome[\s\S]*\(This browser\)/)
+    await follow('Sign out everywhere else')
+    t.equal(await note(), 'You are signed out everywhere else.')
+
+    await follow('Back to your account')
+    await follow('Delete account')
+    await focusOn('current_password')
+    await page.keyboard.type(NEXT)
+    // Where scripts run, the button can't be pressed in the first half second.
+    await page.locator('button[value=remove]:enabled').waitFor()
+    await enter()
+    t.equal(await heading(), 'Your account has been deleted')
+    await page.goto(`${provider.origin}/auth/account`)
+    t.equal(await heading(), 'Sign in')
+  })
+}
