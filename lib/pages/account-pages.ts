@@ -9,7 +9,7 @@ export function account (model: PageModels['account']): string {
   const { messages, title, username, email, emailVerified, links, logoutUrl, backUrl } = model
   const ways: Array<[url: string | null, label: MessageKey]> = [
     [links.profile, 'profileTitle'], [links.email, 'emailTitle'], [links.password, 'passwordTitle'],
-    [links.sessions, 'sessionsTitle'], [links.access, 'accessTitle'], [links.remove, 'removeTitle']
+    [links.sessions, 'sessionsTitle'], [links.access, 'accessTitle'], [links.remove, 'removeTitle'], [logoutUrl, 'logoutSubmit']
   ]
   return layout(model, {
     heading: messages.accountTitle,
@@ -18,8 +18,7 @@ ${emailVerified !== null && html`<p class="hint">${formatHtml(emailVerified ? me
 <ul class="ways">
 ${ways.map(([url, label]) => url !== null && html`<li>${link(url, messages[label])}</li>
 `)}</ul>`,
-    links: html`<p>${link(logoutUrl, messages.logoutSubmit)}</p>
-<p>${link(backUrl, format(messages.homeLink, { title }))}</p>`
+    links: html`<p>${link(backUrl, format(messages.homeLink, { title }))}</p>`
   })
 }
 

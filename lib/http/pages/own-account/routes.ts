@@ -19,10 +19,10 @@ interface AccountPart {
 /** A part of the account page is there where its stores can do what it is for. */
 function partsOf (deps: PageDeps): Record<Part, AccountPart> {
   const { authorize: { accounts: { users, outbox } }, offers, registration } = deps
-  const fields = registration?.profile
+  const fields = registration?.profile ?? null
   const part = (path: PathName, isThere: boolean, add: (child: FastifyInstance, deps: PageDeps) => void): AccountPart => ({ path, add: isThere ? (child) => { add(child, deps) } : null })
   return {
-    profile: part('accountProfile', users.update !== undefined && fields != null, (child) => { if (registration !== null && fields != null) profilePage(child, deps, registration, fields.names) }),
+    profile: part('accountProfile', users.update !== undefined && fields !== null, (child) => { if (registration !== null && fields !== null) profilePage(child, deps, registration, fields.names) }),
     email: part('accountEmail', outbox !== null && (users.update !== undefined || users.setEmailVerified !== undefined), emailPage),
     password: part('accountPassword', users.setPasswordHash !== undefined, passwordPage),
     sessions: part('accountSessions', true, sessionsPage),
