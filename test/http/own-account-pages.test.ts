@@ -98,6 +98,7 @@ t.test('nobody, a stranger and who is disabled are led to the sign-in and back',
   const kept = await app.inject({ url: '/auth/account?return_to=/app&ui_locales=de' })
   t.equal(kept.headers.location, `/auth/login?return_to=${encodeURIComponent('/auth/account?return_to=%2Fapp&ui_locales=de')}&ui_locales=de`)
   t.match((await ann.get('/auth/account?return_to=/app&ui_locales=de')).body, /lang="de"[\s\S]*href="\/auth\/account\/sessions\?return_to=%2Fapp&amp;ui_locales=de"[\s\S]*href="\/app"/)
+  t.notMatch((await ann.get('/auth/account?client_id=third&redirect_uri=https://third.example/cb')).body, /href="\/auth\/authorize/, 'no way to a client that the address names')
   for (const evil of ['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)']) {
     t.notMatch((await ann.get(`/auth/account?return_to=${encodeURIComponent(evil)}`)).body, /evil|alert/)
   }

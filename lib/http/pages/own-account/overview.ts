@@ -3,14 +3,14 @@ import type { PageModels } from '../../../pages/model.ts'
 import { originOf } from '../../edge/deps.ts'
 import { localeOf } from '../../edge/locale.ts'
 import type { PageDeps } from '../deps.ts'
-import { pageGet } from '../forms.ts'
+import { pageGet, queryParam } from '../forms.ts'
 import { signInFirst } from './account-page.ts'
 
 export type AccountLinks = PageModels['account']['links']
 
 /** `GET /auth/account`: who is signed in, and the ways to what they can do. */
 export function overviewPage (child: FastifyInstance, deps: PageDeps, links: AccountLinks): void {
-  const { browser, journeys, link, pages, path } = deps
+  const { browser, homeUrl, journeys, link, pages, path } = deps
   child.get(path('account'), pageGet({ summary: 'Account page' }), async (request, reply) => {
     const journey = await journeys.read(request)
     const person = await browser.signedIn(request)
@@ -23,7 +23,8 @@ export function overviewPage (child: FastifyInstance, deps: PageDeps, links: Acc
       emailVerified: address === null ? null : emailVerified === true,
       links: Object.fromEntries(Object.entries(links).map(([name, url]) => [name, url === null ? null : `${url}${journey.query}`])) as AccountLinks,
       logoutUrl: link('logout'),
-      backUrl: journey.next
+      // An authorization request is no place to come back to: its client would be behind a link that names the host.
+      backUrl: queryParam(request, 'client_id') === '' ? journey.next : homeUrl
     }, { uiLocales: journey.uiLocales })
   })
 }
