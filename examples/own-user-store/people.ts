@@ -73,9 +73,9 @@ export function peopleStore (db: PeopleDatabase) {
         : query(`UPDATE crm_person SET pwd = ?, crypt_pw = NULL WHERE person_no = ? AND ${HASH} IS ? RETURNING person_no`, next, no, expected)
       return changed.length === 1
     },
-    async setEmailVerified (id: string) {
+    async setEmailVerified (id: string, address: string | null = null) {
       const no = numberOf(id)
-      if (no !== null) query('UPDATE crm_person SET mail_ok = 1 WHERE person_no = ? RETURNING person_no', no)
+      if (no !== null) query('UPDATE crm_person SET mail_ok = 1 WHERE person_no = ? AND (? IS NULL OR coalesce(mail, login_key) = ?) RETURNING person_no', no, address, address)
     },
     async update (id: string, { username, email, emailVerified }: UserPatch) {
       const no = numberOf(id)

@@ -131,7 +131,8 @@ function resetInBackground (username: string, deps: AccountsDeps, work: () => Pr
 async function markVerified (user: User, origin: Origin, deps: AccountsDeps): Promise<void> {
   if (deps.users.setEmailVerified === undefined || user.emailVerified === true || (addressed(user).email ?? '') === '') return
   try {
-    await deps.users.setEmailVerified(user.id)
+    // The address that the link went to, which may not be theirs any more: hashing the new password took its time.
+    await deps.users.setEmailVerified(user.id, addressOf(user))
     deps.events.emit('email_verified', { userId: user.id }, origin)
     await deps.oneTimeTokens.discard('verify_email', user.id)
   } catch (error) {

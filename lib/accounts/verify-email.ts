@@ -43,7 +43,7 @@ export async function verifyEmail ({ token, locale, origin }: { token: string, l
   if (deps.users.setEmailVerified === undefined) throw new OAuthError('server_error', 'E-mail addresses can not be verified here.', { detail: 'the user store has no setEmailVerified' })
   const found = await findMessageToken('verify_email', token, deps)
   if (found === null) throw invalidLink()
-  await deps.users.setEmailVerified(found.user.id)
+  await deps.users.setEmailVerified(found.user.id, addressOf(found.user))
   const consumed = await deps.oneTimeTokens.consume('verify_email', digestOfOneTimeToken(token) ?? '', deps.clock.now())
   if (consumed === null) throw invalidLink()
   deps.events.emit('email_verified', { userId: found.user.id }, origin)

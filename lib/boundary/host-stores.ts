@@ -28,8 +28,8 @@ export function hostUserStore (users: UserStore, clock: Clock): UserStore {
             return replaced
           }
         }),
-    ...(setEmailVerified === undefined ? {} : { setEmailVerified: (id) => within(BUDGET_MS, clock, () => setEmailVerified.call(users, id)) }),
     // The arguments as they came, here too.
+    ...(setEmailVerified === undefined ? {} : { setEmailVerified: async (...args) => { await within(BUDGET_MS, clock, () => setEmailVerified.apply(users, args)) } }),
     ...(update === undefined ? {} : { update: async (...args) => userOfId('users.update', args[0], await within(BUDGET_MS, clock, () => update.apply(users, args))) }),
     ...(remove === undefined ? {} : { remove: async (id) => { await within(BUDGET_MS, clock, () => remove.call(users, id)) } })
   }
@@ -53,6 +53,8 @@ interface ClientStoreDeps {
 /** The misfit of one client is logged once in this time: strangers can ask for it as often as they like. */
 const TOLD_AGAIN_MS = 60_000
 const MOST_TOLD = 1000
+/** What any database can hold and look for: no NUL, no half of a surrogate pair. */
+const CLIENT_ID = /^[^\0\p{Cs}]{1,512}$/u
 
 /**
  * The host's client store, likewise. A row that does not fit is an unknown client: whatever is made of it, a field that says less than it
@@ -73,6 +75,8 @@ export function hostClientStore (clients: ClientStore, { clock, read, onMisfit }
 
   return {
     async findById (clientId) {
+      // Strangers send it. A database that can't hold it would reject, and that would look like an outage.
+      if (!CLIENT_ID.test(clientId)) return null
       const row: unknown = await within(BUDGET_MS, clock, () => clients.findById(clientId))
       if (row === undefined || row === null) return null
       try {

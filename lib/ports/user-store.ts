@@ -64,8 +64,12 @@ export interface UserStore<Account extends User = User> {
    * (left out: a new hash of the same); what the store may keep and tell as `passwordChangedAt`, in the same step.
    */
   setPasswordHash?(id: string, next: string, expected?: string | null, changedAt?: number): Promise<boolean>
-  /** Idempotent. */
-  setEmailVerified?(id: string): Promise<void>
+  /**
+   * Idempotent. Where `address` is given it is a compare-and-set: nothing is written if the user has another address by now. The address of
+   * a user is `email`, or the username where there is none. A store that leaves that out lets whoever changes their address at the right
+   * moment have it marked as theirs.
+   */
+  setEmailVerified?(id: string, address?: string): Promise<void>
   /**
    * Changes the fields of the patch and no others, all of them in one step or none; resolves to the user as they are after it. `null`, and
    * nothing is written, where there is no such user, or where `expectedVersion` is given and the user's `version` is another one by now.

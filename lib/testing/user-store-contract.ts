@@ -172,6 +172,19 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
     equal((await subject.store.findById(bob.id))?.passwordHash, 'hash-0')
   })
 
+  define('setEmailVerified', 'marks no address but the one that it names: of the user by then, which is the username where there is no other', async (subject) => {
+    const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
+    const bob = await add(subject, newUser({ username: BOB, emailVerified: false }))
+    const setVerified = method(subject.store, 'setEmailVerified')
+    const verified = async (): Promise<boolean[]> => await Promise.all([id, bob.id].map(async (one) => (await subject.store.findById(one))?.emailVerified === true))
+    for (const other of [BOB, '', `${ALICE} `, '%', ...HOSTILE_STRINGS.map(([, value]) => value)]) await setVerified(id, other)
+    for (const other of [ALICE, '']) await setVerified(bob.id, other)
+    deepEqual(await verified(), [false, false])
+    await setVerified(id, ALICE)
+    await setVerified(bob.id, BOB)
+    deepEqual(await verified(), [true, true])
+  })
+
   define('setEmailVerified', 'is idempotent, and does nothing where there is no such user', async (subject) => {
     const { id } = await add(subject, newUser({ email: ALICE, emailVerified: false }))
     const bob = await add(subject, newUser({ username: BOB, emailVerified: false }))

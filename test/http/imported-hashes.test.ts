@@ -51,6 +51,19 @@ t.test('ASVS-11.4.2 each format signs in once by its hash, and by argon2id from 
   }
 })
 
+t.test('WordPress leaves white space out: a password that was typed with some does not become the password', async (t) => {
+  const { signIn, storedOf, replaced, close } = await host(HASHES)
+  t.teardown(close)
+  for (const typed of [`${PASSWORD} `, ` ${PASSWORD}`, `${PASSWORD}\n`]) {
+    t.equal((await signIn('wordpress', typed)).statusCode, 200)
+    await new Promise((resolve) => { setImmediate(resolve) })
+    t.equal(await storedOf('wordpress'), HASHES.wordpress, 'as it was')
+  }
+  await Promise.all([signIn('wordpress'), replaced()])
+  t.match(await storedOf('wordpress'), /^\$argon2id\$/)
+  t.equal((await signIn('wordpress')).statusCode, 200)
+})
+
 t.test('ASVS-11.4.2 the same user twice at once: both sign in', async (t) => {
   const { signIn, storedOf, replaced, close } = await host(HASHES)
   t.teardown(close)

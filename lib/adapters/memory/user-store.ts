@@ -44,9 +44,9 @@ export function memoryUserStore (initial: readonly User[] = []): Required<UserSt
       if (changedAt !== undefined) user.passwordChangedAt = changedAt
       return true
     },
-    async setEmailVerified (id) {
+    async setEmailVerified (id, address) {
       const user = byId.get(id)
-      if (user !== undefined) user.emailVerified = true
+      if (user !== undefined && (address === undefined || address === (user.email ?? user.username))) user.emailVerified = true
     },
     async update (id, patch, expectedVersion) {
       const user = byId.get(id)

@@ -83,8 +83,8 @@ export function postgresUserStore (db: PostgresDatabase, { table = 'authority_us
         id, next, expected === undefined, expected ?? null, changedAt ?? null
       )).length === 1
     },
-    async setEmailVerified (id) {
-      await query(`UPDATE ${users} SET email_verified = true WHERE id = $1 AND email_verified IS NOT true`, id)
+    async setEmailVerified (id, address) {
+      await query(`UPDATE ${users} SET email_verified = true WHERE id = $1 AND email_verified IS NOT true AND ($2::text IS NULL OR coalesce(email, username) = $2)`, id, address ?? null)
     },
     async update (id, patch, expectedVersion) {
       const { username, email, emailVerified, disabled, set, removed } = rowPatchOf(patch)

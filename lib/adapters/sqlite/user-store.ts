@@ -79,8 +79,8 @@ export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users'
         : connection.change(`${set} AND password_hash IS ? RETURNING id`, next, changedAt ?? null, id, expected)
       return rows.length === 1
     },
-    async setEmailVerified (id) {
-      connection.execute(`UPDATE "${table}" SET email_verified = 1 WHERE id = ?`, id)
+    async setEmailVerified (id, address) {
+      connection.execute(`UPDATE "${table}" SET email_verified = 1 WHERE id = ? AND (? IS NULL OR coalesce(email, username) = ?)`, id, address ?? null, address ?? null)
     },
     async update (id, patch, expectedVersion) {
       const { username, set, removed, ...columns } = rowPatchOf(patch)

@@ -55,7 +55,11 @@ function replyTo (message: Buffer, answer: Document): Buffer {
   return Buffer.concat([head, body])
 }
 
-const matches = (document: Document, filter: Document): boolean => Object.entries(filter).every(([field, value]) => (document[field] ?? null) === value)
+const matches = (document: Document, filter: Document): boolean => Object.entries(filter).every(([field, value]) => {
+  if (field === '$or') return (value as Document[]).some((one) => matches(document, one))
+  if (typeof value === 'object' && value !== null && '$exists' in value) return (document[field] !== undefined) === value.$exists
+  return (document[field] ?? null) === value
+})
 
 function database (): (command: Document) => Document {
   let rows: Document[] = []

@@ -29,12 +29,13 @@ t.test('every call reaches the host\'s store with its own arguments, and its ans
   t.equal(await users.setPasswordHash?.('1', 'next'), true)
   t.equal(await users.setPasswordHash?.('1', 'next', null), true)
   await users.setEmailVerified?.('1')
+  await users.setEmailVerified?.('1', 'ann@example.com')
   t.equal(await users.update?.('1', { email: null }), ANN)
   t.equal(await users.update?.('1', { emailVerified: true }, 7), ANN)
   t.equal(await users.remove?.('1'), undefined)
   t.strictSame(host.calls, [
     ['findById', '1'], ['findByUsername', 'bob'], ['create', { username: 'ann', passwordHash: 'x' }],
-    ['setPasswordHash', '1', 'next'], ['setPasswordHash', '1', 'next', null], ['setEmailVerified', '1'],
+    ['setPasswordHash', '1', 'next'], ['setPasswordHash', '1', 'next', null], ['setEmailVerified', '1'], ['setEmailVerified', '1', 'ann@example.com'],
     ['update', '1', { email: null }], ['update', '1', { emailVerified: true }, 7], ['remove', '1']
   ])
 })
@@ -74,6 +75,15 @@ t.test('A4: an answer of `update` that does not fit is used for nothing', async 
     t.match(await users.findById('1'), { id: '1' })
     t.equal(await users.remove?.('1'), undefined, 'what a removal answers says nothing')
   }
+})
+
+t.test('a client id that no database can hold is an unknown client, and not asked for: a rejection would pass for an outage', async (t) => {
+  const asked: string[] = []
+  const clients = hostClientStore({ findById: async (clientId) => { asked.push(clientId); throw new Error('invalid byte sequence') } }, { clock: steppedClock(), read: (row) => row as Client, onMisfit () {} })
+  for (const id of ['', '\0', 'a\0b', '\ud800', 'a\udc00', 'x'.repeat(513)]) t.equal(await clients.findById(id), null)
+  t.strictSame(asked, [])
+  for (const id of ['app', 'x'.repeat(512), 'ä 👩', 'https://client.example/']) await t.rejects(clients.findById(id))
+  t.equal(asked.length, 4)
 })
 
 t.test('A4: a misfit of one client is told once a minute', async (t) => {
