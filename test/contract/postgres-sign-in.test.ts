@@ -62,7 +62,7 @@ t.test('B20 a third party: what was allowed is looked at before the code and aft
   const page = await browser.follow(await browser.get(authorizePath(third)))
   const url = /<form[^>]* action="([^"]*)"/.exec(page.reply.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
   let location = ''
-  t.same(await asked(async () => { location = (await browser.submit(url, { decision: 'allow' })).headers.location ?? '' }), ['session', 'user by id', 'consent', 'consent is given', 'session', 'user by id', 'consent', 'code and use of the session', 'consent'])
+  t.same(await asked(async () => { location = (await browser.submit(url, { decision: 'allow' })).headers.location ?? '' }), ['session', 'user by id', 'consent', 'consent is given', 'user by id', 'consent', 'code and use of the session', 'consent'])
   t.equal((await redeem(app, answerOf(location)['code'] ?? '', third, basic('third', SECRET))).statusCode, 200)
   t.same(await asked(async () => { await authorizeAs(browser, authorizePath(third)) }), ['session', 'user by id', 'consent', 'code and use of the session', 'consent'])
 })
