@@ -33,7 +33,8 @@ const CODE = (domain: string): string => `
   globalThis.started = page()
 `
 
-t.test('C8 signs in, calls, renews silently and signs out, at the paths of Auth0', async (t) => {
+// covers C8
+t.test('signs in, calls, renews silently and signs out, at the paths of Auth0', async (t) => {
   let body = ''
   const { origin } = await staticServer(t, 'localhost', (path) => path === '/app.js'
     ? { type: 'text/javascript', body }
@@ -97,7 +98,8 @@ t.test('C8 signs in, calls, renews silently and signs out, at the paths of Auth0
   t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0, 'with an ID token to show, at once')
 })
 
-t.test('C8 a returnTo that is not registered leads nowhere', async (t) => {
+// covers C8
+t.test('a returnTo that is not registered leads nowhere', async (t) => {
   const provider = await startProvider(t, { paths: { logout: '/v2/logout' } })
   const ask = async (params: Record<string, string>): Promise<Response> => await fetch(`${provider.origin}/v2/logout?${new URLSearchParams(params).toString()}`, { redirect: 'manual' })
   t.equal((await ask({ client_id: 'spa', returnTo: 'https://evil.example/' })).status, 400)

@@ -115,7 +115,8 @@ t.test('a sign-out ends the browser session at the server', async (t) => {
   t.equal(await page.evaluate("fetch('/auth/session').then(({ status }) => status)"), 401)
 })
 
-t.test('ASVS-3.5.1 another site can neither end the session nor read who is signed in', async (t) => {
+// covers ASVS-3.5.1
+t.test('another site can neither end the session nor read who is signed in', async (t) => {
   const { provider, page } = await signedIn(t)
   const evil = await chromium.newPage(t, { allow: [FAILED, /CORS policy/, /ERR_FAILED/] })
   await evil.context().addCookies(await page.context().cookies())
@@ -142,7 +143,8 @@ t.test('another person signed in on the pages meanwhile: the page is told, and n
   t.same(await page.evaluate('events'), ['authenticated', 'authenticated'])
 })
 
-t.test('D3 the redirect URI keeps its query', async (t) => {
+// covers D3
+t.test('the redirect URI keeps its query', async (t) => {
   const provider = await startProvider(t, {}, shop)
   const page = await chromium.newPage(t, { allow: [FAILED] })
   await page.goto(`${provider.origin}/shop`)
@@ -157,7 +159,8 @@ t.test('D3 the redirect URI keeps its query', async (t) => {
 /** The usual protected route: whoever is not signed in is sent to sign in. */
 const GUARD = "auth.on('unauthenticated', () => { globalThis.asked = outcome(auth.loginWithRedirect()) })"
 
-t.test('D1 a sign-out that is held back: nobody is told and nobody asks before the session has ended, in no tab', async (t) => {
+// covers D1
+t.test('a sign-out that is held back: nobody is told and nobody asks before the session has ended, in no tab', async (t) => {
   const { provider, page } = await signedIn(t)
   const other = await page.context().newPage()
   await other.goto(`${provider.origin}/shop`)
@@ -182,7 +185,8 @@ t.test('D1 a sign-out that is held back: nobody is told and nobody asks before t
   t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
 })
 
-t.test('D1 a sign-out that never gets to the server: nobody is signed in here, and the next sign-in asks for the person', async (t) => {
+// covers D1
+t.test('a sign-out that never gets to the server: nobody is signed in here, and the next sign-in asks for the person', async (t) => {
   const { page } = await signedIn(t)
   await page.context().route('**/auth/session', async (route) => { await route.abort() })
   t.match(await page.evaluate('outcome(auth.logout())'), { error: 'request_error', retryable: true })

@@ -103,7 +103,8 @@ t.test('StrictMode: one sign-in, one state for all components, no render without
   t.equal(await page.locator('main').innerText(), '')
 })
 
-t.test('D1 RequireAuth in StrictMode: asks once, ends the sign-in, and a sign-out stays one', async (t) => {
+// covers D1
+t.test('RequireAuth in StrictMode: asks once, ends the sign-in, and a sign-out stays one', async (t) => {
   const { origin, provider } = await reactApp(t, PRIVATE)
   const page = await chromium.newPage(t)
   const authorize = await intercept(page, `${provider.origin}/auth/authorize`)

@@ -59,7 +59,8 @@ async function signedIn (t: Test, client = '{}', script = GUARD): Promise<Signed
 const isSignInPage = (url: URL): boolean => url.pathname === '/auth/login'
 
 for (const storage of ['local', 'session', 'memory']) {
-  t.test(`D1 one tab, ${storage}: nobody is told, and nobody asks, before the provider's sign-out is under way; it is not taken back`, async (t) => {
+  // covers D1
+  t.test(`one tab, ${storage}: nobody is told, and nobody asks, before the provider's sign-out is under way; it is not taken back`, async (t) => {
     const { app, provider, page, prompts } = await signedIn(t, `{ storage: '${storage}' }`)
     const revoked = await hold(page, `${provider.origin}/auth/revoke`)
     const ended = await hold(page, `${provider.origin}/auth/logout`)
@@ -79,7 +80,8 @@ for (const storage of ['local', 'session', 'memory']) {
   })
 }
 
-t.test('D1 discovery is held back: nothing is told, nobody asks, tokens are there until the sign-out is under way', async (t) => {
+// covers D1
+t.test('discovery is held back: nothing is told, nobody asks, tokens are there until the sign-out is under way', async (t) => {
   const { app, provider, page, prompts } = await signedIn(t)
   const discovery = await hold(page, `${provider.origin}/.well-known/openid-configuration`)
   await page.goto(`${app.origin}/`)
@@ -102,7 +104,8 @@ t.test('D1 discovery is held back: nothing is told, nobody asks, tokens are ther
 })
 
 for (const storage of ['local', 'session', 'memory']) {
-  t.test(`D1 two tabs, ${storage}: the other one waits for the answer to the sign-out, then really asks`, async (t) => {
+  // covers D1
+  t.test(`two tabs, ${storage}: the other one waits for the answer to the sign-out, then really asks`, async (t) => {
     const subject = await signedIn(t, `{ storage: '${storage}' }`)
     const { app, provider, page, prompts } = subject
     const other = await page.context().newPage()
@@ -133,7 +136,8 @@ for (const storage of ['local', 'session', 'memory']) {
   })
 }
 
-t.test('D1 a sign-out that never gets to the provider: the next sign-in asks for the person, in whatever tab, for half a minute', async (t) => {
+// covers D1
+t.test('a sign-out that never gets to the provider: the next sign-in asks for the person, in whatever tab, for half a minute', async (t) => {
   const { app, provider, page, prompts } = await signedIn(t)
   await page.context().route(`${provider.origin}/auth/logout*`, async (route) => { await route.abort() })
   await app.leave(page, LOGOUT)
@@ -154,7 +158,8 @@ t.test('D1 a sign-out that never gets to the provider: the next sign-in asks for
   t.match(await app.arrived(other), { value: {} }, 'what a crash left counts no longer')
 })
 
-t.test('D1 a sign-in that was under way when another tab signed out is over: login_required, never a stale invalid_grant', async (t) => {
+// covers D1
+t.test('a sign-in that was under way when another tab signed out is over: login_required, never a stale invalid_grant', async (t) => {
   for (const released of ['before', 'after']) {
     const { app, provider, page } = await signedIn(t, '{}', '')
     const other = await page.context().newPage()
@@ -176,7 +181,8 @@ t.test('D1 a sign-in that was under way when another tab signed out is over: log
   }
 })
 
-t.test('D1 signing out twice is signing out once', async (t) => {
+// covers D1
+t.test('signing out twice is signing out once', async (t) => {
   const { app, provider, page } = await signedIn(t)
   const ended = await hold(page, `${provider.origin}/auth/logout`)
   await app.leave(page, `[${LOGOUT}, settle(() => ${LOGOUT})]`)
@@ -187,7 +193,8 @@ t.test('D1 signing out twice is signing out once', async (t) => {
   t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 0)
 })
 
-t.test('D1 only here: the tabs that are open ask for the person all the same', async (t) => {
+// covers D1
+t.test('only here: the tabs that are open ask for the person all the same', async (t) => {
   const { app, page, prompts } = await signedIn(t)
   await app.leave(page, 'auth.logout({ returnTo: false })')
   await page.waitForURL(isSignInPage)

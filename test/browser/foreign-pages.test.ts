@@ -63,7 +63,8 @@ const SCRIPT = `async (origin, posts, gets) => {
 }`
 
 for (const [what, host] of [['another site', '127.0.0.1'], ['another origin of the same site', 'localhost']] as const) {
-  t.test(`RL-29 A3 forms, scripts, images and navigations of ${what} cost the visitor nothing`, async (t) => {
+  // covers RL-29 A3
+  t.test(`forms, scripts, images and navigations of ${what} cost the visitor nothing`, async (t) => {
     const provider = await startProvider(t, { rateLimit: LIMITS })
     const { app, ann, events, messages, origin } = provider
     const evil = await startSite(t, 'Evil', host)

@@ -12,7 +12,8 @@ const evilPage = (consentUrl: string): string => `<!doctype html><html lang="en"
   popup.onmousedown = () => { location = '${consentUrl.replaceAll('&', '&amp;')}'; popup.close() }
 ">Play</button>`
 
-t.test('A15 the second click of a double click allows nothing', async (t) => {
+// covers A15
+t.test('the second click of a double click allows nothing', async (t) => {
   const provider = await startProvider(t)
   const evil = await startSite(t, 'Evil')
   const page = await newPage(t, { locale: 'en' })
@@ -53,7 +54,8 @@ t.test('A15 the second click of a double click allows nothing', async (t) => {
   t.match(await answerAt(page, provider), { state: 'state-1', code: /./ }, 'a person who looks is not in the way of it')
 })
 
-t.test('A15 to deny works at once, and without scripts so does to allow', async (t) => {
+// covers A15
+t.test('to deny works at once, and without scripts so does to allow', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en' })
   await page.goto(provider.authorizeUrl({ client_id: 'third' }))

@@ -56,7 +56,8 @@ for (const { name, options } of WITH_AND_WITHOUT) {
   })
 }
 
-t.test('ASVS-6.2.6 the password is hidden; it can be shown, and is hidden again when it is sent', async (t) => {
+// covers ASVS-6.2.6
+t.test('the password is hidden; it can be shown, and is hidden again when it is sent', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en' })
   for (const [path, label, button] of [['login', 'Password', 'Sign in'], ['signup', 'Password', 'Create account']] as const) {
@@ -80,7 +81,8 @@ t.test('ASVS-6.2.6 the password is hidden; it can be shown, and is hidden again 
   }
 })
 
-t.test('ASVS-6.2.7 a password can be pasted, and managers know the fields', async (t) => {
+// covers ASVS-6.2.7
+t.test('a password can be pasted, and managers know the fields', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en' })
   const secret = `${'a very long pasted password, '.repeat(4)}äöü 字`

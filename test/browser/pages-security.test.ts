@@ -24,7 +24,8 @@ const ATTACKERS: Array<{ name: string, host: string, page(form: string): string 
 ]
 
 for (const { name, host, page: evilPage } of ATTACKERS) {
-  t.test(`ASVS-3.5.1 ASVS-7.6.2 a form of ${name} is refused, and nothing happens`, async (t) => {
+  // covers ASVS-3.5.1 ASVS-7.6.2
+  t.test(`a form of ${name} is refused, and nothing happens`, async (t) => {
     const provider = await startProvider(t)
     const evil = await startSite(t, 'Evil', host)
     const page = await newPage(t, { locale: 'en' })
@@ -58,7 +59,8 @@ for (const { name, host, page: evilPage } of ATTACKERS) {
   })
 }
 
-t.test('ASVS-3.4.6 R9700-4.16 nothing of ours is shown in a frame of another origin', async (t) => {
+// covers ASVS-3.4.6 R9700-4.16
+t.test('nothing of ours is shown in a frame of another origin', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en', allow: [FRAMED] })
   await page.goto(`${provider.origin}/auth/login`)
@@ -77,7 +79,8 @@ t.test('ASVS-3.4.6 R9700-4.16 nothing of ours is shown in a frame of another ori
   t.equal((await provider.app.authority.sessions(provider.ann.id)).length, 1)
 })
 
-t.test('ASVS-3.3.4 ASVS-3.3.2 scripts see no cookie, and other sites send none with their forms', async (t) => {
+// covers ASVS-3.3.4 ASVS-3.3.2
+t.test('scripts see no cookie, and other sites send none with their forms', async (t) => {
   const provider = await startProvider(t)
   const page = await newPage(t, { locale: 'en' })
   await page.goto(`${provider.origin}/auth/login`)
@@ -101,7 +104,8 @@ async function withReferers (t: Parameters<typeof startProvider>[0], options: Pa
 
 const sentTo = ({ visits }: Site): string => JSON.stringify(visits)
 
-t.test('R9700-4.12 R9700-4.2.4 the client gets neither the password nor where the person was', async (t) => {
+// covers R9700-4.12 R9700-4.2.4
+t.test('the client gets neither the password nor where the person was', async (t) => {
   const { provider, referers } = await withReferers(t)
   const page = await newPage(t, { locale: 'en' })
   for (const [params, button] of [[{}, null], [{ client_id: 'third' }, 'Allow'], [{ response_mode: 'form_post', prompt: 'login' }, null], [{ prompt: 'login' }, null]] as const) {
@@ -120,7 +124,8 @@ t.test('R9700-4.12 R9700-4.2.4 the client gets neither the password nor where th
   t.ok(referers.length > 0, 'our own pages may know')
 })
 
-t.test('ASVS-3.4.5 no request names the page with the token of a message', async (t) => {
+// covers ASVS-3.4.5
+t.test('no request names the page with the token of a message', async (t) => {
   const { provider, referers } = await withReferers(t, { registration: { verifyEmail: true } })
   const page = await newPage(t, { locale: 'en' })
   await page.goto(`${provider.origin}/auth/signup`)

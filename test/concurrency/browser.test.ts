@@ -21,7 +21,8 @@ async function whoIs ({ instances, ann }: World, value: string): Promise<boolean
 const cookieOf = (reply: LightMyRequestResponse): string => reply.cookies.find(({ name }) => name === COOKIE)?.value ?? ''
 
 for (const [where, make] of WORLDS) {
-  t.test(`ASVS-7.2.4 of 50 parallel sign-ins in one browser each cookie is good or none, and the former one is dead (${where})`, async (t) => {
+  // covers ASVS-7.2.4
+  t.test(`of 50 parallel sign-ins in one browser each cookie is good or none, and the former one is dead (${where})`, async (t) => {
     const world = await make(t)
     const browser = world.browser()
     await authorizeAs(browser, authorizePath())
@@ -41,7 +42,8 @@ for (const [where, make] of WORLDS) {
     t.ok((await whoIs(world, cookieOf(last))).every((one) => !one))
   })
 
-  t.test(`ASVS-7.4.1 an authorization that races a sign-out gives no code that works after it (${where})`, async (t) => {
+  // covers ASVS-7.4.1
+  t.test(`an authorization that races a sign-out gives no code that works after it (${where})`, async (t) => {
     const outcomes: string[] = []
     // In memory an authorization is through in so few turns that a sign-out wins only with a start.
     for (const delay of [-3, -2, -1, ...DELAYS]) {
@@ -63,7 +65,8 @@ for (const [where, make] of WORLDS) {
     t.strictSame(Object.keys(tally(outcomes)).toSorted(), ['code', 'login_required'], 'both have won')
   })
 
-  t.test(`ASVS-7.4.1 a sign-in that races revokeUser is over, or began after it (${where})`, async (t) => {
+  // covers ASVS-7.4.1
+  t.test(`a sign-in that races revokeUser is over, or began after it (${where})`, async (t) => {
     for (const delay of DELAYS) {
       const world = await make(t)
       const browser = world.browser()
@@ -80,7 +83,8 @@ for (const [where, make] of WORLDS) {
     }
   })
 
-  t.test(`ASVS-7.2.4 prompt=login in two tabs at once: either gets a code that works, and the browser has one session (${where})`, async (t) => {
+  // covers ASVS-7.2.4
+  t.test(`prompt=login in two tabs at once: either gets a code that works, and the browser has one session (${where})`, async (t) => {
     const world = await make(t)
     const browser = world.browser()
     await authorizeAs(browser, authorizePath())
@@ -96,7 +100,8 @@ for (const [where, make] of WORLDS) {
     t.equal((await world.app.authority.sessions(world.ann.sub)).filter(({ kind }) => kind === 'browser').length, 1)
   })
 
-  t.test(`ASVS-2.3.1 a consent that races the sign-in of another user in the same browser is granted for none but the one who saw the page (${where})`, async (t) => {
+  // covers ASVS-2.3.1
+  t.test(`a consent that races the sign-in of another user in the same browser is granted for none but the one who saw the page (${where})`, async (t) => {
     for (const delay of DELAYS) {
       const world = await make(t)
       const bob = await signUp(world.app, 'bob')
@@ -120,7 +125,8 @@ for (const [where, make] of WORLDS) {
     }
   })
 
-  t.test(`ASVS-2.3.4 of 50 parallel sign-ups of one name one makes an account and a session (${where})`, async (t) => {
+  // covers ASVS-2.3.4
+  t.test(`of 50 parallel sign-ups of one name one makes an account and a session (${where})`, async (t) => {
     const world = await make(t)
     const replies = await parallel(50, async () => await world.browser().submit('/auth/signup', { username: 'carl', password: PASSWORD }))
     t.strictSame(tally(replies.map(({ statusCode }) => String(statusCode))), { 303: 1, 409: 49 })
@@ -130,7 +136,8 @@ for (const [where, make] of WORLDS) {
     t.equal((await world.app.authority.sessions(String(sub))).filter(({ kind }) => kind === 'browser').length, 2, 'that of the sign-up, and this')
   })
 
-  t.test(`R9700-4.14 of 50 parallel refreshes all get one successor and an ID token of the same person, and a late replay ends it all (${where})`, async (t) => {
+  // covers R9700-4.14
+  t.test(`of 50 parallel refreshes all get one successor and an ID token of the same person, and a late replay ends it all (${where})`, async (t) => {
     const world = await make(t)
     const { code = '' } = await authorizeAs(world.browser(), authorizePath({ scope: 'openid offline_access', nonce: 'n' }))
     const first = (await redeem(world.app, code)).json<{ access_token: string, refresh_token: string, id_token: string }>()

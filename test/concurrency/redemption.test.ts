@@ -21,7 +21,8 @@ const redeemThird = async ({ app }: World, code: string): Promise<LightMyRequest
   await redeem(app, code, { client_id: undefined, redirect_uri: THIRD.redirect_uri }, basic('third', SECRET))
 
 for (const [where, make] of WORLDS) {
-  t.test(`ASVS-2.3.4 R6749-4.1.2 of 50 parallel redemptions of a code one is answered, and what it gave is dead (${where})`, async (t) => {
+  // covers ASVS-2.3.4 R6749-4.1.2
+  t.test(`of 50 parallel redemptions of a code one is answered, and what it gave is dead (${where})`, async (t) => {
     const world = await make(t)
     const { code = '' } = await authorizeAs(world.browser(), authorizePath(OFFLINE))
     const replies = await parallel(50, async () => await redeem(world.app, code))
@@ -51,7 +52,8 @@ for (const [where, make] of WORLDS) {
     { name: 'revokeConsent', third: true, scope: 'openid offline_access', end: async ({ app, ann }) => { await app.authority.revokeConsent(ann.sub, 'third') } }
   ]
   for (const { name, third = false, scope, end } of rivals) {
-    t.test(`ASVS-7.4.1 a redemption that races ${name} leaves nothing alive (${where})`, async (t) => {
+    // covers ASVS-7.4.1
+    t.test(`a redemption that races ${name} leaves nothing alive (${where})`, async (t) => {
       const statuses: string[] = []
       for (const [index, delay] of [...DELAYS, ...DELAYS].entries()) {
         const world = await make(t)
@@ -85,7 +87,8 @@ for (const [where, make] of WORLDS) {
     t.equal((await refresh(world, offline.json<{ refresh_token: string }>().refresh_token)).statusCode, 200)
   })
 
-  t.test(`ASVS-10.7.3 a consent that is taken back ends the codes that wait, and an authorization that races it gets none that works (${where})`, async (t) => {
+  // covers ASVS-10.7.3
+  t.test(`a consent that is taken back ends the codes that wait, and an authorization that races it gets none that works (${where})`, async (t) => {
     for (const delay of [null, ...DELAYS]) {
       const world = await make(t)
       const browser = world.browser()

@@ -47,7 +47,8 @@ t.test('OIDF-oidcc-backchannel-rp-initiated-logout', async (t) => {
   t.equal(party.notices.length, 1, 'told once')
 })
 
-t.test('OIDF-oidcc-backchannel-rp-initiated-logout every client of the session hears it, each by a token of its own, and of no other session', async (t) => {
+// covers OIDF-oidcc-backchannel-rp-initiated-logout
+t.test('every client of the session hears it, each by a token of its own, and of no other session', async (t) => {
   const [first, third] = [await relyingParty(t), await relyingParty(t)]
   const op = await opWith(t, { suite: first, suite3: third })
   const { logOut, suite, browser, signedIn } = await startLogout(t, op)
@@ -67,7 +68,8 @@ t.test('OIDF-oidcc-backchannel-rp-initiated-logout every client of the session h
   t.strictSame([first.notices.length, third.notices.length], [1, 1])
 })
 
-t.test('OIDF-oidcc-backchannel-rp-initiated-logout a client that does not answer delays nobody', async (t) => {
+// covers OIDF-oidcc-backchannel-rp-initiated-logout
+t.test('a client that does not answer delays nobody', async (t) => {
   const party = await relyingParty(t, () => {})
   const { logOut, isSignedIn } = await startLogout(t, await opWith(t, { suite: party }))
   // It is back although the client has not answered.
@@ -78,7 +80,8 @@ t.test('OIDF-oidcc-backchannel-rp-initiated-logout a client that does not answer
   party.notices[0]?.reply.end()
 })
 
-t.test('OIDF-oidcc-backchannel-rp-initiated-logout a client that fails is told once more, by a new token', async (t) => {
+// covers OIDF-oidcc-backchannel-rp-initiated-logout
+t.test('a client that fails is told once more, by a new token', async (t) => {
   const clock = steppedClock()
   const party = await relyingParty(t, (reply, count) => { reply.writeHead(count === 1 ? 500 : 200).end() })
   // When the provider has heard of the 500, it sets itself a time.

@@ -22,7 +22,8 @@ async function documentOf (t: Test, issuer: string, options: Partial<AuthorityOp
   return { document: json, get }
 }
 
-t.test('OIDF-oidcc-discovery-endpoint-verification on a socket', async (t) => {
+// covers OIDF-oidcc-discovery-endpoint-verification
+t.test('on a socket', async (t) => {
   const { document, issuer, keys } = await startOp(t)
   t.equal(document['issuer'], issuer)
   t.strictSame(faultsOf(document), [])
@@ -31,7 +32,8 @@ t.test('OIDF-oidcc-discovery-endpoint-verification on a socket', async (t) => {
 })
 
 for (const issuer of ['https://auth.example.com', 'https://auth.example.com:8443', 'https://auth.example.com/tenants/one']) {
-  t.test(`OIDF-oidcc-discovery-endpoint-verification of ${issuer}`, async (t) => {
+  // covers OIDF-oidcc-discovery-endpoint-verification
+  t.test(`of ${issuer}`, async (t) => {
     const { document, get } = await documentOf(t, issuer)
     t.equal(document['issuer'], issuer, 'exactly')
     t.strictSame(faultsOf(document), [])
@@ -44,7 +46,8 @@ for (const issuer of ['https://auth.example.com', 'https://auth.example.com:8443
   })
 }
 
-t.test('OIDF-oidcc-discovery-endpoint-verification every endpoint of the document answers as itself', async (t) => {
+// covers OIDF-oidcc-discovery-endpoint-verification
+t.test('every endpoint of the document answers as itself', async (t) => {
   const { document } = await startOp(t)
   const empty = { method: 'POST', headers: { 'content-type': 'application/x-www-form-urlencoded' } }
   const asked: Array<[string, RequestInit, number]> = [

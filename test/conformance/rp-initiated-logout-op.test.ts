@@ -32,7 +32,8 @@ t.test('OIDF-oidcc-rp-initiated-logout-discovery-endpoint-verification', async (
 })
 
 for (const method of ['GET', 'POST'] as const) {
-  t.test(`OIDF-oidcc-rp-initiated-logout by ${method}`, async (t) => {
+  // covers OIDF-oidcc-rp-initiated-logout
+  t.test(`by ${method}`, async (t) => {
     const { logOut, isSignedIn, suite, browser, signedIn } = await startLogout(t)
     t.equal(await isSignedIn(), true)
     const form = new URLSearchParams({ id_token_hint: signedIn.tokens.id_token, post_logout_redirect_uri: LOGGED_OUT, state: LONG_STATE })

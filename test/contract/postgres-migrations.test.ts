@@ -73,7 +73,8 @@ t.test('postgres: a newer database is refused and left as it is', async (t) => {
   t.equal((await pool.query('SELECT count(*)::int AS n FROM authority_families')).rows[0].n, 0)
 })
 
-t.test('B9: postgres: an older release starts where a newer one has only added', async (t) => {
+// covers B9
+t.test('postgres: an older release starts where a newer one has only added', async (t) => {
   const database = await server.database()
   t.teardown(() => database.drop())
   const pool = database.pool()
@@ -165,7 +166,8 @@ t.test('postgres: in a schema of its own, and beside another', async (t) => {
   t.same((await pool.query(TABLES)).rows, [])
 })
 
-t.test('ASVS-1.2.4 postgres: a name of a table or schema is a name, and a bound is a number', async (t) => {
+// covers ASVS-1.2.4
+t.test('postgres: a name of a table or schema is a name, and a bound is a number', async (t) => {
   const db: PostgresDatabase = { async query () { throw new Error('not asked') } }
   for (const name of ['', 'a b', 'a"; DROP TABLE x; --', '1a', 'ä', 'a'.repeat(64), '$step$']) {
     t.throws(() => postgresUserStore(db, { table: name }), TypeError)

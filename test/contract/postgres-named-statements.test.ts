@@ -17,7 +17,8 @@ async function poolOf (t: Test): Promise<Pool> {
 
 const prepared = async (pool: Pool): Promise<string[]> => (await pool.query('SELECT name FROM pg_prepared_statements WHERE NOT from_sql ORDER BY 1')).rows.map(({ name }: { name: string }) => name)
 
-t.test('B20: what comes again is prepared once, migrations are not', async (t) => {
+// covers B20
+t.test('what comes again is prepared once, migrations are not', async (t) => {
   const pool = await poolOf(t)
   const [state, users] = [postgresState(pool), postgresUserStore(pool)]
   await Promise.all([state.prepare(), users.prepare()])
@@ -33,7 +34,8 @@ t.test('B20: what comes again is prepared once, migrations are not', async (t) =
   t.ok(names.every((name) => /^authority_[0-9a-f]{24}$/.test(name)))
 })
 
-t.test('B20: namedStatements: false, and a database that is no Pool and no Client, get none', async (t) => {
+// covers B20
+t.test('namedStatements: false, and a database that is no Pool and no Client, get none', async (t) => {
   const pool = await poolOf(t)
   for (const state of [postgresState(pool, { namedStatements: false }), postgresState({ query: async (text, params) => await pool.query(text, params) })]) {
     t.equal(await state.tokens.findFamily('sid-1', T0), null)
@@ -41,7 +43,8 @@ t.test('B20: namedStatements: false, and a database that is no Pool and no Clien
   }
 })
 
-t.test('B20: a table that a newer release has added to meanwhile', async (t) => {
+// covers B20
+t.test('a table that a newer release has added to meanwhile', async (t) => {
   const pool = await poolOf(t)
   const { tokens } = postgresState(pool)
   await tokens.createFamily(family())
@@ -51,7 +54,8 @@ t.test('B20: a table that a newer release has added to meanwhile', async (t) => 
   t.equal((await tokens.useToken(use())).outcome, 'used')
 })
 
-t.test('B20: a pooler that does not carry prepared statements over', async (t) => {
+// covers B20
+t.test('a pooler that does not carry prepared statements over', async (t) => {
   const pool = await poolOf(t)
   const { tokens } = postgresState(pool)
   await tokens.createFamily(family())

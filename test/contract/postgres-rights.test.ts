@@ -24,7 +24,8 @@ async function stage (rights: Readonly<Record<string, readonly string[]>>, setti
   return { pool: database.pool({ user: role }), owner }
 }
 
-t.test('B12 the documented rights are enough for everything', async (t) => {
+// covers B12
+t.test('the documented rights are enough for everything', async (t) => {
   const { pool } = await stage(STATE_RIGHTS)
   const state = postgresState(pool)
   await state.prepare()
@@ -33,7 +34,8 @@ t.test('B12 the documented rights are enough for everything', async (t) => {
   await t.resolves(Promise.resolve(state.sweep(Date.now() * 2)), 'sweep')
 })
 
-t.test('B12 prepare names each right that is missing', async (t) => {
+// covers B12
+t.test('prepare names each right that is missing', async (t) => {
   const { pool, owner } = await stage(STATE_RIGHTS)
   const { rows: [row] } = await pool.query<{ current_user: string }>('SELECT current_user')
   const role = row?.current_user ?? ''
@@ -49,18 +51,21 @@ t.test('B12 prepare names each right that is missing', async (t) => {
   await t.resolves(postgresState(pool).prepare())
 })
 
-t.test('B12 a role that may only read does not start', async (t) => {
+// covers B12
+t.test('a role that may only read does not start', async (t) => {
   const { pool } = await stage(STATE_RIGHTS, 'default_transaction_read_only = on')
   await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: /read only/ })
 })
 
-t.test('B12 a function that may not be called is named', async (t) => {
+// covers B12
+t.test('a function that may not be called is named', async (t) => {
   const { pool, owner } = await stage(STATE_RIGHTS)
   await owner.query("DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE proname = 'authority_add_family' LOOP EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || f || ' FROM PUBLIC'; END LOOP; END $$")
   await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: /authority_add_family/ })
 })
 
-t.test('B12 prepare leaves nothing behind, and any number may do it at once', async (t) => {
+// covers B12
+t.test('prepare leaves nothing behind, and any number may do it at once', async (t) => {
   const { pool, owner } = await stage(STATE_RIGHTS)
   await Promise.all(Array.from({ length: 8 }, async () => { await postgresState(pool).prepare() }))
   const { rows: [row] } = await owner.query<{ count: number }>('SELECT count(*)::integer AS count FROM authority_families')

@@ -43,7 +43,8 @@ async function world (t: Test): Promise<{ app: Awaited<ReturnType<typeof testApp
 const SIGN_IN = ['user by name', 'session begins', 'user by id']
 const CODE = ['session', 'user by id', 'code and use of the session']
 
-t.test('B20 a sign-in by redirect is eight statements, whether the browser is known or not, and five where somebody is signed in', async (t) => {
+// covers B20
+t.test('a sign-in by redirect is eight statements, whether the browser is known or not, and five where somebody is signed in', async (t) => {
   const { app, browser, asked } = await world(t)
   let code = ''
   const signIn = async (): Promise<void> => { ({ code = '' } = await authorizeAs(browser, authorizePath())) }
@@ -55,7 +56,8 @@ t.test('B20 a sign-in by redirect is eight statements, whether the browser is kn
   t.same(await asked(signIn), [...SIGN_IN, ...CODE], 'of a known browser')
 })
 
-t.test('B20 a third party: what was allowed is looked at before the code and after it', async (t) => {
+// covers B20
+t.test('a third party: what was allowed is looked at before the code and after it', async (t) => {
   const { app, browser, asked } = await world(t)
   const third = { client_id: 'third', redirect_uri: 'https://third.example/cb' }
   await authorizeAs(browser, authorizePath())

@@ -25,14 +25,16 @@ async function everything (client: Redis | Cluster): Promise<unknown[]> {
   return failed
 }
 
-t.test('B10 the documented rights are enough for everything', async (t) => {
+// covers B10
+t.test('the documented rights are enough for everything', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   await server.client().call('ACL', 'SETUSER', 'authority', 'on', '>password', ...RIGHTS)
   t.strictSame(await everything(server.client({ username: 'authority', password: 'password' })), [])
 })
 
-t.test('B10 and in a Cluster, for the clock too', async (t) => {
+// covers B10
+t.test('and in a Cluster, for the clock too', async (t) => {
   const cluster = await startRedisCluster()
   t.teardown(() => cluster.stop())
   for (const node of cluster.nodes) await node.client().call('ACL', 'SETUSER', 'authority', 'on', '>password', ...RIGHTS)
@@ -41,7 +43,8 @@ t.test('B10 and in a Cluster, for the clock too', async (t) => {
   t.ok(Math.abs(await redisState(client).time() - Date.now()) < 1000)
 })
 
-t.test('B10 the documented commands are those of the scripts, and no more', async (t) => {
+// covers B10
+t.test('the documented commands are those of the scripts, and no more', async (t) => {
   const lua = ['records', 'family-scripts', 'session-scripts', 'consent-store', 'one-time-token-store', 'key-store', 'attempt-scripts', 'connection', 'server', 'owner']
     .map((name) => readFileSync(new URL(`../../lib/adapters/redis/${name}.ts`, import.meta.url), 'utf8')).join('\n')
   const called = [...lua.matchAll(/redis\.p?call\('([A-Z]+)'/g)].map(([, name]) => `+${name?.toLowerCase()}`)

@@ -32,7 +32,8 @@ runContract(suite(redis.client({ keyPrefix: 'app:' })), test('RL Redis with a ke
 
 const limit = (fields: Partial<AttemptLimit> = {}): AttemptLimit => ({ rule: 'ip', key: 'key-1', windowMs: 60_000, max: 3, ...fields })
 
-t.test('RA1 5000 steps of reserving, refunding and time: the same outcomes as in memory', async (t) => {
+// covers RA1
+t.test('5000 steps of reserving, refunding and time: the same outcomes as in memory', async (t) => {
   const clock = steppedClock()
   const memory = memoryAttemptStore({ clock })
   const store = redisAttemptStore(redisConnection(client), { prefix: 'same:', now: clock.monotonic })
@@ -68,7 +69,8 @@ t.test('RA1 5000 steps of reserving, refunding and time: the same outcomes as in
   t.ok(seen.allowed > 500 && seen.refused > 500, JSON.stringify(seen))
 })
 
-t.test('RA2 by the server\'s clock: the window passes in real time, for every instance alike', async (t) => {
+// covers RA2
+t.test('by the server\'s clock: the window passes in real time, for every instance alike', async (t) => {
   const one = redisAttemptStore(redisConnection(client))
   const other = redisAttemptStore(redisConnection(redis.client()))
   const narrow = limit({ key: 'real-time', windowMs: 500, max: 1 })
@@ -83,7 +85,8 @@ t.test('RA2 by the server\'s clock: the window passes in real time, for every in
   t.ok(passedMs >= 499 && passedMs < 1500, `${passedMs} ms`)
 })
 
-t.test('RA3 every counter has an end, and its name holds nothing of the key', async (t) => {
+// covers RA3
+t.test('every counter has an end, and its name holds nothing of the key', async (t) => {
   const store = redisAttemptStore(redisConnection(client), { prefix: 'ends:' })
   const limits = [limit({ key: 'secret-1', windowMs: 700 }), limit({ rule: 'account', key: 'secret-2', windowMs: 900 })]
   await store.reserve('a', limits)
@@ -104,7 +107,8 @@ t.test('RA3 every counter has an end, and its name holds nothing of the key', as
   t.same(await client.keys('ends:*'), [], 'and so is what has expired')
 })
 
-t.test('RA4 one round trip a step', async (t) => {
+// covers RA4
+t.test('one round trip a step', async (t) => {
   const store = redisAttemptStore(redisConnection(client), { prefix: 'trips:' })
   const limits = [limit(), limit({ rule: 'account' }), limit({ rule: 'pair' })]
   const roundTrips = async (): Promise<number> => {
@@ -120,11 +124,13 @@ t.test('RA4 one round trip a step', async (t) => {
   t.equal(await roundTrips(), before + 2)
 })
 
-t.test('RA5 a prefix with a hash tag of its own is refused', async (t) => {
+// covers RA5
+t.test('a prefix with a hash tag of its own is refused', async (t) => {
   t.throws(() => redisAttemptStore(redisConnection(client), { prefix: '{app}:' }), TypeError)
 })
 
-t.test('RA6 an outage rejects', async (t) => {
+// covers RA6
+t.test('an outage rejects', async (t) => {
   const dying = await startRedis()
   t.teardown(() => dying.stop())
   const store = redisAttemptStore(redisConnection(dying.client()))
@@ -134,7 +140,8 @@ t.test('RA6 an outage rejects', async (t) => {
   await t.rejects(Promise.resolve(store.refund('a', [limit()])))
 })
 
-t.test('B13 attempts of a clock that was an hour ahead block for one window, not for the hour', async (t) => {
+// covers B13
+t.test('attempts of a clock that was an hour ahead block for one window, not for the hour', async (t) => {
   let now = 10_000_000
   const store = redisAttemptStore(redisConnection(client), { prefix: 'ahead:', now: () => now })
   const narrow = limit({ max: 2 })
@@ -153,7 +160,8 @@ t.test('B13 attempts of a clock that was an hour ahead block for one window, not
   t.equal((await store.reserve('g', [narrow])).allowed, false)
 })
 
-t.test('B13 a clock that goes back a little lets nobody through earlier', async (t) => {
+// covers B13
+t.test('a clock that goes back a little lets nobody through earlier', async (t) => {
   let now = 20_000_000
   const store = redisAttemptStore(redisConnection(client), { prefix: 'back:', now: () => now })
   const narrow = limit({ max: 3 })
@@ -170,7 +178,8 @@ t.test('B13 a clock that goes back a little lets nobody through earlier', async 
   t.equal((await store.reserve('g', [narrow])).allowed, true)
 })
 
-t.test('B14 in no span of windowMs do more than max pass, to the microsecond', async (t) => {
+// covers B14
+t.test('in no span of windowMs do more than max pass, to the microsecond', async (t) => {
   let now = 30_000_000
   const store = redisAttemptStore(redisConnection(client), { prefix: 'exact:', now: () => now })
   const narrow = limit({ windowMs: 60, max: 1 })

@@ -44,7 +44,8 @@ async function writes (of: Redis, work: () => Promise<unknown>): Promise<number>
 
 const calls = async (name: string, of: Redis = client): Promise<number> => Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(await of.info('commandstats'))?.[1] ?? 0)
 
-t.test('RB1 calls of one turn are one write, in their order', async (t) => {
+// covers RB1
+t.test('calls of one turn are one write, in their order', async (t) => {
   const { run } = redisConnection(client)
   await run(COUNT, '{a}', [])
   let replies: unknown[] = []
@@ -52,7 +53,8 @@ t.test('RB1 calls of one turn are one write, in their order', async (t) => {
   t.same(replies, Array.from({ length: 200 }, (_, index) => index + 2))
 })
 
-t.test('RB1 scripts that the server does not know are sent in full, each once however often it is asked for', async (t) => {
+// covers RB1
+t.test('scripts that the server does not know are sent in full, each once however often it is asked for', async (t) => {
   const { run } = redisConnection(client)
   await client.script('FLUSH')
   const before = await calls('eval')
@@ -62,7 +64,8 @@ t.test('RB1 scripts that the server does not know are sent in full, each once ho
   t.equal(await calls('eval') - before, 2)
 })
 
-t.test('RB2 every reply is what it is alone', async (t) => {
+// covers RB2
+t.test('every reply is what it is alone', async (t) => {
   const { run } = redisConnection(client)
   const asked = Object.values(REPLIES).filter((script) => script !== REPLIES.global).map((script) => [script, ['{k}1', '{l}2'], ['arg', 7]] as const)
   const together = await Promise.all(asked.map(async (call) => await run(...call)))
@@ -71,14 +74,16 @@ t.test('RB2 every reply is what it is alone', async (t) => {
   t.same(together.at(-1), [2, '{k}1', '{l}2', 2, 'arg', '7'], 'no call sees another\'s keys or arguments')
 })
 
-t.test('RB8 arguments arrive as they would by themselves, whatever is in them', async (t) => {
+// covers RB8
+t.test('arguments arrive as they would by themselves, whatever is in them', async (t) => {
   const { run } = redisConnection(client)
   const given = ['', 'a\0b', '"\\ud800"', '\ud800x', 'x\udfff', '👩‍👧 é \u2028', '\\', 1_763_735_743_123, 0.5, -1]
   const replies = await Promise.all(given.map(async (value) => await run(REPLIES.keys, ['{k}', '{l}'], [value, 'next'])))
   t.same(replies, given.map((value) => [2, '{k}', '{l}', 2, Buffer.from(String(value)).toString(), 'next']))
 })
 
-t.test('RB3 the failure of one is its own, tells its line and no argument, and undoes no other', async (t) => {
+// covers RB3
+t.test('the failure of one is its own, tells its line and no argument, and undoes no other', async (t) => {
   const { run } = redisConnection(client)
   const failing = Object.values(FAILING)
   const answers = await Promise.allSettled([...failing, REPLIES.global].flatMap((script) => [run(script, '{f}', ['sw0rdfish']), run(COUNT, '{count}', [])]))
@@ -91,7 +96,8 @@ t.test('RB3 the failure of one is its own, tells its line and no argument, and u
   t.notMatch(messages.join(), 'sw0rdfish')
 })
 
-t.test('RB4 a server that takes no writes is told of by ioredis too, which hosts let reconnect on that', async (t) => {
+// covers RB4
+t.test('a server that takes no writes is told of by ioredis too, which hosts let reconnect on that', async (t) => {
   const replica = await startRedis({ args: ['--replicaof', server.host, String(server.port)] })
   t.teardown(async () => { await replica.stop() })
   const seen: string[] = []
@@ -103,7 +109,8 @@ t.test('RB4 a server that takes no writes is told of by ioredis too, which hosts
   t.ok(seen.some((message) => message.includes('READONLY')))
 })
 
-t.test('RB5 a cluster that the client does not know to be one does each call once', async (t) => {
+// covers RB5
+t.test('a cluster that the client does not know to be one does each call once', async (t) => {
   const node = await startRedis({ args: ['--cluster-enabled', 'yes', '--cluster-config-file', 'nodes.conf'] })
   t.teardown(async () => { await node.stop() })
   const plain = node.client()
@@ -116,7 +123,8 @@ t.test('RB5 a cluster that the client does not know to be one does each call onc
   t.match(over, { message: 'Redis refused: CROSSSLOT.' }, 'what needs two slots itself is refused')
 })
 
-t.test('RB7 state and counters of one turn are one write', async (t) => {
+// covers RB7
+t.test('state and counters of one turn are one write', async (t) => {
   const state = redisState(client)
   const attempts = redisAttemptStore(sharedConnection(client))
   const work = async (): Promise<unknown> => await Promise.all([state.time(), attempts.reserve('a', [{ rule: 'ip', key: 'k', windowMs: 1000, max: 1 }]), state.tokens.findFamily('AAA-x', 0), state.keys.list()])

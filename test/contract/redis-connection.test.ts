@@ -67,7 +67,8 @@ async function reaches (client: Redis, status: Redis['status']): Promise<void> {
   while (client.status !== status) await delay(5)
 }
 
-t.test('RC1 a script that the server does not know is sent in full, once', async (t) => {
+// covers RC1
+t.test('a script that the server does not know is sent in full, once', async (t) => {
   const redis = await server(t)
   const client = redis.client()
   const { run } = redisConnection(client)
@@ -80,7 +81,8 @@ t.test('RC1 a script that the server does not know is sent in full, once', async
   t.match(statistics, /cmdstat_evalsha:calls=3,/)
 })
 
-t.test('RC2 a key prefix of the client holds for the keys that a script derives', async (t) => {
+// covers RC2
+t.test('a key prefix of the client holds for the keys that a script derives', async (t) => {
   const redis = await server(t)
   const { run } = redisConnection(redis.client({ keyPrefix: 'app:' }))
   await run(defineScript("redis.call('SET', KEYS[1] .. ':b', ARGV[1]) return 1"), '{a}', ['x'])
@@ -88,7 +90,8 @@ t.test('RC2 a key prefix of the client holds for the keys that a script derives'
 })
 
 for (const [name, options] of [['with', { enableAutoPipelining: true }], ['without', {}]] as const) {
-  t.test(`RC3 200 calls at once ${name} automatic pipelines`, async (t) => {
+  // covers RC3
+  t.test(`200 calls at once ${name} automatic pipelines`, async (t) => {
     const redis = await server(t)
     const { run } = redisConnection(redis.client(options))
     const replies = await Promise.all(Array.from({ length: 200 }, () => run(COUNT, '{a}', [])))
@@ -96,7 +99,8 @@ for (const [name, options] of [['with', { enableAutoPipelining: true }], ['witho
   })
 }
 
-t.test('RC4 the time is the server\'s', async (t) => {
+// covers RC4
+t.test('the time is the server\'s', async (t) => {
   const redis = await server(t)
   const { time } = redisConnection(redis.client())
   const before = Date.now()
@@ -104,7 +108,8 @@ t.test('RC4 the time is the server\'s', async (t) => {
   t.ok(now >= before && now <= Date.now(), `${now} since ${before}`)
 })
 
-t.test('RC5 a client that was not connected yet connects, and is waited for', async (t) => {
+// covers RC5
+t.test('a client that was not connected yet connects, and is waited for', async (t) => {
   const redis = await server(t)
   const lazy = redis.client({ lazyConnect: true, enableOfflineQueue: false })
   const { run } = redisConnection(lazy)
@@ -122,7 +127,8 @@ t.test('RC5 a client that was not connected yet connects, and is waited for', as
 for (const enableOfflineQueue of [true, false]) {
   const suffix = `(offline queue ${enableOfflineQueue ? 'on' : 'off'})`
 
-  t.test(`RC6 a server that hangs: an answer within the bound, then at once, and it recovers ${suffix}`, async (t) => {
+  // covers RC6
+  t.test(`a server that hangs: an answer within the bound, then at once, and it recovers ${suffix}`, async (t) => {
     const redis = await server(t)
     const client = redis.client({ enableOfflineQueue })
     const { run } = redisConnection(client)
@@ -136,7 +142,8 @@ for (const enableOfflineQueue of [true, false]) {
     t.equal(await client.get('{a}'), '2', 'only what was sent before it was known to hang was done late')
   })
 
-  t.test(`RC7 a server that is killed: rejected at once, and back without a new client ${suffix}`, async (t) => {
+  // covers RC7
+  t.test(`a server that is killed: rejected at once, and back without a new client ${suffix}`, async (t) => {
     const redis = await server(t, { appendOnly: true })
     const client = redis.client({ enableOfflineQueue })
     const { run } = redisConnection(client)
@@ -152,7 +159,8 @@ for (const enableOfflineQueue of [true, false]) {
   })
 }
 
-t.test('RC8 what was under way when the connection broke is done at most once', async (t) => {
+// covers RC8
+t.test('what was under way when the connection broke is done at most once', async (t) => {
   const redis = await server(t)
   const client = redis.client()
   const { run } = redisConnection(client)
@@ -167,7 +175,8 @@ t.test('RC8 what was under way when the connection broke is done at most once', 
   t.equal(await client.get('{a}'), '2')
 })
 
-t.test('RC9 a client that ended, or never found its server, rejects', async (t) => {
+// covers RC9
+t.test('a client that ended, or never found its server, rejects', async (t) => {
   const redis = await server(t)
   const ended = redis.client()
   await reaches(ended, 'ready')
@@ -181,7 +190,8 @@ t.test('RC9 a client that ended, or never found its server, rejects', async (t) 
   t.ok(afterMs < TIMEOUT_MS + SLACK_MS, `${afterMs} ms`)
 })
 
-t.test('RC10 no error tells a key or an argument', async (t) => {
+// covers RC10
+t.test('no error tells a key or an argument', async (t) => {
   const redis = await server(t)
   const client = redis.client()
   const connection = redisConnection(client)
@@ -209,7 +219,8 @@ t.test('RC10 no error tells a key or an argument', async (t) => {
   t.same(errors.map(isOutage), [false, false, false, false, true, true, true], 'B3 what the server refused is no outage')
 })
 
-t.test('B3 what the server refuses for now is an outage, and what it refuses for good is none', async (t) => {
+// covers B3
+t.test('what the server refuses for now is an outage, and what it refuses for good is none', async (t) => {
   const redis = await server(t)
   const connection = redisConnection(redis.client())
   const answered = async (code: string): Promise<boolean> => isOutage((await refusal(() => connection.run(defineScript(`return redis.error_reply("${code} now")`), '{a}', []))).error)
@@ -217,7 +228,8 @@ t.test('B3 what the server refuses for now is an outage, and what it refuses for
   for (const code of ['NOPERM', 'WRONGTYPE', 'CROSSSLOT', 'ERR']) t.equal(await answered(code), false, code)
 })
 
-t.test('B3 what a command in a script was answered with is found where Redis 6.2 puts it', (t) => {
+// covers B3
+t.test('what a command in a script was answered with is found where Redis 6.2 puts it', (t) => {
   const reply = (message: string): Error => Object.assign(new Error(message), { name: 'ReplyError' })
   const wrapped = 'ERR Error running script (call to f_5b3ab): @user_script:12: '
   for (const [message, code, told] of [
@@ -235,7 +247,8 @@ t.test('B3 what a command in a script was answered with is found where Redis 6.2
   t.end()
 })
 
-t.test('RC11 many connections on one client share its listeners', async (t) => {
+// covers RC11
+t.test('many connections on one client share its listeners', async (t) => {
   const redis = await server(t)
   const client = redis.client()
   const before = client.listenerCount('close')
@@ -243,7 +256,8 @@ t.test('RC11 many connections on one client share its listeners', async (t) => {
   t.equal(client.listenerCount('close'), before + 1)
 })
 
-t.test('RC12 a cluster: every slot is reached; without one master the other slots go on', async (t) => {
+// covers RC12
+t.test('a cluster: every slot is reached; without one master the other slots go on', async (t) => {
   const cluster = await startRedisCluster()
   t.teardown(() => cluster.stop())
   const client = cluster.client()
@@ -287,6 +301,7 @@ t.test('RC12 a cluster: every slot is reached; without one master the other slot
   t.same(counts, keys.map((key) => alive.includes(key) ? '1' : null), 'nothing was sent again after it had been rejected')
 })
 
-t.test('RC13 no rejection was left to itself', async (t) => {
+// covers RC13
+t.test('no rejection was left to itself', async (t) => {
   t.same(unhandled, [])
 })

@@ -37,7 +37,8 @@ async function halfMoved (key: string): Promise<{ arrived(): Promise<string[]>, 
   }
 }
 
-t.test('B1 every operation of the state on a user whose slot moves is done after the move or not at all', async (t) => {
+// covers B1
+t.test('every operation of the state on a user whose slot moves is done after the move or not at all', async (t) => {
   const client = cluster.client()
   const state = redisState(client)
   const user = userOf('1')
@@ -59,7 +60,8 @@ t.test('B1 every operation of the state on a user whose slot moves is done after
   t.ok(await state.browserSessions.findSession(sidFor(user, 'browser'), secretOf('browser'), NOW))
 })
 
-t.test('B1 an attempt is counted on all counters or on none while their slot moves', async (t) => {
+// covers B1
+t.test('an attempt is counted on all counters or on none while their slot moves', async (t) => {
   const attempts = redisAttemptStore(sharedConnection(cluster.client()))
   const limits = Array.from({ length: 4 }, (_, index) => ({ rule: 'login', key: `key ${index}`, windowMs: 3_600_000, max: 3 }))
   await attempts.reserve('first', limits)

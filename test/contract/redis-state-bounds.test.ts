@@ -93,7 +93,8 @@ t.test('DOS redisState: families that end with their access token push out none 
   t.same(await listed(state, [...codes, 'phone']), ['code 4', 'code 3', 'phone'])
 })
 
-t.test('ASVS-7.1.2 DOS redisState keeps at most maxSessionsPerUser browser sessions of a user and ends the first created', async (t) => {
+// covers ASVS-7.1.2
+t.test('DOS redisState keeps at most maxSessionsPerUser browser sessions of a user and ends the first created', async (t) => {
   for (const [max, options] of [[100, {}], [100, { maxFamiliesPerUser: undefined, prefix: undefined }], [3, { maxSessionsPerUser: 3 }], [1, { maxSessionsPerUser: 1 }]] as const) {
     const { browserSessions } = await fresh(options)
     await browserSessions.createSession(session(userOf('2'), 'other'), 'd')

@@ -227,7 +227,8 @@ const NO_RECORD = "redis.call('SET', KEYS[1], 'text', 'KEEPTTL')"
 const withoutVersion = (fields: number): string => `local record = cmsgpack.unpack(redis.call('GET', KEYS[1])) while #record > ${fields} do table.remove(record) end redis.call('SET', KEYS[1], cmsgpack.pack(record), 'KEEPTTL')`
 
 for (const [what, lua] of [['of another version', ANOTHER_VERSION], ['that is none', NO_RECORD]] as const) {
-  t.test(`B8 redis: a record ${what} keeps nobody from signing out, and is never taken for one that isn't there`, async (t) => {
+  // covers B8
+  t.test(`redis: a record ${what} keeps nobody from signing out, and is never taken for one that isn't there`, async (t) => {
     const state = redisState(client)
     const user = userOf('1')
     const root = `authority:{${partitionOf(user)}}`
@@ -273,7 +274,8 @@ for (const [what, lua] of [['of another version', ANOTHER_VERSION], ['that is no
     t.same((await small.tokens.listFamiliesOfUser(user, NOW)).map(({ sid }) => sid).toSorted(), [sidFor(user, 'new'), sidFor(user, 'phone')].toSorted(), 'it gives way first')
   })
 
-  t.test(`B8 redis: consents ${what} can be taken back`, async (t) => {
+  // covers B8
+  t.test(`redis: consents ${what} can be taken back`, async (t) => {
     const state = redisState(client)
     const user = userOf('1')
     await state.consents.grantConsent(consent(user))
@@ -285,7 +287,8 @@ for (const [what, lua] of [['of another version', ANOTHER_VERSION], ['that is no
   })
 }
 
-t.test('B8 redis: what 0.1.0 wrote goes on, and has a version from its next write', async (t) => {
+// covers B8
+t.test('redis: what 0.1.0 wrote goes on, and has a version from its next write', async (t) => {
   const state = redisState(client)
   const user = userOf('1')
   const root = `authority:{${partitionOf(user)}}`

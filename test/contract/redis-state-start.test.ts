@@ -142,7 +142,8 @@ t.test('redisState: a kid is taken, whatever its sequence', async (t) => {
   t.same((await keys.list()).map(({ sequence }) => sequence), [1, 10])
 })
 
-t.test('B12 prepare names each command that the user of the connection may not run, for the state and for the counters', async (t) => {
+// covers B12
+t.test('prepare names each command that the user of the connection may not run, for the state and for the counters', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const admin = server.client()
@@ -171,7 +172,8 @@ t.test('B12 prepare names each command that the user of the connection may not r
   await t.resolves(prepared([], state))
 })
 
-t.test('B12 prepare leaves nothing behind where it may delete', async (t) => {
+// covers B12
+t.test('prepare leaves nothing behind where it may delete', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const client = server.client()

@@ -59,7 +59,8 @@ function watch (): () => number {
   }
 }
 
-t.test('B7: refreshes wait for the lock, and the event loop does not', async (t) => {
+// covers B7
+t.test('refreshes wait for the lock, and the event loop does not', async (t) => {
   const { tokens, refresh, unlock } = await lockedApp(t)
   const stop = watch()
   const answers = Promise.all(tokens.map(refresh))
@@ -71,7 +72,8 @@ t.test('B7: refreshes wait for the lock, and the event loop does not', async (t)
   t.ok(longest < 300, `${Math.round(longest)} ms`)
 })
 
-t.test('B7: after a second and a half it is 503, reads go on, and it works again', async (t) => {
+// covers B7
+t.test('after a second and a half it is 503, reads go on, and it works again', async (t) => {
   const { tokens, refresh, unlock, state, app } = await lockedApp(t)
   const began = performance.now()
   const answers = Promise.all(tokens.map(refresh))

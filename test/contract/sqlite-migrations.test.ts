@@ -21,7 +21,8 @@ t.test('sqlite: migrations are logged once, and a newer file is refused', async 
   t.doesNotThrow(() => sqliteUserStore(db))
 })
 
-t.test('B9: sqlite: an older release starts where a newer one has only added', async (t) => {
+// covers B9
+t.test('sqlite: an older release starts where a newer one has only added', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   const older = ['CREATE TABLE a (b)']
@@ -39,11 +40,13 @@ t.test('B9: sqlite: an older release starts where a newer one has only added', a
   t.throws(() => { start(added) }, /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/)
 })
 
-t.test('B9: the steps since 0.1.0 only add', async (t) => {
+// covers B9
+t.test('the steps since 0.1.0 only add', async (t) => {
   for (const step of STATE_MIGRATIONS.slice(3)) t.equal(typeof step === 'string' ? null : step.minReader, 3)
 })
 
-t.test('B9: sqlite: the users of 0.1.0 have a version, and 0.1.0 goes on beside this release', async (t) => {
+// covers B9
+t.test('sqlite: the users of 0.1.0 have a version, and 0.1.0 goes on beside this release', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   const users = sqliteUserStore(db)

@@ -4,7 +4,8 @@ import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
 import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
 import { code, consent, family, session } from './support/sqlite-records.ts'
 
-t.test('ASVS-1.2.4 sqlite: a table name is a name', async (t) => {
+// covers ASVS-1.2.4
+t.test('sqlite: a table name is a name', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   for (const table of ['', 'a b', 'a"; DROP TABLE x; --', '1a', 'ä', 'a'.repeat(64)]) t.throws(() => sqliteUserStore(db, { table }), TypeError)

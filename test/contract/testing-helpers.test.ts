@@ -74,7 +74,8 @@ t.test('authAs makes the header that inject takes', async (t) => {
   t.same(await authAs(app, { id: 'a' }), { authorization: 'Bearer token-of-a' })
 })
 
-t.test('H13 authAs takes a scope and a client, and sessionAs is a browser that is signed in', async (t) => {
+// covers H13
+t.test('authAs takes a scope and a client, and sessionAs is a browser that is signed in', async (t) => {
   const clients = [{ clientId: 'spa', scopes: ['openid', 'admin'], redirectUris: ['https://app.example/cb'] }]
   for (const issuer of ['http://localhost:3000', 'https://auth.example.com']) {
     const { app, events, close } = await testApp({ issuer, clients, scopes: ['openid', 'email', 'admin'], rateLimit: { login: { max: 1 } } }, {}, (host) => {

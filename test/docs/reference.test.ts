@@ -18,7 +18,8 @@ const update = process.env['UPDATE'] === '1'
 const eventsSource = read('lib/events.ts')
 const errorsSource = read('lib/errors.ts')
 
-t.test('ASVS-2.1.3 ASVS-7.1.1 ASVS-16.1.1 the pages are what the code says', async (t) => {
+// covers ASVS-2.1.3 ASVS-7.1.1 ASVS-16.1.1
+t.test('the pages are what the code says', async (t) => {
   for (const [path, content] of Object.entries(await references(eventsSource))) {
     if (update) writeFileSync(new URL(path, root), content)
     t.equal(read(path), content, path)
@@ -34,7 +35,8 @@ t.test('every option of the schema has a row, and a meaning where its name is no
   t.strictSame(rows.filter(({ path, description }) => description === '' && !path.startsWith('paths.')), [])
 })
 
-t.test('ASVS-6.1.1 every key of the rate limit options has a place in the guide', async (t) => {
+// covers ASVS-6.1.1
+t.test('every key of the rate limit options has a place in the guide', async (t) => {
   const guide = read('docs/guides/rate-limits.md')
   for (const { path } of optionRows()) {
     const [, key] = /^rateLimit\.(\w+)$/.exec(path) ?? []
@@ -46,7 +48,8 @@ t.test('every route has its prose and no prose is without a route', async (t) =>
   t.strictSame((await endpoints()).map(({ method, url }) => `${method} ${url}`), Object.keys(PROSE))
 })
 
-t.test('ASVS-7.1.1 ASVS-7.1.3 the lifetimes in the guide on signing out are the defaults', async (t) => {
+// covers ASVS-7.1.1 ASVS-7.1.3
+t.test('the lifetimes in the guide on signing out are the defaults', async (t) => {
   const words = (seconds: number): string => {
     const [unit, size] = ([['days', 86_400], ['hours', 3600], ['minutes', 60]] as const).find(([, size]) => seconds % size === 0 && seconds >= size * 2) ?? ['seconds', 1]
     return `${seconds / size} ${unit}`

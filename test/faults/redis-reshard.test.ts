@@ -18,7 +18,8 @@ const USERS_A_SLOT = 30
 const WORKERS = 12
 const LIMIT = { rule: 'login', key: 'everybody', windowMs: 3_600_000, max: 200 }
 
-t.test('B1 a reshard under load: no wrong answer with status OK, no revocation lost, no limit exceeded', async (t) => {
+// covers B1
+t.test('a reshard under load: no wrong answer with status OK, no revocation lost, no limit exceeded', async (t) => {
   const cluster = await startRedisCluster()
   t.teardown(async () => { await cluster.stop() })
   const client = cluster.client()
@@ -78,7 +79,8 @@ t.test('B1 a reshard under load: no wrong answer with status OK, no revocation l
   t.ok(allowed <= LIMIT.max, `${allowed} attempts of ${LIMIT.max}`)
 })
 
-t.test('B1 a whole service while the slots of its Cluster go from node to node', async (t) => {
+// covers B1
+t.test('a whole service while the slots of its Cluster go from node to node', async (t) => {
   const cluster = await startRedisCluster()
   t.teardown(async () => { await cluster.stop() })
   const users = temporaryFile(t)

@@ -25,7 +25,8 @@ async function issuerAt (t: Test, path: string): Promise<URL> {
 }
 
 for (const [algorithm, path] of [['oidc', '/one'], ['oauth2', '/one'], ['oidc', '/one/'], ['oauth2', '/one/'], ['oidc', '/'], ['oauth2', '/']] as const) {
-  t.test(`C8 issuer at ${path}: discovery by ${algorithm === 'oidc' ? 'OpenID Connect' : 'RFC 8414'}, sign-in, refresh, logout`, async (t) => {
+  // covers C8
+  t.test(`issuer at ${path}: discovery by ${algorithm === 'oidc' ? 'OpenID Connect' : 'RFC 8414'}, sign-in, refresh, logout`, async (t) => {
     const issuer = await issuerAt(t, path)
     const config = await oidc.discovery(issuer, 'spa', undefined, oidc.None(), { algorithm, execute: [oidc.allowInsecureRequests] })
     t.equal(config.serverMetadata().issuer, issuer.href)

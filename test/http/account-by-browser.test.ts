@@ -20,7 +20,8 @@ async function sessionsOf ({ app }: TestApp, headers: Record<string, string>): P
   return reply.json().sessions as Listed[]
 }
 
-t.test('H8 a browser lists the person\'s sign-ins, its own marked, and ends one', async (t) => {
+// covers H8
+t.test('a browser lists the person\'s sign-ins, its own marked, and ends one', async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -40,7 +41,8 @@ t.test('H8 a browser lists the person\'s sign-ins, its own marked, and ends one'
   t.equal((await app.inject({ url: '/auth/sessions', headers: { ...here, ...OWN } })).statusCode, 401)
 })
 
-t.test('H8 nobody ends a sign-in of another\'s', async (t) => {
+// covers H8
+t.test('nobody ends a sign-in of another\'s', async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   await signUp(subject.app)
@@ -51,7 +53,8 @@ t.test('H8 nobody ends a sign-in of another\'s', async (t) => {
   t.equal((await sessionsOf(subject, { ...bob, ...OWN })).length, 1)
 })
 
-t.test('H8 a browser changes the password: it stays signed in, nobody else does', async (t) => {
+// covers H8
+t.test('a browser changes the password: it stays signed in, nobody else does', async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -71,7 +74,8 @@ t.test('H8 a browser changes the password: it stays signed in, nobody else does'
   t.ok(await browserOf(subject, 'ann', NEXT))
 })
 
-t.test('H8 ASVS-3.5.1 the rule of forms: what another page sends, or nobody says where from, changes and tells nothing', async (t) => {
+// covers H8 ASVS-3.5.1
+t.test('the rule of forms: what another page sends, or nobody says where from, changes and tells nothing', async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -97,7 +101,8 @@ t.test('H8 ASVS-3.5.1 the rule of forms: what another page sends, or nobody says
   t.equal((await sessionsOf(subject, { ...here, origin: ISSUER })).length, 1, 'the origin alone is enough where the browser says no more')
 })
 
-t.test('H8 a token counts before the cookie, and a cookie of nobody is nobody', async (t) => {
+// covers H8
+t.test('a token counts before the cookie, and a cookie of nobody is nobody', async (t) => {
   const subject = await testApp({ clients: [{ clientId: 'third', firstParty: false }] })
   t.teardown(subject.close)
   const { app } = subject
@@ -113,7 +118,8 @@ t.test('H8 a token counts before the cookie, and a cookie of nobody is nobody', 
   t.equal(await status({ ...here, ...OWN }), 401, 'an expired one')
 })
 
-t.test('H8 app.authority.verifyPassword: who it is or null, like the sign-in, and under the limit of the account', async (t) => {
+// covers H8
+t.test('app.authority.verifyPassword: who it is or null, like the sign-in, and under the limit of the account', async (t) => {
   const users = memoryUserStore()
   let disabled = false
   const one = async (id: string): Promise<User | null> => {
@@ -143,7 +149,8 @@ t.test('H8 app.authority.verifyPassword: who it is or null, like the sign-in, an
   t.equal(parallel.filter(({ status }) => status === 'fulfilled').length, 3, '20 guesses at once are 3')
 })
 
-t.test('H8 app.authority.changePassword: by the rules for new ones, and it ends every session', async (t) => {
+// covers H8
+t.test('app.authority.changePassword: by the rules for new ones, and it ends every session', async (t) => {
   const subject = await testApp()
   t.teardown(subject.close)
   const { app, events } = subject

@@ -17,7 +17,8 @@ async function forms (test: PagesApp): Promise<Record<typeof POSTS[number], Reco
   }
 }
 
-t.test('ASVS-3.5.1 a form that another site posts is 403, and nothing is done', async (t) => {
+// covers ASVS-3.5.1
+t.test('a form that another site posts is 403, and nothing is done', async (t) => {
   const test = await pagesApp(t, { limits: { register: { max: 1 }, passwordReset: { max: 1 }, refresh: { max: 1 } } })
   const good = await forms(test)
   const told = test.w.told.length
@@ -58,7 +59,8 @@ t.test('ASVS-3.5.1 a form that another site posts is 403, and nothing is done', 
   for (const [name, status] of [['verify-email', 200], ['reset-password', 200], ['forgot-password', 202], ['signup', 303]] as const) t.equal((await test.post(`/auth/${name}`, good[name])).statusCode, status, `the control: ${name}`)
 })
 
-t.test('ASVS-3.5.1 what our own pages post comes in', async (t) => {
+// covers ASVS-3.5.1
+t.test('what our own pages post comes in', async (t) => {
   const test = await pagesApp(t)
   const table: Array<[string, Record<string, string>]> = [
     ['today', OWN],
@@ -109,7 +111,8 @@ t.test('pages and JSON endpoints share their limits', async (t) => {
   t.equal((await tokens.post('/auth/reset-password', { token, password: NEXT_PASSWORD })).statusCode, 200, 'and is not refused for what others did')
 })
 
-t.test('A3 to open the link of a message counts under no limit, be it good or not, and none is in its way', async (t) => {
+// covers A3
+t.test('to open the link of a message counts under no limit, be it good or not, and none is in its way', async (t) => {
   const test = await pagesApp(t, { limits: { refresh: { max: 2 } } })
   await test.w.addUser()
   const token = await test.resetToken()
@@ -139,7 +142,8 @@ t.test("a host's own answer to too many attempts takes the page's place; without
   }
 })
 
-t.test('ASVS-2.2.2 hostile bodies are error pages, never JSON, and reach no use case', async (t) => {
+// covers ASVS-2.2.2
+t.test('hostile bodies are error pages, never JSON, and reach no use case', async (t) => {
   const test = await pagesApp(t, { limits: {} })
   const form = 'application/x-www-form-urlencoded'
   const table: Array<[string, string, string, number]> = [
@@ -172,7 +176,8 @@ t.test('ASVS-2.2.2 hostile bodies are error pages, never JSON, and reach no use 
   t.strictSame(test.w.messages, [])
 })
 
-t.test('R6749-10.12 the host may parse query strings as it likes', async (t) => {
+// covers R6749-10.12
+t.test('the host may parse query strings as it likes', async (t) => {
   const test = await pagesApp(t)
   await test.w.addUser()
   const token = await test.resetToken()
@@ -180,7 +185,8 @@ t.test('R6749-10.12 the host may parse query strings as it likes', async (t) => 
   t.equal((await test.get(`/auth/reset-password?x=%ff&token=${token}`)).statusCode, 200)
 })
 
-t.test('ASVS-16.5.1 what nobody expected is 503 with a constant text, and its cause is in the log', async (t) => {
+// covers ASVS-16.5.1
+t.test('what nobody expected is 503 with a constant text, and its cause is in the log', async (t) => {
   const boom = new Error('SQLITE_IOERR: disk I/O error')
   const test = await pagesApp(t, { users: (store) => ({ ...store, async create () { throw boom }, async findById () { throw boom } }) })
   const token = await test.resetToken((await test.w.addUser()).username)

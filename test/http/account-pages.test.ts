@@ -84,7 +84,8 @@ t.test('sign-up: what is wrong is shown on the page with its status, and what wa
   t.equal(await test.w.store.findByUsername('ada'), null)
 })
 
-t.test('ASVS-8.2.3 ASVS-15.3.3 sign-up takes no field that the host did not declare', async (t) => {
+// covers ASVS-8.2.3 ASVS-15.3.3
+t.test('sign-up takes no field that the host did not declare', async (t) => {
   const test = await pagesApp(t)
   const reply = await test.post('/auth/signup', { username: 'ada', password: PASSWORD, id: 'root', emailVerified: 'true', email: 'victim@example.com', disabled: '', role: 'admin', passwordHash: 'x', __proto__x: 'y', constructor: 'z' })
   t.equal(reply.statusCode, 303)
@@ -111,7 +112,8 @@ t.test('sign-up: errors are in the language of the request, and say how long a p
   t.strictSame(await text('', { username: 'ada', password: PASSWORD }), { error: 'invalid_request', text: messagesOf('en').errorEmailForm, field: 'username' })
 })
 
-t.test('ENUM-register ASVS-6.3.8 sign-up with confirmation is one answer, whoever has the name, and signs nobody in', async (t) => {
+// covers ENUM-register ASVS-6.3.8
+t.test('sign-up with confirmation is one answer, whoever has the name, and signs nobody in', async (t) => {
   const test = await pagesApp(t, { verifyEmail: true, fields: Type.Object({ nickname: Type.Optional(Type.String()) }) })
   const seen: unknown[] = []
   for (const fields of [{ emailVerified: true }, { emailVerified: false }, { disabled: true }, { passwordHash: '' }, null]) {
@@ -128,7 +130,8 @@ t.test('ENUM-register ASVS-6.3.8 sign-up with confirmation is one answer, whoeve
   t.strictSame(test.signedIn, [])
 })
 
-t.test('ENUM-reset ASVS-6.3.8 the forgotten password page is one answer, whoever is named', async (t) => {
+// covers ENUM-reset ASVS-6.3.8
+t.test('the forgotten password page is one answer, whoever is named', async (t) => {
   const test = await pagesApp(t)
   const seen: unknown[] = []
   for (const fields of [{}, { disabled: true }, { passwordHash: '' }, { emailVerified: false }, null]) {
@@ -162,7 +165,8 @@ t.test('a forgotten password: the form, and an empty one', async (t) => {
   }
 })
 
-t.test('ASVS-6.4.3 ASVS-3.5.3 a reset: to open the link uses nothing up, its form works once and signs nobody in', async (t) => {
+// covers ASVS-6.4.3 ASVS-3.5.3
+t.test('a reset: to open the link uses nothing up, its form works once and signs nobody in', async (t) => {
   const test = await pagesApp(t)
   const user = await test.w.addUser()
   await test.w.addSession(user.id, 'thief')
@@ -190,7 +194,8 @@ t.test('ASVS-6.4.3 ASVS-3.5.3 a reset: to open the link uses nothing up, its for
   t.strictSame(secretsOf(test), [])
 })
 
-t.test('ASVS-6.4.3 ASVS-6.5.1 of 50 forms at once with one token one sets its password', async (t) => {
+// covers ASVS-6.4.3 ASVS-6.5.1
+t.test('of 50 forms at once with one token one sets its password', async (t) => {
   const test = await pagesApp(t)
   const user = await test.w.addUser()
   const token = await test.resetToken()
@@ -202,7 +207,8 @@ t.test('ASVS-6.4.3 ASVS-6.5.1 of 50 forms at once with one token one sets its pa
   t.equal(test.w.count('password_changed'), 1)
 })
 
-t.test('ENUM-confirm ENUM-verify ASVS-6.5.1 a link that is no good is one error page, whatever is wrong with it, opened or posted', async (t) => {
+// covers ENUM-confirm ENUM-verify ASVS-6.5.1
+t.test('a link that is no good is one error page, whatever is wrong with it, opened or posted', async (t) => {
   for (const path of ['/auth/reset-password', '/auth/verify-email']) {
     const test = await pagesApp(t)
     const [ada, bob, off, late] = await Promise.all(['ada', 'bob', 'off', 'late'].map(async (name) => await test.w.addUser({ username: `${name}@example.com`, email: `${name}@example.com` })))
@@ -238,7 +244,8 @@ t.test('ENUM-confirm ENUM-verify ASVS-6.5.1 a link that is no good is one error 
   }
 })
 
-t.test('ASVS-3.5.3 an address is confirmed by the button alone, once', async (t) => {
+// covers ASVS-3.5.3
+t.test('an address is confirmed by the button alone, once', async (t) => {
   const test = await pagesApp(t)
   const user = await test.w.addUser({ emailVerified: false })
   const token = await test.verifyToken(user.id)

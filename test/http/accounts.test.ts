@@ -72,7 +72,8 @@ t.test('register: a taken name is 409, whatever its spelling, and changes nothin
   t.ok(await signIn(test.app))
 })
 
-t.test('ASVS-6.2.1 ASVS-6.2.4 ASVS-6.2.9 ASVS-6.2.11 register: invalid_password with its reason', async (t) => {
+// covers ASVS-6.2.1 ASVS-6.2.4 ASVS-6.2.9 ASVS-6.2.11
+t.test('register: invalid_password with its reason', async (t) => {
   const test = await testApp({ issuer: 'https://wonderland.example' })
   t.teardown(test.close)
   const cases: Array<[string, RegExp]> = [
@@ -92,7 +93,8 @@ t.test('ASVS-6.2.1 ASVS-6.2.4 ASVS-6.2.9 ASVS-6.2.11 register: invalid_password 
   t.equal((await post(test, '/auth/register', { username: 'ann.lovelace', password: 'x'.repeat(128) + ' y z' })).statusCode, 201, 'ASVS-6.2.5 any composition')
 })
 
-t.test('ASVS-8.2.3 ASVS-15.3.3 register takes no field that the host did not declare', async (t) => {
+// covers ASVS-8.2.3 ASVS-15.3.3
+t.test('register takes no field that the host did not declare', async (t) => {
   const store = memoryUserStore()
   const created: unknown[] = []
   const users: UserStore = { ...store, create: async (user) => { created.push(user); return await store.create(user) } }
@@ -118,7 +120,8 @@ t.test('ASVS-8.2.3 ASVS-15.3.3 register takes no field that the host did not dec
   t.same(Object.keys(created[0] as object).sort(), ['nickname', 'passwordHash', 'username'])
 })
 
-t.test('ASVS-15.3.5 register: bodies that do not fit are 400 naming the field', async (t) => {
+// covers ASVS-15.3.5
+t.test('register: bodies that do not fit are 400 naming the field', async (t) => {
   const test = await testApp({ registration: { fields: Type.Object({ email: Type.String({ format: 'email' }), age: Type.Optional(Type.Integer()) }) } })
   t.teardown(test.close)
   const good = { username: 'ann', password: PASSWORD, email: 'ann@mail.example' }
@@ -144,7 +147,8 @@ t.test('ASVS-15.3.5 register: bodies that do not fit are 400 naming the field', 
   t.equal((await post(test, '/auth/register', good)).statusCode, 201)
 })
 
-t.test('ENUM-register ASVS-6.3.8 with verifyEmail one answer for new, taken and disabled names; the message differs', async (t) => {
+// covers ENUM-register ASVS-6.3.8
+t.test('with verifyEmail one answer for new, taken and disabled names; the message differs', async (t) => {
   const { users, disable } = mutableUsers()
   const test = await testApp({ users, registration: { verifyEmail: true } })
   t.teardown(test.close)
@@ -192,7 +196,8 @@ t.test('e-mail verification: needed before the first sign-in; the token works on
   t.equal(test.events.filter(({ name }) => name === 'email_verified').length, 1)
 })
 
-t.test('ASVS-6.5.5 an e-mail token is no good from its end on, nor for a password reset', async (t) => {
+// covers ASVS-6.5.5
+t.test('an e-mail token is no good from its end on, nor for a password reset', async (t) => {
   const test = await testApp({ registration: { verifyEmail: true } })
   t.teardown(test.close)
   await post(test, '/auth/register', { username: 'ann@mail.example', password: PASSWORD })
@@ -202,7 +207,8 @@ t.test('ASVS-6.5.5 an e-mail token is no good from its end on, nor for a passwor
   t.equal((await post(test, '/auth/email/verify', { token })).json().error, 'invalid_token')
 })
 
-t.test('ASVS-6.2.2 ASVS-6.2.3 ASVS-7.4.3 password change ends the other sessions and keeps this one', async (t) => {
+// covers ASVS-6.2.2 ASVS-6.2.3 ASVS-7.4.3
+t.test('password change ends the other sessions and keeps this one', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app)
@@ -237,7 +243,8 @@ t.test('ASVS-6.2.2 ASVS-6.2.3 ASVS-7.4.3 password change ends the other sessions
   t.ok(await signIn(test.app, 'ann', NEXT))
 })
 
-t.test('ASVS-6.2.3 wrong current passwords count against the account', async (t) => {
+// covers ASVS-6.2.3
+t.test('wrong current passwords count against the account', async (t) => {
   const test = await testApp({ rateLimit: { login: { max: 100 }, register: false, refresh: false, passwordReset: false, account: { max: 3, windowMs: 60_000 } } })
   t.teardown(test.close)
   await signUp(test.app)
@@ -246,7 +253,8 @@ t.test('ASVS-6.2.3 wrong current passwords count against the account', async (t)
   t.same([await guess(), await guess(), await guess(), await guess()], [400, 400, 400, 429])
 })
 
-t.test('ENUM-reset ASVS-6.3.8 a reset request has one answer for all', async (t) => {
+// covers ENUM-reset ASVS-6.3.8
+t.test('a reset request has one answer for all', async (t) => {
   const { users, disable } = mutableUsers()
   const test = await testApp({ users })
   t.teardown(test.close)
@@ -267,7 +275,8 @@ t.test('ENUM-reset ASVS-6.3.8 a reset request has one answer for all', async (t)
   t.equal(test.events.filter(({ name }) => name === 'password_reset_requested').length, 2)
 })
 
-t.test('ENUM-reset a failing store changes no answer', async (t) => {
+// covers ENUM-reset
+t.test('a failing store changes no answer', async (t) => {
   const store = memoryUserStore()
   let down = false
   const users: UserStore = { ...store, findByUsername: async (name) => { if (down) throw new Error('connection refused'); return await store.findByUsername(name) } }
@@ -278,7 +287,8 @@ t.test('ENUM-reset a failing store changes no answer', async (t) => {
   t.same(visible(await post(test, '/auth/password-reset', { username: 'nobody' })), visible(before))
 })
 
-t.test('ASVS-6.4.3 ASVS-6.3.6 a reset works once, ends every session and signs nobody in', async (t) => {
+// covers ASVS-6.4.3 ASVS-6.3.6
+t.test('a reset works once, ends every session and signs nobody in', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app, 'ann@mail.example')
@@ -305,7 +315,8 @@ t.test('ASVS-6.4.3 ASVS-6.3.6 a reset works once, ends every session and signs n
   t.equal((await post(test, '/auth/password-reset/confirm', { token, password: NEXT, username: 'bob' })).json().error, 'invalid_request', 'ASVS-6.6.2 whose password it is says the token alone')
 })
 
-t.test('ASVS-6.4.3 ASVS-6.5.1 of 50 parallel confirms exactly one succeeds', async (t) => {
+// covers ASVS-6.4.3 ASVS-6.5.1
+t.test('of 50 parallel confirms exactly one succeeds', async (t) => {
   const users = delayed(memoryUserStore())
   const test = await testApp({ users, state: delayed(memoryState()), password: { concurrency: 50 } })
   t.teardown(test.close)
@@ -320,7 +331,8 @@ t.test('ASVS-6.4.3 ASVS-6.5.1 of 50 parallel confirms exactly one succeeds', asy
   t.equal(test.events.filter(({ name }) => name === 'password_changed').length, 1)
 })
 
-t.test('ASVS-6.6.2 only the newest reset message works', async (t) => {
+// covers ASVS-6.6.2
+t.test('only the newest reset message works', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app, 'ann@mail.example')
@@ -341,7 +353,8 @@ t.test('a password change ends the reset links of before', async (t) => {
   t.equal((await post(test, '/auth/password-reset/confirm', { token, password: 'a third good password' })).json().error, 'invalid_token')
 })
 
-t.test('ASVS-6.5.5 a reset token is good to the last millisecond of its 30 minutes', async (t) => {
+// covers ASVS-6.5.5
+t.test('a reset token is good to the last millisecond of its 30 minutes', async (t) => {
   for (const [step, status] of [[RESET_LIFETIME_MS - 1, 204], [RESET_LIFETIME_MS, 400], [RESET_LIFETIME_MS + 1, 400]] as const) {
     const test = await testApp()
     await signUp(test.app, 'ann@mail.example')
@@ -352,7 +365,8 @@ t.test('ASVS-6.5.5 a reset token is good to the last millisecond of its 30 minut
   }
 })
 
-t.test('ASVS-7.4.2 a reset token of an account disabled meanwhile is no good', async (t) => {
+// covers ASVS-7.4.2
+t.test('a reset token of an account disabled meanwhile is no good', async (t) => {
   const { users, disable } = mutableUsers()
   const test = await testApp({ users })
   t.teardown(test.close)
@@ -362,7 +376,8 @@ t.test('ASVS-7.4.2 a reset token of an account disabled meanwhile is no good', a
   t.equal((await post(test, '/auth/password-reset/confirm', { token, password: NEXT })).json().error, 'invalid_token')
 })
 
-t.test('ADV-host-header no header of the request changes the link of a message', async (t) => {
+// covers ADV-host-header
+t.test('no header of the request changes the link of a message', async (t) => {
   const test = await testApp({ issuer: 'https://auth.example' }, { trustProxy: ['127.0.0.1'] })
   t.teardown(test.close)
   await signUp(test.app, 'ann@mail.example')
@@ -392,7 +407,8 @@ t.test('without hosted pages the links lead to pages of the host, and no server 
   t.equal((await post(test, '/v1/password-reset/confirm', { token: reset.token, password: NEXT })).statusCode, 204)
 })
 
-t.test('ASVS-7.5.2 a user lists their own sessions and sees which is this one', async (t) => {
+// covers ASVS-7.5.2
+t.test('a user lists their own sessions and sees which is this one', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app, 'ann')
@@ -415,7 +431,8 @@ t.test('ASVS-7.5.2 a user lists their own sessions and sees which is this one', 
   t.equal((await test.app.inject({ url: '/auth/sessions' })).statusCode, 401)
 })
 
-t.test('ASVS-8.2.2 ASVS-7.5.2 a user ends their own sessions and no other', async (t) => {
+// covers ASVS-8.2.2 ASVS-7.5.2
+t.test('a user ends their own sessions and no other', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app, 'ann')
@@ -446,7 +463,8 @@ t.test('ASVS-8.2.2 ASVS-7.5.2 a user ends their own sessions and no other', asyn
   t.equal((await test.app.inject({ url: '/me', headers: bearer(bob.access_token) })).statusCode, 200)
 })
 
-t.test('ASVS-7.4.2 GHSA-2vg6 a disabled user is 401 everywhere at once', async (t) => {
+// covers ASVS-7.4.2
+t.test('GHSA-2vg6 a disabled user is 401 everywhere at once', async (t) => {
   const { users, disable } = mutableUsers()
   const test = await testApp({ users })
   t.teardown(test.close)

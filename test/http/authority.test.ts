@@ -214,7 +214,8 @@ t.test('hashPassword goes through the queue', async (t) => {
   await t.resolves(test.app.authority.hashPassword('four'), 'and it recovers')
 })
 
-t.test('DOS-3 RL-20 the hashing queue over HTTP: bounded, said once, and gone when it is over', async (t) => {
+// covers DOS-3 RL-20
+t.test('the hashing queue over HTTP: bounded, said once, and gone when it is over', async (t) => {
   const MAX_QUEUE = 3
   const hasher = heldHasher()
   const test = await testApp({

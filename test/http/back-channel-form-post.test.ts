@@ -51,7 +51,8 @@ t.test('whatever it answers, the status is what comes back', async (t) => {
   }
 })
 
-t.test('L5 of a refusal the error is told, bounded and as text', async (t) => {
+// covers L5
+t.test('of a refusal the error is told, bounded and as text', async (t) => {
   const rows: Array<[what: string, status: number, body: string | Buffer, error: string | undefined]> = [
     ['as the specification has it', 400, '{"error":"invalid_request","error_description":"The logout token has expired."}', 'invalid_request'],
     ['of any failing status', 501, '{"error":"unsupported"}', 'unsupported'],
@@ -83,7 +84,8 @@ t.test('L5 of a refusal the error is told, bounded and as text', async (t) => {
   t.strictSame(await ask(two.url), { status: 400, error: 'invalid_request' }, 'in pieces')
 })
 
-t.test('ASVS-15.3.2 no redirect is followed', async (t) => {
+// covers ASVS-15.3.2
+t.test('no redirect is followed', async (t) => {
   const other = await rp(t, (reply) => { reply.end() })
   for (const status of [301, 302, 303, 307, 308]) {
     const { url } = await rp(t, (reply) => { reply.writeHead(status, { location: other.url }).end() })

@@ -22,7 +22,8 @@ t.test('/auth/session tells a page who is signed in, with no token in it', async
   t.equal((await app.inject({ url: '/auth/session', headers: { origin: 'https://evil.example', host: 'localhost:3000' } })).headers['access-control-allow-origin'], undefined)
 })
 
-t.test('ASVS-3.5.1 only a page of this origin goes on with the session or ends it', async (t) => {
+// covers ASVS-3.5.1
+t.test('only a page of this origin goes on with the session or ends it', async (t) => {
   const { browser, app, close } = await openidApp()
   t.teardown(close)
   await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
@@ -41,7 +42,8 @@ t.test('ASVS-3.5.1 only a page of this origin goes on with the session or ends i
   t.equal((await app.inject({ url: '/auth/session', headers: { cookie } })).statusCode, 401)
 })
 
-t.test('ASVS-7.3.1 a POST counts as a use, a GET does not; ASVS-7.4.2 a disabled user is nobody at once', async (t) => {
+// covers ASVS-7.3.1
+t.test('a POST counts as a use, a GET does not; ASVS-7.4.2 a disabled user is nobody at once', async (t) => {
   const { app, browser, clock, close, ann } = await openidApp({ session: { idleTimeout: 600 } })
   t.teardown(close)
   await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })

@@ -23,7 +23,8 @@ async function ask ({ app }: Pick<TestApp, 'app'>, params: Record<string, unknow
 
 const refusal = ({ status, body }: Answer): unknown[] => [status, body.error]
 
-t.test('R6749-4.4 R9068-2.2 an access token of the client itself, and no other token', async (t) => {
+// covers R6749-4.4 R9068-2.2
+t.test('an access token of the client itself, and no other token', async (t) => {
   const test = await started(t, { claims: () => { throw new Error('there is no user to ask about') } })
   const { status, body, headers } = await ask(test)
   t.equal(status, 200)
@@ -42,7 +43,8 @@ t.test('R6749-4.4 R9068-2.2 an access token of the client itself, and no other t
   t.equal(form.json().scope, 'read')
 })
 
-t.test('R6749-4.4 only clients that prove a secret and list the grant', async (t) => {
+// covers R6749-4.4
+t.test('only clients that prove a secret and list the grant', async (t) => {
   const clients: Client[] = [
     machine,
     { clientId: 'public' },
@@ -74,7 +76,8 @@ t.test('R6749-4.4 only clients that prove a secret and list the grant', async (t
   t.equal(test.events.filter(({ name }) => name === 'token_issued').length, 0)
 })
 
-t.test('R6749-3.3 scope: of the client, none that speaks of a user', async (t) => {
+// covers R6749-3.3
+t.test('scope: of the client, none that speaks of a user', async (t) => {
   const { scopes: _scopes, ...unlisted } = machine
   const test = await started(t, { clients: [machine, { ...unlisted, clientId: 'any' }, { ...machine, clientId: 'none', scopes: ['openid', 'email'] }] })
   const cases: Array<[string, string | undefined, string | null | undefined]> = [
@@ -104,7 +107,8 @@ t.test('R6749-3.3 scope: of the client, none that speaks of a user', async (t) =
   }
 })
 
-t.test('RFC9700-4.15 ADV-CVE-2026-39976 a client is never taken for a user, not even for one of its name', async (t) => {
+// covers RFC9700-4.15 ADV-CVE-2026-39976
+t.test('a client is never taken for a user, not even for one of its name', async (t) => {
   const users = memoryUserStore([{ id: 'machine', username: 'ann', passwordHash: null }])
   const test = await started(t, { users })
   const { app } = test

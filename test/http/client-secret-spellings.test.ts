@@ -11,7 +11,8 @@ async function ask ({ app }: Pick<TestApp, 'app'>, authorization: string, body: 
   return { status: reply.statusCode, error: reply.json().error, retryAfter: reply.headers['retry-after'], challenge: reply.headers['www-authenticate'] }
 }
 
-t.test('L3 R6749-2.3.1 a secret in Basic is good form-encoded, and as it is', async (t) => {
+// covers L3 R6749-2.3.1
+t.test('a secret in Basic is good form-encoded, and as it is', async (t) => {
   const secrets = ['q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83v+/+/A==', `100%${'x'.repeat(32)}`, `a%20b+c d${'x'.repeat(32)}`, `%zz%${'x'.repeat(32)}`, `:colon:${'x'.repeat(32)}`, 'plain-base64url_secret-of-32-bytes-or-more', `ü€😀${'x'.repeat(32)}`]
   const test = await testApp({ scopes: ['openid', 'read'], clients: [...secrets.map((secret, index) => clientOf(`c${index}`, secret)), clientOf('a+b%', `+${'x'.repeat(32)}`)] })
   t.teardown(test.close)
@@ -28,7 +29,8 @@ t.test('L3 R6749-2.3.1 a secret in Basic is good form-encoded, and as it is', as
   for (const header of [raw('a+b%', odd), raw(form('a+b%'), form(odd))]) t.equal((await ask(test, header, { client_id: 'a+b%' })).status, 200, `the id of a client too: ${header}`)
 })
 
-t.test('L3 both spellings of a wrong secret are one failure', async (t) => {
+// covers L3
+t.test('both spellings of a wrong secret are one failure', async (t) => {
   const test = await testApp({ rateLimit: { refresh: { max: 4 } }, scopes: ['openid', 'read'], clients: [clientOf('web', 'q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83v+/+/A==')] })
   t.teardown(test.close)
   const statuses: number[] = []
@@ -36,7 +38,8 @@ t.test('L3 both spellings of a wrong secret are one failure', async (t) => {
   t.same(statuses, [401, 401, 401, 401, 429, 429])
 })
 
-t.test('C5 a bare Basic is a failed authentication, wherever a client authenticates', async (t) => {
+// covers C5
+t.test('a bare Basic is a failed authentication, wherever a client authenticates', async (t) => {
   const test = await testApp({ scopes: ['openid', 'read'], clients: [clientOf('web', 'a'.repeat(43)), { clientId: 'spa', grantTypes: ['password'] }] })
   t.teardown(test.close)
   for (const authorization of ['Basic', 'basic', 'Basic ', 'Basic =', 'Basic null', `Basic ${'A'.repeat(5000)}`]) {

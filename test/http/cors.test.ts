@@ -83,7 +83,8 @@ const corsHeaders = (reply: LightMyRequestResponse): Record<string, unknown> => 
 const PREFLIGHT = { 'access-control-allow-headers': 'authorization, dpop, x-anything', 'access-control-max-age': '600' }
 const ACTUAL = { 'access-control-expose-headers': 'WWW-Authenticate, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset' }
 
-t.test('ASVS-3.4.2 of a fixed list of clients, only registered origins may read: by redirect URI or by `origins`', async (t) => {
+// covers ASVS-3.4.2
+t.test('of a fixed list of clients, only registered origins may read: by redirect URI or by `origins`', async (t) => {
   const app = await corsApp(t, CLIENTS)
   const origins: Record<string, boolean> = {
     [SPA]: true,
@@ -155,7 +156,8 @@ t.test('every error can be read by a registered origin, and by no other', async 
   }
 })
 
-t.test('ASVS-3.4.2 with a client store, every web origin passes a preflight, and reads nothing that is not of its client', async (t) => {
+// covers ASVS-3.4.2
+t.test('with a client store, every web origin passes a preflight, and reads nothing that is not of its client', async (t) => {
   const clients = store(CLIENTS)
   const app = await corsApp(t, clients)
   const preflights: Record<string, boolean> = {
@@ -242,7 +244,8 @@ t.test('public documents may be read by any origin, errors too; nothing varies',
   t.same(corsHeaders(await app.inject({ method: 'HEAD', url: '/jwks' })), { 'access-control-allow-origin': '*' })
 })
 
-t.test('R9700-2.6 the authorization endpoint knows no CORS: the preflight is answered and says nothing', async (t) => {
+// covers R9700-2.6
+t.test('the authorization endpoint knows no CORS: the preflight is answered and says nothing', async (t) => {
   const app = await corsApp(t, CLIENTS)
   const before = await preflight(app, '/authorize', SPA)
   t.equal(before.statusCode, 204)

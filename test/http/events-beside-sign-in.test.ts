@@ -10,7 +10,8 @@ const DAY_MS = 86_400_000
 const TYPED = 'CANARY typed in place of a client id'
 const header = (value: string): { authorization: string } => ({ authorization: `Basic ${Buffer.from(value).toString('base64')}` })
 
-t.test('ASVS-16.3.1 a client that does not prove itself is an event with the reason, at every endpoint that asks for proof', async (t) => {
+// covers ASVS-16.3.1
+t.test('a client that does not prove itself is an event with the reason, at every endpoint that asks for proof', async (t) => {
   const { app, events, clock, close } = await openidApp({}, { requestIdHeader: 'x-request-id' })
   t.teardown(close)
   const cases: Array<[string, Record<string, string>, Record<string, string>, Record<string, unknown>]> = [

@@ -12,7 +12,8 @@ async function started (t: Test, options: Partial<AuthorityOptions> = {}): Promi
 
 const named = ({ events }: Pick<OpenidApp, 'events'>, name: string): Array<Record<string, unknown>> => events.filter((event) => event.name === name).map(({ payload }) => payload)
 
-t.test('C4 whatever is no refresh token or code of ours is an unknown one, an access token in its place too', async (t) => {
+// covers C4
+t.test('whatever is no refresh token or code of ours is an unknown one, an access token in its place too', async (t) => {
   const subject = await started(t)
   const { app } = subject
   const { access_token: access, id_token: id = '' } = await tokensOf(subject)
@@ -35,7 +36,8 @@ t.test('C4 whatever is no refresh token or code of ours is an unknown one, an ac
   t.equal((await app.inject({ url: '/me', headers: bearer(access) })).statusCode, 200, 'and nothing was ended by it')
 })
 
-t.test('C4 such a token counts as a failed attempt', async (t) => {
+// covers C4
+t.test('such a token counts as a failed attempt', async (t) => {
   const { app, close } = await testApp({ rateLimit: { refresh: { max: 2 } } })
   t.teardown(close)
   const statuses: number[] = []
@@ -43,7 +45,8 @@ t.test('C4 such a token counts as a failed attempt', async (t) => {
   t.same(statuses, [400, 400, 429, 429])
 })
 
-t.test('C9 R6749-3.3 where nothing is granted, no scope is told: an empty one is none', async (t) => {
+// covers C9 R6749-3.3
+t.test('where nothing is granted, no scope is told: an empty one is none', async (t) => {
   const none = await started(t, { scopes: ['openid', 'profile', 'email', 'offline_access'] })
   for (const [what, params, granted] of [['left out', {}, undefined], ['empty', { scope: '' }, undefined]] as const) {
     const reply = await none.app.inject({ method: 'POST', url: '/auth/token', headers: basic('machine', SECRET), payload: { grant_type: 'client_credentials', ...params } })
@@ -70,7 +73,8 @@ t.test('C9 R6749-3.3 where nothing is granted, no scope is told: an empty one is
   t.notOk('scope' in refreshed.json(), 'and by a refresh')
 })
 
-t.test('C10 R6749-4.1.3 redirect_uri may be left out where a verifier proves more, and is compared where it is sent', async (t) => {
+// covers C10 R6749-4.1.3
+t.test('redirect_uri may be left out where a verifier proves more, and is compared where it is sent', async (t) => {
   const subject = await started(t)
   const rows: Array<[what: string, params: Record<string, string | undefined>, good: boolean]> = [
     ['as it was', {}, true],
@@ -97,7 +101,8 @@ t.test('C10 R6749-4.1.3 redirect_uri may be left out where a verifier proves mor
   t.equal((await redeem(subject.app, code, { redirect_uri: `${CALLBACK}?${'x'.repeat(3000)}` })).json().error, 'invalid_request', 'longer than any')
 })
 
-t.test('C11 what could not be completed was undone: by nobody\'s sign-out, and not by a disabled account', async (t) => {
+// covers C11
+t.test('what could not be completed was undone: by nobody\'s sign-out, and not by a disabled account', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
   let seen: (user: User | null) => User | null = (user) => user
@@ -130,7 +135,8 @@ t.test('C11 what could not be completed was undone: by nobody\'s sign-out, and n
   }
 })
 
-t.test('C11 C12 tokens of a password that changed meanwhile are undone, and nobody was told that they were issued', async (t) => {
+// covers C11 C12
+t.test('tokens of a password that changed meanwhile are undone, and nobody was told that they were issued', async (t) => {
   const users = memoryUserStore()
   let now: (user: User | null) => User | null = (user) => user
   const subject = await testApp({ users: { ...users, findById: async (id) => now(await users.findById(id)) } })

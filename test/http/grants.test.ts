@@ -44,7 +44,8 @@ t.test('Duende-667 a claims function that throws leaves no family and no token b
   t.equal((await app.authority.sessions(sub)).length, 1)
 })
 
-t.test('ASVS-7.4.3 a login that races a password change gives no token for the old password', async (t) => {
+// covers ASVS-7.4.3
+t.test('a login that races a password change gives no token for the old password', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
   const between: { change?: () => Promise<void> } = {}
@@ -83,7 +84,8 @@ t.test('a user store that fails after the commit: 503, and the family is taken b
   t.same(await app.authority.sessions(sub), [])
 })
 
-t.test('ASVS-2.3.4 50 parallel registrations of one name: one account, on a store that waits', async (t) => {
+// covers ASVS-2.3.4
+t.test('50 parallel registrations of one name: one account, on a store that waits', async (t) => {
   const { app, close } = await testApp({ users: delayed(memoryUserStore()) })
   t.teardown(close)
   const replies = await Promise.all(Array.from({ length: 50 }, async (_, index) => await app.inject({ method: 'POST', url: '/auth/register', payload: { username: index % 2 === 0 ? 'ann' : 'ANN', password: PASSWORD } })))
@@ -91,7 +93,8 @@ t.test('ASVS-2.3.4 50 parallel registrations of one name: one account, on a stor
   t.equal(replies.filter(({ statusCode }) => statusCode === 409).length, 49)
 })
 
-t.test('A13 refresh tokens of clients: public ones may use /auth/refresh; confidential ones may not, whose secret nobody asked for', async (t) => {
+// covers A13
+t.test('refresh tokens of clients: public ones may use /auth/refresh; confidential ones may not, whose secret nobody asked for', async (t) => {
   const clientSecret = 'a'.repeat(16) + 'b'.repeat(16)
   const clients = [
     { clientId: 'spa', firstParty: false },

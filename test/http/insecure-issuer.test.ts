@@ -2,7 +2,8 @@ import t from 'tap'
 import { authorizePath, openidApp } from '../support/openid.ts'
 import { PASSWORD } from '../support/app.ts'
 
-t.test('H12 an http issuer on another host: cookies without Secure and __Host-, and a sign-in that works', async (t) => {
+// covers H12
+t.test('an http issuer on another host: cookies without Secure and __Host-, and a sign-in that works', async (t) => {
   const issuer = 'http://192.168.1.5:3000'
   const { app, browser, close } = await openidApp({ issuer, allowInsecureIssuer: true })
   t.teardown(close)

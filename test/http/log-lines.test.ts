@@ -9,7 +9,8 @@ import { PASSWORD, signUp, testApp } from '../support/app.ts'
 const LIB = new URL('../../lib/', import.meta.url)
 const sources = readdirSync(LIB, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts') && !/^(client|testing)\//.test(name)).map((name) => [name, readFileSync(new URL(name, LIB), 'utf8')] as const)
 
-t.test('C14 every line above debug is made by logLine, and every code is in use and in the table', async (t) => {
+// covers C14
+t.test('every line above debug is made by logLine, and every code is in use and in the table', async (t) => {
   const used = new Set<string>()
   for (const [name, source] of sources) {
     for (const [call] of source.matchAll(/\blog(?:\.(?:info|warn|error|fatal)|\[[^\]]*\])\((?:\.\.\.logLine\()?/g)) t.ok(call.endsWith('...logLine('), `${name}: ${call}`)
@@ -24,7 +25,8 @@ interface Line { level: number, msg: string, code?: string, error?: string, deta
 const DEBUG = 20
 const INFO = 30
 
-t.test('C14 what strangers are refused is debug; what an operator could act on has a code', async (t) => {
+// covers C14
+t.test('what strangers are refused is debug; what an operator could act on has a code', async (t) => {
   const lines: Line[] = []
   let down = false
   let odd = false
@@ -65,7 +67,8 @@ t.test('C14 what strangers are refused is debug; what an operator could act on h
   t.same(ours(from).filter(({ level }) => level > INFO).map(({ code }) => code), ['FST_AUTHORITY_STORE_MISFIT'])
 })
 
-t.test('C14 an overload of the hashing queue is told of once', async (t) => {
+// covers C14
+t.test('an overload of the hashing queue is told of once', async (t) => {
   const lines: Line[] = []
   const fast = fastHasher()
   let letGo = (): void => {}

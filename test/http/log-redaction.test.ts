@@ -2,7 +2,8 @@ import t from 'tap'
 import { testApp } from '../support/app.ts'
 import { CANARY, everything, HEADERS, QUERY, replyToo } from '../support/canary.ts'
 
-t.test('ASVS-16.2.5 every route of the plugin, with a query full of secrets: no line has one', async (t) => {
+// covers ASVS-16.2.5
+t.test('every route of the plugin, with a query full of secrets: no line has one', async (t) => {
   const lines: string[] = []
   const routes: Array<{ method: string, url: string }> = []
   const { app, close } = await testApp({ clients: [{ clientId: 'spa', redirectUris: ['https://spa.example/cb'] }] }, {
@@ -22,7 +23,8 @@ t.test('ASVS-16.2.5 every route of the plugin, with a query full of secrets: no 
   }
 })
 
-t.test('C13 the header of rateLimit.apiKey is a credential, whatever it is called and however the host logs headers', async (t) => {
+// covers C13
+t.test('the header of rateLimit.apiKey is a credential, whatever it is called and however the host logs headers', async (t) => {
   const lines: string[] = []
   const { app, close } = await testApp({ rateLimit: { apiKey: { header: 'X-Partner-Key', verify: () => true } } }, {
     logger: { level: 'trace', stream: { write (line: string) { lines.push(line) } }, serializers: { req: (request) => ({ url: request.url, headers: request.headers, raw: request.raw?.headers }) } }

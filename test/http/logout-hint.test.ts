@@ -3,7 +3,8 @@ import { bearer } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
 import { authorizeAs, authorizePath, openidApp, tokensOf } from '../support/openid.ts'
 
-t.test('L4 a gateway\'s server ends the session of its person by an ID token of it, which may have expired', async (t) => {
+// covers L4
+t.test('a gateway\'s server ends the session of its person by an ID token of it, which may have expired', async (t) => {
   for (const how of ['GET', 'POST'] as const) {
     const subject = await openidApp()
     const elsewhere = await openidApp({ issuer: 'http://localhost:3001' })

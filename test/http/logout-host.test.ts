@@ -5,7 +5,8 @@ import { HOUR, IDLE_TIMEOUT, MINUTE } from '../unit/sessions/session-world.ts'
 import { sessionCookie } from '../../lib/http/edge/session-cookie.ts'
 import { ISSUER, logoutApp, setCookies } from './support/logout-app.ts'
 
-t.test('ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.4 signIn: a session cookie on the reply, and nothing of it in the body', async (t) => {
+// covers ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.4
+t.test('signIn: a session cookie on the reply, and nothing of it in the body', async (t) => {
   const { app, signIn } = await logoutApp(t)
   const { header, cookie } = await signIn()
   t.match(header, /^__Host-authority_session=[\w-]{25}\.[\w-]{43}; Max-Age=43200; Path=\/; HttpOnly; SameSite=Lax; Secure$/)
@@ -63,7 +64,8 @@ t.test('signIn refuses who is not there or disabled, and the browser stays as it
   t.match(await me(cookie), { sub: 'ann' })
 })
 
-t.test('ASVS-7.2.4 signIn over a session: a new cookie, the former one is dead, and another user\'s session ends', async (t) => {
+// covers ASVS-7.2.4
+t.test('signIn over a session: a new cookie, the former one is dead, and another user\'s session ends', async (t) => {
   const { signIn, me, loggedOut } = await logoutApp(t)
   const first = await signIn()
   const second = await signIn('ann', { cookie: first.cookie })
@@ -100,7 +102,8 @@ t.test('readSession: who is signed in, or null; refuses nobody', async (t) => {
   t.strictSame(await me(cookie), { sub: 'ann', sid, authenticatedAt: new Date(clock.now()).toISOString() })
 })
 
-t.test('ASVS-7.3.1 readSession counts as a use, at most once a minute', async (t) => {
+// covers ASVS-7.3.1
+t.test('readSession counts as a use, at most once a minute', async (t) => {
   const { signIn, me, clock, state } = await logoutApp(t)
   let uses = 0
   const { useSession } = state.browserSessions
@@ -126,7 +129,8 @@ t.test('ASVS-7.3.1 readSession counts as a use, at most once a minute', async (t
   t.equal(await me(cookie), null, 'ASVS-7.3.2 not beyond the absolute end')
 })
 
-t.test('ASVS-7.4.2 readSession: a disabled or deleted user is nobody at once', async (t) => {
+// covers ASVS-7.4.2
+t.test('readSession: a disabled or deleted user is nobody at once', async (t) => {
   const { signIn, me, users } = await logoutApp(t)
   const { cookie } = await signIn('bob')
   const bob = users.find(({ id }) => id === 'bob')
@@ -164,7 +168,8 @@ t.test('consents: listed, and taken back with all that the client was given', as
   t.equal(await authority.revokeConsent('ann', 'shop'), false)
 })
 
-t.test('ASVS-7.5.2 both kinds of session are listed, newest first, and either can be ended', async (t) => {
+// covers ASVS-7.5.2
+t.test('both kinds of session are listed, newest first, and either can be ended', async (t) => {
   const { app, authority, signIn, addFamily, clock, browsers, families } = await logoutApp(t)
   const { sid } = await signIn('ann')
   const other = await signIn('ann')
@@ -189,7 +194,8 @@ t.test('ASVS-7.5.2 both kinds of session are listed, newest first, and either ca
   t.strictSame(await families(), [], 'what hung on the browser session is gone with it')
 })
 
-t.test('ASVS-8.2.2 nobody ends a session of another user', async (t) => {
+// covers ASVS-8.2.2
+t.test('nobody ends a session of another user', async (t) => {
   const { app, signIn, addFamily, me, families } = await logoutApp(t)
   const { sid, cookie } = await signIn('ann')
   await addFamily({ sid: 'anns' })

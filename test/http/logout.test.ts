@@ -4,7 +4,8 @@ import { BACK, ISSUER, logoutApp, OWN, setCookies } from './support/logout-app.t
 const query = (params: Record<string, string>): string => `/auth/logout?${String(new URLSearchParams(params))}`
 const CLEARED = '__Host-authority_session=; Max-Age=0; Path=/; HttpOnly; SameSite=Lax; Secure'
 
-t.test('ASVS-10.6.2 ASVS-3.5.3 a GET without a hint asks, and only our own form signs out', async (t) => {
+// covers ASVS-10.6.2 ASVS-3.5.3
+t.test('a GET without a hint asks, and only our own form signs out', async (t) => {
   const { signIn, get, post, me, sent } = await logoutApp(t)
   const { cookie } = await signIn()
   const asked = await get(query({ client_id: 'app', post_logout_redirect_uri: BACK, state: 's t' }), { cookie })
@@ -38,7 +39,8 @@ t.test('ASVS-10.6.2 ASVS-3.5.3 a GET without a hint asks, and only our own form 
   t.equal(again.headers.location, `${BACK}?state=s%20t`, 'the form sent twice')
 })
 
-t.test('OIDF-oidcc-rp-initiated-logout with a hint of this session: signed out at once, without JavaScript or a page between', async (t) => {
+// covers OIDF-oidcc-rp-initiated-logout
+t.test('with a hint of this session: signed out at once, without JavaScript or a page between', async (t) => {
   const { signIn, get, me, hints, sent, loggedOut } = await logoutApp(t)
   const { cookie, sid } = await signIn()
   hints.hint = { sub: 'ann', aud: 'app', sid }
@@ -53,7 +55,8 @@ t.test('OIDF-oidcc-rp-initiated-logout with a hint of this session: signed out a
   t.strictSame(sent, [])
 })
 
-t.test('L4 a POST with a hint of a session ends it; any other becomes the GET with the same parameters, for no Lax cookie came with it', async (t) => {
+// covers L4
+t.test('a POST with a hint of a session ends it; any other becomes the GET with the same parameters, for no Lax cookie came with it', async (t) => {
   const foreign = { 'sec-fetch-site': 'cross-site', origin: 'https://app.example' }
   for (const [what, headers] of Object.entries({ 'a server': {}, 'a form of another site': foreign, 'a form of ours': OWN })) {
     const { signIn, post, me, hints, loggedOut } = await logoutApp(t)
@@ -79,7 +82,8 @@ t.test('L4 a POST with a hint of a session ends it; any other becomes the GET wi
   }
 })
 
-t.test('L4 a POST that brings the cookie is answered as the GET is', async (t) => {
+// covers L4
+t.test('a POST that brings the cookie is answered as the GET is', async (t) => {
   const { signIn, post, me, hints, sent } = await logoutApp(t)
   const { cookie, sid } = await signIn()
   hints.other = { sub: 'bob', aud: 'app', sid: 'another' }
@@ -95,7 +99,8 @@ t.test('L4 a POST that brings the cookie is answered as the GET is', async (t) =
   t.equal(await me(cookie), null)
 })
 
-t.test('L4 a GET from a server, which has no cookie, ends the session that its hint names, and the page says what happened', async (t) => {
+// covers L4
+t.test('a GET from a server, which has no cookie, ends the session that its hint names, and the page says what happened', async (t) => {
   const { signIn, get, me, hints, sent } = await logoutApp(t)
   const { cookie, sid } = await signIn()
   hints.none = { sub: 'ann', aud: 'app', sid: undefined }
@@ -113,7 +118,8 @@ t.test('L4 a GET from a server, which has no cookie, ends the session that its h
   t.equal(await me(cookie), null)
 })
 
-t.test('ASVS-3.7.2 OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri whatever is wrong is a page, never a redirect, and the session goes on', async (t) => {
+// covers ASVS-3.7.2 OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri
+t.test('whatever is wrong is a page, never a redirect, and the session goes on', async (t) => {
   const { signIn, get, post, me, hints, sent } = await logoutApp(t)
   const { cookie, sid } = await signIn()
   hints.hint = { sub: 'ann', aud: 'app', sid }

@@ -18,7 +18,8 @@ async function appWith (t: Teardown, options: Partial<AuthorityOptions> = {}, pr
   return app
 }
 
-t.test('R8414-2 the document says what this configuration offers', async (t) => {
+// covers R8414-2
+t.test('the document says what this configuration offers', async (t) => {
   const app = await appWith(t, { issuer: 'https://auth.example.com', scopes: ['openid', 'admin'] })
   const reply = await app.inject({ url: WELL_KNOWN, headers: { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'gopher', origin: 'https://anybody.example' } })
   t.equal(reply.statusCode, 200)
@@ -117,7 +118,8 @@ t.test('what is off is not in it, and what is moved is where it is', async (t) =
   t.equal((await openid.inject({ url: OPENID })).statusCode, 404)
 })
 
-t.test('R8414-3.1 OIDC-Discovery-4 the path of an issuer comes after the well-known part, or before it', async (t) => {
+// covers R8414-3.1
+t.test('OIDC-Discovery-4 the path of an issuer comes after the well-known part, or before it', async (t) => {
   const app = await appWith(t, { issuer: 'https://a.example/one', keys: KEYS, clients: CLIENTS })
   const document = (await app.inject({ url: `${WELL_KNOWN}/one` })).json()
   t.equal(document.issuer, 'https://a.example/one', 'R8414-3.3 exactly as configured')

@@ -30,7 +30,8 @@ async function documented (t: { teardown(task: () => Promise<void>): void }, opt
   return { app, document, operations: Object.entries(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path }))) }
 }
 
-t.test('H9 every operation has a name of its own, its callers and its answers', async (t) => {
+// covers H9
+t.test('every operation has a name of its own, its callers and its answers', async (t) => {
   const { document, operations } = await documented(t)
   t.ok(operations.length > 30)
   t.equal(new Set(operations.map(({ operationId }) => operationId)).size, operations.length)
@@ -48,7 +49,8 @@ t.test('H9 every operation has a name of its own, its callers and its answers', 
   t.strictSame(Object.keys(responses), ['200', '303', '503', '4XX'])
 })
 
-t.test('H9 a host\'s own schemes stay, and two plugins in one app name nothing twice', async (t) => {
+// covers H9
+t.test('a host\'s own schemes stay, and two plugins in one app name nothing twice', async (t) => {
   const accessToken = { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }
   const { document } = await documented(t, {}, { components: { securitySchemes: { accessToken, other: { type: 'apiKey', in: 'header', name: 'x-api-key' } } } })
   t.match(document.components.securitySchemes, { accessToken, other: { name: 'x-api-key' }, refreshToken: { scheme: 'bearer' }, clientSecret: { scheme: 'basic' } })
@@ -68,7 +70,8 @@ t.test('H9 a host\'s own schemes stay, and two plugins in one app name nothing t
   t.ok(old.swagger(), 'a document of Swagger 2.0 can be made too')
 })
 
-t.test('H9 a validator finds nothing wrong with the document, of either version of OpenAPI', async (t) => {
+// covers H9
+t.test('a validator finds nothing wrong with the document, of either version of OpenAPI', async (t) => {
   for (const openapi of ['3.0.3', '3.1.0']) {
     const { document } = await documented(t, {}, { openapi })
     const broken = structuredClone(document)
@@ -105,7 +108,8 @@ function valueOf (schema: Schema, pick: (below: number) => number): unknown {
   return text.padEnd(schema.minLength ?? 0, 'p')
 }
 
-t.test('H9 what is made of a route\'s own schema is answered by a status that the document lists', async (t) => {
+// covers H9
+t.test('what is made of a route\'s own schema is answered by a status that the document lists', async (t) => {
   const { app, operations } = await documented(t)
   const { sub: id } = await signUp(app, 'ann@example.com')
   const { refresh_token: refreshToken = '' } = await app.authority.issueTokens(id)

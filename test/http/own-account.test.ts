@@ -156,7 +156,8 @@ t.test('the link works as JSON too, once, and whoever uses it', async (t) => {
   t.ok(await users.findByUsername('bob@example.com'))
 })
 
-t.test('H2 a taken address: the same answer, the same notice, and a message to its owner', async (t) => {
+// covers H2
+t.test('a taken address: the same answer, the same notice, and a message to its owner', async (t) => {
   const { send, app, messages } = await ann(t)
   await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'bob@example.com', password: PASSWORD, name: 'Bob' } })
   await turns()
@@ -180,7 +181,8 @@ t.test('POST /auth/email takes an address and nothing else', async (t) => {
   t.match(await users.findById(sub), { username: ANN })
 })
 
-t.test('ASVS-7.5.1 what can\'t be taken back needs a fresh sign-in, or the password', async (t) => {
+// covers ASVS-7.5.1
+t.test('what can\'t be taken back needs a fresh sign-in, or the password', async (t) => {
   for (const [method, url, payload, success] of [['POST', '/auth/email', { email: NEW }, 202], ['DELETE', '/auth/account', {}, 204]] as const) {
     const { send, app, clock, events, users, sub } = await ann(t)
     const cookie = await browserOf({ app } as TestApp)
@@ -204,7 +206,8 @@ t.test('ASVS-7.5.1 what can\'t be taken back needs a fresh sign-in, or the passw
   }
 })
 
-t.test('ASVS-7.5.1 a refresh makes no sign-in fresh', async (t) => {
+// covers ASVS-7.5.1
+t.test('a refresh makes no sign-in fresh', async (t) => {
   const { app, send, clock } = await ann(t)
   const { refresh_token: refresh } = await signIn(app, ANN)
   clock.step(FIVE_MINUTES + 1)

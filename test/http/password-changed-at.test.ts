@@ -14,7 +14,8 @@ function tellingStore (): { users: UserStore, tell: (at: unknown) => void } {
   }
 }
 
-t.test('B2 a sign-in from before the password changed is refused wherever the store is asked, in whatever form it tells the time', async (t) => {
+// covers B2
+t.test('a sign-in from before the password changed is refused wherever the store is asked, in whatever form it tells the time', async (t) => {
   const forms: Array<[string, (at: number) => unknown]> = [['a number', (at) => at], ['a Date', (at) => new Date(at)]]
   for (const [form, of] of forms) {
     const { users, tell } = tellingStore()
@@ -38,7 +39,8 @@ t.test('B2 a sign-in from before the password changed is refused wherever the st
   }
 })
 
-t.test('B2 what is no time is an error of the store, and lets nobody in', async (t) => {
+// covers B2
+t.test('what is no time is an error of the store, and lets nobody in', async (t) => {
   for (const [at, expected] of [[undefined, 200], [null, 200], ['2026-01-01', 503], [Number.NaN, 503], [new Date('no date'), 503], [{}, 503]] as const) {
     const { users, tell } = tellingStore()
     const { app, close } = await testApp({ users })
@@ -51,7 +53,8 @@ t.test('B2 what is no time is an error of the store, and lets nobody in', async 
   }
 })
 
-t.test('B2 the session that changes the password stays, with its family, and refreshes', async (t) => {
+// covers B2
+t.test('the session that changes the password stays, with its family, and refreshes', async (t) => {
   const { app, clock, close } = await testApp()
   await signUp(app)
   const [mine, other] = [await signIn(app), await signIn(app)]

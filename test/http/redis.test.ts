@@ -130,7 +130,8 @@ t.test('a Redis that is lost: guesses are counted here meanwhile, or refused, as
   }
 })
 
-t.test('B5 a server that throws data away when it is full is warned of, for what it has: the state, the counters, or both', async (t) => {
+// covers B5
+t.test('a server that throws data away when it is full is warned of, for what it has: the state, the counters, or both', async (t) => {
   const lru = await startRedis({ args: ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'] })
   t.teardown(async () => { await lru.stop() })
   const warnings = async (options: Parameters<typeof testApp>[0]): Promise<string[]> => {
@@ -145,7 +146,8 @@ t.test('B5 a server that throws data away when it is full is warned of, for what
   t.strictSame(await warnings({ redis: lru.client(), rateLimit: false, state: redisState(server.client(), { prefix: 'b5:' }) }), [], 'nothing is counted there')
 })
 
-t.test('B12 counters that the user of the connection may not write stop the start', async (t) => {
+// covers B12
+t.test('counters that the user of the connection may not write stop the start', async (t) => {
   const admin = server.client()
   await admin.acl('SETUSER', 'nocounters', 'on', '>p', '~authority:*', '+@all')
   const starting = testApp({ rateLimit: {}, redis: server.client({ username: 'nocounters', password: 'p' }) })

@@ -24,7 +24,8 @@ const refusal = ({ status, body }: Answer): unknown[] => [status, body.error]
 const scopeOf = (token: string | undefined): unknown => decodeJwt(token ?? '').claims.scope
 const named = ({ events }: TestApp, name: string): Array<Record<string, unknown>> => events.filter((event) => event.name === name).map(({ payload }) => payload)
 
-t.test('R6749-6 R6749-5.1 five fields, no-store, a successor, the same session', async (t) => {
+// covers R6749-6 R6749-5.1
+t.test('five fields, no-store, a successor, the same session', async (t) => {
   const test = await started(t)
   const first = await signIn(test.app)
   test.clock.step(5000)
@@ -60,7 +61,8 @@ t.test('what each setting of rotate does at the token endpoint', async (t) => {
   }
 })
 
-t.test('ASVS-10.4.8 rotate never: a use counts against the idle lifetime', async (t) => {
+// covers ASVS-10.4.8
+t.test('rotate never: a use counts against the idle lifetime', async (t) => {
   const test = await started(t, { accessToken: { expiresIn: 10 }, refreshToken: { rotate: 'never', expiresIn: 100, idleTimeout: 40 } })
   const { refresh_token: token } = await signIn(test.app)
   for (const [step, status] of [[39_999, 200], [39_999, 200], [20_001, 200], [0, 200], [1, 400]] as const) {
@@ -69,7 +71,8 @@ t.test('ASVS-10.4.8 rotate never: a use counts against the idle lifetime', async
   }
 })
 
-t.test('R6749-6 scope narrows the access token only, and never widens', async (t) => {
+// covers R6749-6
+t.test('scope narrows the access token only, and never widens', async (t) => {
   const stores = { users: memoryUserStore(), state: memoryState() }
   const test = await started(t, { ...stores, scopes: ['openid', 'email', 'admin'] })
   const { refresh_token: token } = await signIn(test.app, 'ann', PASSWORD, { scope: 'openid email' })
@@ -113,7 +116,8 @@ t.test('what is no refresh token of ours', async (t) => {
   t.same(refusal(await refresh(test, token)), [400, 'invalid_grant'], 'expired')
 })
 
-t.test('RFC9700-4.14 grace gives the same successor; a replay after it ends that session alone', async (t) => {
+// covers RFC9700-4.14
+t.test('grace gives the same successor; a replay after it ends that session alone', async (t) => {
   const test = await started(t, { refreshToken: { reuseGraceSeconds: 10 } })
   const one = await signIn(test.app)
   const bystander = await signIn(test.app)
@@ -144,7 +148,8 @@ t.test('a token rotated here is a replay at POST /auth/refresh', async (t) => {
   t.equal(named(test, 'refresh_token_reused').length, 1)
 })
 
-t.test('R6749-6 ASVS-10.4.10 a refresh token is bound to its client, and no other client can end its session', async (t) => {
+// covers R6749-6 ASVS-10.4.10
+t.test('a refresh token is bound to its client, and no other client can end its session', async (t) => {
   const test = await started(t, {
     refreshToken: { reuseGraceSeconds: 0 },
     clients: [
@@ -189,7 +194,8 @@ t.test('R6749-6 ASVS-10.4.10 a refresh token is bound to its client, and no othe
   }
 })
 
-t.test('ASVS-10.4.4 who may use the grant', async (t) => {
+// covers ASVS-10.4.4
+t.test('who may use the grant', async (t) => {
   const clients = [{ clientId: 'login', grantTypes: ['password' as const] }, { clientId: 'both', grantTypes: GRANTS }, { clientId: 'default' }]
   for (const [passwordGrant, bare] of [['first-party', 200], ['clients', 400], [false, 400]] as const) {
     const test = await started(t, { passwordGrant, clients })
@@ -203,7 +209,8 @@ t.test('ASVS-10.4.4 who may use the grant', async (t) => {
   }
 })
 
-t.test('ADV-CVE-2026-53517 50 parallel refreshes of one token give one successor, on a store that waits', async (t) => {
+// covers ADV-CVE-2026-53517
+t.test('50 parallel refreshes of one token give one successor, on a store that waits', async (t) => {
   const state = memoryState()
   const test = await started(t, { state: { ...state, tokens: delayed(state.tokens) } })
   const { refresh_token: first } = await signIn(test.app)
@@ -236,7 +243,8 @@ t.test('what fails before the commit uses no token up', async (t) => {
   t.equal((await refresh(test, first)).status, 200)
 })
 
-t.test('ASVS-7.4.2 a disabled or deleted user: invalid_grant, and all sessions end', async (t) => {
+// covers ASVS-7.4.2
+t.test('a disabled or deleted user: invalid_grant, and all sessions end', async (t) => {
   for (const what of ['disabled', 'deleted']) {
     const users = memoryUserStore()
     let gone = false

@@ -22,7 +22,8 @@ t.test('a refresh gives an access token and its lifetime, and nothing else', asy
   t.equal((await refresh(test, tokens.refresh_token)).status, 200, 'the token is not used up')
 })
 
-t.test('POL-refresh what is no refresh token is 401 invalid_token', async (t) => {
+// covers POL-refresh
+t.test('what is no refresh token is 401 invalid_token', async (t) => {
   const test = await testApp()
   t.teardown(test.close)
   await signUp(test.app)
@@ -51,7 +52,8 @@ t.test('POL-refresh what is no refresh token is 401 invalid_token', async (t) =>
   t.equal(body.statusCode, 200, 'an empty body of whatever type is no body')
 })
 
-t.test('ASVS-10.4.8 absolute and idle lifetimes', async (t) => {
+// covers ASVS-10.4.8
+t.test('absolute and idle lifetimes', async (t) => {
   const test = await testApp({ accessToken: { expiresIn: 10 }, refreshToken: { expiresIn: 100, idleTimeout: 40 } })
   t.teardown(test.close)
   await signUp(test.app)
@@ -69,7 +71,8 @@ t.test('ASVS-10.4.8 absolute and idle lifetimes', async (t) => {
   t.equal((await refresh(test, used.refresh_token)).status, 401, 'nothing moves the absolute end')
 })
 
-t.test('ASVS-7.4.2 a disabled or deleted user is refused at the next refresh, and all sessions end', async (t) => {
+// covers ASVS-7.4.2
+t.test('a disabled or deleted user is refused at the next refresh, and all sessions end', async (t) => {
   const users = memoryUserStore()
   let disabled = false
   const test = await testApp({ users: { ...users, findById: async (id) => { const user = await users.findById(id); return user === null ? null : { ...user, disabled } } } })
@@ -131,7 +134,8 @@ t.test('a token two generations old is a replay even within the grace time', asy
   t.equal((await refresh(test, third)).status, 401)
 })
 
-t.test('ADV-CVE-2026-53517 50 parallel refreshes of one token give one successor, on a store that waits', async (t) => {
+// covers ADV-CVE-2026-53517
+t.test('50 parallel refreshes of one token give one successor, on a store that waits', async (t) => {
   const state = memoryState()
   const test = await testApp({ refreshToken: { rotate: 'always' }, state: { ...state, tokens: delayed(state.tokens) } })
   t.teardown(test.close)
@@ -160,7 +164,8 @@ t.test('a failure before the commit uses no token up', async (t) => {
   t.equal((await refresh(test, first)).status, 200)
 })
 
-t.test('ADV-CVE-2025-12110 a scope that may no longer be granted is gone at the next refresh', async (t) => {
+// covers ADV-CVE-2025-12110
+t.test('a scope that may no longer be granted is gone at the next refresh', async (t) => {
   const [state, users] = [memoryState(), memoryUserStore()]
   const before = await testApp({ scopes: ['openid', 'admin'], state, users })
   t.teardown(before.close)

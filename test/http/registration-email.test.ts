@@ -19,7 +19,8 @@ async function plain (t: { teardown(task: () => Promise<void>): void }, options:
   return { app, users, messages, register, browser: testBrowser(app as never) }
 }
 
-t.test('H2 by default the username is the e-mail address, and is stored as both', async (t) => {
+// covers H2
+t.test('by default the username is the e-mail address, and is stored as both', async (t) => {
   const { users, register, messages } = await plain(t)
   t.equal((await register({ username: 'Ann@Example.com' })).statusCode, 201)
   t.match(await users.findByUsername('ann@example.com'), { username: 'ann@example.com', email: 'ann@example.com', emailVerified: false })
@@ -39,7 +40,8 @@ t.test('H2 by default the username is the e-mail address, and is stored as both'
   t.same(twice.map(({ statusCode }) => statusCode).sort(), [201, 409], 'twice at once')
 })
 
-t.test('H2 verifyEmail needs no second field, by JSON and by the page', async (t) => {
+// covers H2
+t.test('verifyEmail needs no second field, by JSON and by the page', async (t) => {
   const { app, register, browser, messages } = await plain(t, { registration: { verifyEmail: true } })
   t.equal((await register({ username: 'ann@example.com' })).statusCode, 202)
   const { token } = await messages.next('verify_email')
@@ -55,7 +57,8 @@ t.test('H2 verifyEmail needs no second field, by JSON and by the page', async (t
   t.match(wrong.body, 'This is not a valid e-mail address.')
 })
 
-t.test('H2 the pages say e-mail address in every language, and speak of usernames where these may be anything', async (t) => {
+// covers H2
+t.test('the pages say e-mail address in every language, and speak of usernames where these may be anything', async (t) => {
   const labels = { en: 'E-mail address', de: 'E-Mail-Adresse', fr: 'Adresse e-mail', es: 'Correo electrónico', ja: 'メールアドレス' }
   const word = /[Uu]sername|Benutzername|utilisateur|usuario|ユーザー名/
   const byDefault = await plain(t)
@@ -74,13 +77,15 @@ t.test('H2 the pages say e-mail address in every language, and speak of username
   }
 })
 
-t.test('H2 who had a free name before signs in with it', async (t) => {
+// covers H2
+t.test('who had a free name before signs in with it', async (t) => {
   const { app, users } = await plain(t)
   await users.create({ username: 'ann', passwordHash: await app.authority.hashPassword(PASSWORD) })
   t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })).statusCode, 200)
 })
 
-t.test('H2 any: a free name, an address, and an address in a field of its own', async (t) => {
+// covers H2
+t.test('any: a free name, an address, and an address in a field of its own', async (t) => {
   const { users, register } = await plain(t, { registration: { username: 'any', verifyEmail: true, fields: Type.Object({ email: Type.Optional(Type.String({ format: 'email' })) }) } })
   t.equal((await register({ username: 'ann', email: 'ann@example.com' })).statusCode, 202)
   t.match(await users.findByUsername('ann'), { email: 'ann@example.com' })

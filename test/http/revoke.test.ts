@@ -17,7 +17,8 @@ async function revoke ({ app }: Pick<TestApp, 'app'>, payload: object, headers: 
 const refreshStatus = async ({ app }: Pick<TestApp, 'app'>, token: string): Promise<number> => (await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(token) })).statusCode
 const meStatus = async ({ app }: Pick<TestApp, 'app'>, token: string): Promise<number> => (await app.inject({ url: '/me', headers: bearer(token) })).statusCode
 
-t.test('R7009-2.1 a refresh or an access token ends its whole session, and no other, whatever the hint', async (t) => {
+// covers R7009-2.1
+t.test('a refresh or an access token ends its whole session, and no other, whatever the hint', async (t) => {
   for (const [which, hint] of [['refresh_token', undefined], ['refresh_token', 'access_token'], ['refresh_token', 'nonsense'], ['access_token', undefined], ['access_token', 'refresh_token']] as const) {
     const test = await testApp()
     t.teardown(test.close)
@@ -62,7 +63,8 @@ t.test('a refresh token that was replaced, within or past the grace time, ends t
   }
 })
 
-t.test('R7009-2.2 what is unknown, garbage, expired or revoked gets the same 200 and ends nothing', async (t) => {
+// covers R7009-2.2
+t.test('what is unknown, garbage, expired or revoked gets the same 200 and ends nothing', async (t) => {
   const test = await testApp({ accessToken: { expiresIn: 60 } })
   t.teardown(test.close)
   await signUp(test.app)
@@ -91,7 +93,8 @@ t.test('R7009-2.2 what is unknown, garbage, expired or revoked gets the same 200
   t.equal(test.events.filter(({ name }) => name === 'logged_out').length, 1)
 })
 
-t.test('R7009-2.1 a client revokes its own tokens only; another caller is refused and the token stays alive', async (t) => {
+// covers R7009-2.1
+t.test('a client revokes its own tokens only; another caller is refused and the token stays alive', async (t) => {
   const test = await testApp({ clients })
   t.teardown(test.close)
   const { sub } = await signUp(test.app)
@@ -115,7 +118,8 @@ t.test('R7009-2.1 a client revokes its own tokens only; another caller is refuse
   }
 })
 
-t.test('R6749-2.3 a client that does not prove itself is refused before its token is looked at', async (t) => {
+// covers R6749-2.3
+t.test('a client that does not prove itself is refused before its token is looked at', async (t) => {
   const test = await testApp({ clients })
   t.teardown(test.close)
   const { sub } = await signUp(test.app)
@@ -148,7 +152,8 @@ t.test('what is no revocation request is 400', async (t) => {
   }
 })
 
-t.test('R7009-2.2.1 a store that is down is 503, never a false 200', async (t) => {
+// covers R7009-2.2.1
+t.test('a store that is down is 503, never a false 200', async (t) => {
   for (const method of ['findFamily', 'revokeFamily'] as const) {
     const state = memoryState()
     let down = false
@@ -170,7 +175,8 @@ t.test('R7009-2.2.1 a store that is down is 503, never a false 200', async (t) =
   }
 })
 
-t.test('R7009-5 unknown tokens count under the rule refresh, good ones do not', async (t) => {
+// covers R7009-5
+t.test('unknown tokens count under the rule refresh, good ones do not', async (t) => {
   const test = await testApp({ rateLimit: { refresh: { max: 2 }, login: false } })
   t.teardown(test.close)
   await signUp(test.app)

@@ -22,7 +22,8 @@ async function instance (secret: string, shared: { state: ReturnType<typeof memo
   return { app, said, opens: async (headers) => (await app.inject({ url: '/me', headers })).statusCode }
 }
 
-t.test('ASVS-13.3.4 a new secret without the old one: its keys are set aside and told of, and sessions go on', async (t) => {
+// covers ASVS-13.3.4
+t.test('a new secret without the old one: its keys are set aside and told of, and sessions go on', async (t) => {
   const shared = { state: memoryState(), clock: steppedClock() }
   const before = await instance(OLD, shared)
   const access = await authAs(before.app, { id: 'ann' })

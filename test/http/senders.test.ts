@@ -51,7 +51,8 @@ const COUNTED: Array<[url: string, payload: object, statuses: number[]]> = [
   ['/auth/email/verify', { token: 'x' }, [400]]
 ]
 
-t.test('RL-29 A3 what a page of another site sends is refused before it is counted', async (t) => {
+// covers RL-29 A3
+t.test('what a page of another site sends is refused before it is counted', async (t) => {
   for (const [url, payload, statuses] of COUNTED) {
     const { post } = await started(t)
     for (const [who, headers] of FOREIGN) {
@@ -62,7 +63,8 @@ t.test('RL-29 A3 what a page of another site sends is refused before it is count
   }
 })
 
-t.test('RL-29 A3 nothing is done either: no account, no message, no session', async (t) => {
+// covers RL-29 A3
+t.test('nothing is done either: no account, no message, no session', async (t) => {
   const messages: unknown[] = []
   const { app, post, events } = await started(t, { sendMessage: async (message) => { messages.push(message) } })
   await signUp(app)
@@ -80,7 +82,8 @@ t.test('RL-29 A3 nothing is done either: no account, no message, no session', as
   t.equal((await post('/auth/token', { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }, {})).statusCode, 200)
 })
 
-t.test('RL-29 A3 programs, our own pages and registered origins go on', async (t) => {
+// covers RL-29 A3
+t.test('programs, our own pages and registered origins go on', async (t) => {
   const { app, post } = await started(t, { rateLimit: false })
   await signUp(app)
   const registered = [['a registered origin', { 'sec-fetch-site': 'cross-site', origin: SPA }], ['a registered origin in an older browser', { origin: SPA }], ['one of the same site', { 'sec-fetch-site': 'same-site', origin: SPA }]] as const
@@ -90,7 +93,8 @@ t.test('RL-29 A3 programs, our own pages and registered origins go on', async (t
   }
 })
 
-t.test('RL-29 A3 with a client store the origin must be of the client that the request names', async (t) => {
+// covers RL-29 A3
+t.test('with a client store the origin must be of the client that the request names', async (t) => {
   let down = false
   const { app, post } = await started(t, {
     rateLimit: LIMITS,
@@ -116,7 +120,8 @@ t.test('RL-29 A3 with a client store the origin must be of the client that the r
   t.equal((await post('/auth/refresh', {}, fromSpa)).statusCode, 403)
 })
 
-t.test('RL-29 A3 of every route that does more than look, in every configuration, all but those that say so refuse other sites', async (t) => {
+// covers RL-29 A3
+t.test('of every route that does more than look, in every configuration, all but those that say so refuse other sites', async (t) => {
   const store = { findById: async () => null }
   const configurations: Array<Partial<AuthorityOptions>> = [{}, { clients: [] }, { clients: store }, { prefix: '/x', paths: { token: '/oauth/token' } }, { pages: false }]
   for (const configuration of configurations) {

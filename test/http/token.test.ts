@@ -5,7 +5,8 @@ import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/ap
 
 const grant = { grant_type: 'password', username: 'ann', password: PASSWORD }
 
-t.test('R6749-5.1 the password grant answers with five fields and no-store', async (t) => {
+// covers R6749-5.1
+t.test('the password grant answers with five fields and no-store', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const { sub } = await signUp(app)
@@ -30,7 +31,8 @@ t.test('R6749-5.1 the password grant answers with five fields and no-store', asy
   t.notOk('client_id' in claims)
 })
 
-t.test('R6749-4.3.2 a form body is the same request', async (t) => {
+// covers R6749-4.3.2
+t.test('a form body is the same request', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -38,7 +40,8 @@ t.test('R6749-4.3.2 a form body is the same request', async (t) => {
   t.equal(reply.statusCode, 200)
 })
 
-t.test('R6749-5.2 every mistake has its error code', async (t) => {
+// covers R6749-5.2
+t.test('every mistake has its error code', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -87,7 +90,8 @@ t.test('R6749-5.2 every mistake has its error code', async (t) => {
   }
 })
 
-t.test('R6749-3.2 the token endpoint takes POST only; a password in the query is never read', async (t) => {
+// covers R6749-3.2
+t.test('the token endpoint takes POST only; a password in the query is never read', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -96,7 +100,8 @@ t.test('R6749-3.2 the token endpoint takes POST only; a password in the query is
   t.equal(reply.statusCode, 400, 'ASVS-14.2.1')
 })
 
-t.test('R6749-3.3 the granted scope is a subset of what may be granted, and the answer says it', async (t) => {
+// covers R6749-3.3
+t.test('the granted scope is a subset of what may be granted, and the answer says it', async (t) => {
   const { app, close } = await testApp({ scopes: ['openid', 'admin', 'email'] })
   t.teardown(close)
   await signUp(app)
@@ -110,7 +115,8 @@ t.test('R6749-3.3 the granted scope is a subset of what may be granted, and the 
   t.equal((await app.inject({ url: '/admin', headers: bearer((await signIn(app)).access_token) })).statusCode, 200)
 })
 
-t.test('ENUM-login unknown, wrong, disabled, passwordless: one answer, one hash run', async (t) => {
+// covers ENUM-login
+t.test('unknown, wrong, disabled, passwordless: one answer, one hash run', async (t) => {
   const { memoryUserStore } = await import('../../lib/index.ts')
   const { fastHasher } = await import('../../lib/testing/index.ts')
   const made = await fastHasher().hash(PASSWORD, { memoryCost: 19456, timeCost: 2, parallelism: 1 })
@@ -137,7 +143,8 @@ t.test('ENUM-login unknown, wrong, disabled, passwordless: one answer, one hash 
   }
 })
 
-t.test('R6749-2.3 clients: basic, post and public; never two at once', async (t) => {
+// covers R6749-2.3
+t.test('clients: basic, post and public; never two at once', async (t) => {
   const secret = 's3cret+:%ü'.repeat(4)
   const clients: Client[] = [
     { clientId: 'web', clientSecret: secret, grantTypes: ['password'] },
@@ -174,7 +181,8 @@ t.test('R6749-2.3 clients: basic, post and public; never two at once', async (t)
   }
 })
 
-t.test('ASVS-6.3.4 passwordGrant: false takes the grant away', async (t) => {
+// covers ASVS-6.3.4
+t.test('passwordGrant: false takes the grant away', async (t) => {
   const { app, close } = await testApp({ passwordGrant: false })
   t.teardown(close)
   await signUp(app)

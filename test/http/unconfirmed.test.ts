@@ -24,7 +24,8 @@ async function unconfirmed (t: { teardown(task: () => Promise<void>): void }) {
 
 const field = (html: string, name: string): string => new RegExp(`name="${name}" value="([^"]*)"`).exec(html)?.[1] ?? ''
 
-t.test('H3 the token endpoint says what is wrong after the right password, and only then', async (t) => {
+// covers H3
+t.test('the token endpoint says what is wrong after the right password, and only then', async (t) => {
   const { token, hasher } = await unconfirmed(t)
   const hashes = async (act: () => Promise<unknown>): Promise<number> => {
     const before = hasher.calls.hash + hasher.calls.verify
@@ -41,7 +42,8 @@ t.test('H3 the token endpoint says what is wrong after the right password, and o
   }
 })
 
-t.test('H3 the sign-in page says so and sends the message again, once in five minutes', async (t) => {
+// covers H3
+t.test('the sign-in page says so and sends the message again, once in five minutes', async (t) => {
   const { browser, clock, mails, app } = await unconfirmed(t)
   const wrong = await browser.submit('/auth/login', { username: ANN, password: `${PASSWORD}x` })
   t.notMatch(wrong.body, 'Send the message again')
@@ -70,7 +72,8 @@ t.test('H3 the sign-in page says so and sends the message again, once in five mi
   t.equal((await browser.submit('/auth/login', form)).statusCode, 400, 'after a quarter of an hour')
 })
 
-t.test('H3 nobody has a message sent by what is no ticket', async (t) => {
+// covers H3
+t.test('nobody has a message sent by what is no ticket', async (t) => {
   const { browser, clock, mails, mail } = await unconfirmed(t)
   clock.step(5 * 60_000)
   for (const token of ['', 'x', 'A'.repeat(62), 'A'.repeat(15_000), mail.token ?? '']) {
@@ -81,7 +84,8 @@ t.test('H3 nobody has a message sent by what is no ticket', async (t) => {
   t.equal(mails().length, 1)
 })
 
-t.test('H3 where the state is down the sign-in is 503, and nothing is said of the password', async (t) => {
+// covers H3
+t.test('where the state is down the sign-in is 503, and nothing is said of the password', async (t) => {
   const { browser, state } = await unconfirmed(t)
   state.oneTimeTokens.put = async () => { throw new Error('down') }
   const reply = await browser.submit('/auth/login', { username: ANN, password: PASSWORD })
@@ -89,7 +93,8 @@ t.test('H3 where the state is down the sign-in is 503, and nothing is said of th
   t.notMatch(reply.body, 'Send the message again')
 })
 
-t.test('A16 the page says who signed up and when, in every language', async (t) => {
+// covers A16
+t.test('the page says who signed up and when, in every language', async (t) => {
   const { browser, mail } = await unconfirmed(t)
   for (const locale of LOCALES) {
     const { body } = await browser.get(mail.url ?? '', { 'accept-language': locale })
@@ -118,7 +123,8 @@ t.test('A16 "this was not me" ends the password, the sessions and the link, and 
   t.equal((await app.inject({ method: 'POST', url: '/auth/email/verify', payload: { token: mail.token } })).statusCode, 400)
 })
 
-t.test('A16 the owner of the mailbox can have the account after that', async (t) => {
+// covers A16
+t.test('the owner of the mailbox can have the account after that', async (t) => {
   const { app, browser, mail, messages, token } = await unconfirmed(t)
   await browser.submit('/auth/verify-email', { token: mail.token ?? '', decision: 'not_me' })
   await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: ANN } })
@@ -128,7 +134,8 @@ t.test('A16 the owner of the mailbox can have the account after that', async (t)
   t.equal((await token(PASSWORD)).statusCode, 400)
 })
 
-t.test('A16 twice at once, with the other button, after it, by another site, by what is no token', async (t) => {
+// covers A16
+t.test('twice at once, with the other button, after it, by another site, by what is no token', async (t) => {
   const both = await unconfirmed(t)
   const replies = await Promise.all(['not_me', 'not_me', ''].map(async (decision) => (await both.browser.submit('/auth/verify-email', { token: both.mail.token ?? '', ...(decision === '' ? {} : { decision }) })).statusCode))
   t.equal(replies.filter((status) => status === 200).length, 1, `one has the link: ${replies.join(' ')}`)
@@ -145,7 +152,8 @@ t.test('A16 twice at once, with the other button, after it, by another site, by 
   t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: ANN, password: PASSWORD } })).statusCode, 200)
 })
 
-t.test('A16 where a store fails the page says so, and the button works again', async (t) => {
+// covers A16
+t.test('where a store fails the page says so, and the button works again', async (t) => {
   for (const method of ['put', 'consume', 'find'] as const) {
     const { browser, mail, state, token } = await unconfirmed(t)
     const { [method]: working } = state.oneTimeTokens
@@ -157,7 +165,8 @@ t.test('A16 where a store fails the page says so, and the button works again', a
   }
 })
 
-t.test('A16 who signed up as somebody else gets no link to them that confirms the address, once its owner wants to sign up', async (t) => {
+// covers A16
+t.test('who signed up as somebody else gets no link to them that confirms the address, once its owner wants to sign up', async (t) => {
   const { browser, clock, mails, mail, messages, app, token } = await unconfirmed(t)
   clock.step(12 * 60 * 60_000)
   // The owner of the mailbox, who knows nothing of the first sign-up.

@@ -6,7 +6,8 @@ import { PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 
 const wrong = { method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: 'not this one' } } as const
 
-t.test('A6 a rule whose max is undefined still limits', async (t) => {
+// covers A6
+t.test('a rule whose max is undefined still limits', async (t) => {
   for (const rateLimit of [{ login: { max: undefined } }, { login: { windowMs: undefined, max: undefined, count: undefined } }, { login: undefined }, undefined]) {
     const { app, close } = await testApp({ rateLimit })
     await signUp(app)
@@ -17,7 +18,8 @@ t.test('A6 a rule whose max is undefined still limits', async (t) => {
   }
 })
 
-t.test('A6 account.max undefined still bounds the guesses on one name', async (t) => {
+// covers A6
+t.test('account.max undefined still bounds the guesses on one name', async (t) => {
   const { app, close } = await testApp({ rateLimit: { login: false, account: { max: undefined } } })
   await signUp(app)
   const statuses: number[] = []
@@ -26,7 +28,8 @@ t.test('A6 account.max undefined still bounds the guesses on one name', async (t
   await close()
 })
 
-t.test('A6 refreshToken.* undefined leaves refresh tokens that work', async (t) => {
+// covers A6
+t.test('refreshToken.* undefined leaves refresh tokens that work', async (t) => {
   const { app, clock, close } = await testApp({ refreshToken: { expiresIn: undefined, idleTimeout: undefined, rotate: undefined, reuseGraceSeconds: undefined } })
   await signUp(app)
   const { refresh_token } = await signIn(app)
@@ -41,7 +44,8 @@ t.test('A6 refreshToken.* undefined leaves refresh tokens that work', async (t) 
   await close()
 })
 
-t.test('A6 lifetimes that are undefined are the default ones', async (t) => {
+// covers A6
+t.test('lifetimes that are undefined are the default ones', async (t) => {
   const { app, close } = await testApp({ accessToken: { expiresIn: undefined, audience: undefined }, session: { expiresIn: undefined, idleTimeout: undefined }, idToken: { expiresIn: undefined }, authorizationCode: { expiresIn: undefined } })
   await signUp(app)
   const { access_token, expires_in } = await signIn(app)
@@ -50,7 +54,8 @@ t.test('A6 lifetimes that are undefined are the default ones', async (t) => {
   await close()
 })
 
-t.test('A6 decorators.authenticate undefined has its usual name', async (t) => {
+// covers A6
+t.test('decorators.authenticate undefined has its usual name', async (t) => {
   const { app, close } = await testApp({ decorators: { authenticate: undefined, auth: undefined } })
   t.type(app.authenticate, 'function')
   t.notOk(app.hasDecorator('undefined'))
@@ -58,14 +63,16 @@ t.test('A6 decorators.authenticate undefined has its usual name', async (t) => {
   await close()
 })
 
-t.test('A6 password.memoryCost undefined hashes with the default cost', async (t) => {
+// covers A6
+t.test('password.memoryCost undefined hashes with the default cost', async (t) => {
   const { app, close } = await testApp({ password: { memoryCost: undefined, timeCost: undefined, parallelism: undefined, maxQueue: undefined, concurrency: undefined, minLength: undefined, hasher: argon2Hasher() } })
   t.match(await app.authority.hashPassword(PASSWORD), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   t.equal((await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann', password: 'short' } })).statusCode, 400)
   await close()
 })
 
-t.test('A6 undefined in the options of the stores', async (t) => {
+// covers A6
+t.test('undefined in the options of the stores', async (t) => {
   const bounds = { maxFamiliesPerUser: undefined, maxSessionsPerUser: undefined }
   const none = async (): Promise<{ rows: unknown[] }> => ({ rows: [] })
   const db = new Database(':memory:') as unknown as SqliteDatabase

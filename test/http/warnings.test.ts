@@ -47,7 +47,8 @@ async function asWorker<T> (work: () => Promise<T>): Promise<T> {
   }
 }
 
-t.test('RL-1 RL-2 ADV-CVE-2026-16732 each unsafe setting is said once at start, with the mend', async (t) => {
+// covers RL-1 RL-2 ADV-CVE-2026-16732
+t.test('each unsafe setting is said once at start, with the mend', async (t) => {
   const rows: Array<[string, Partial<AuthorityOptions>, FastifyServerOptions, Record<string, number>, boolean?]> = [
     ['all is well', { secret: SECRET }, {}, {}],
     ['own keys', { keys: { secret: SECRET } }, {}, {}],
@@ -74,7 +75,8 @@ t.test('RL-1 RL-2 ADV-CVE-2026-16732 each unsafe setting is said once at start, 
   }
 })
 
-t.test('RL-1 RL-2 trustProxy is seen from inside of another plugin too', async (t) => {
+// covers RL-1 RL-2
+t.test('trustProxy is seen from inside of another plugin too', async (t) => {
   const rows: Array<[string, FastifyServerOptions, Record<string, number>]> = [
     ['trusted addresses', { trustProxy: '10.0.0.0/8' }, {}],
     ['trustProxy true', { trustProxy: true }, { TRUST_ALL: 1 }],
@@ -109,7 +111,8 @@ t.test('what works for one process alone is said at start', async (t) => {
   }
 })
 
-t.test('RL-1 forwarding headers that nobody was told to trust are said once', async (t) => {
+// covers RL-1
+t.test('forwarding headers that nobody was told to trust are said once', async (t) => {
   const ask = async (app: FastifyInstance, headers: Record<string, string>, url = '/auth/token'): Promise<void> => { await app.inject({ method: 'POST', url, headers, payload: {} }) }
   for (const header of ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip', 'X-Forwarded-For']) {
     const { app, warnings } = await host({ secret: SECRET })
@@ -140,7 +143,8 @@ t.test('a host that hides its options is taken for one without trustProxy', asyn
   t.same(said, [])
 })
 
-t.test('H5 a provider whose document is not where clients look is told so, and the mend mends it', async (t) => {
+// covers H5
+t.test('a provider whose document is not where clients look is told so, and the mend mends it', async (t) => {
   const clients = [{ clientId: 'spa', redirectUris: [CALLBACK] }]
   const found = async (mountedAt: string, options: Partial<AuthorityOptions>): Promise<{ status: number, said: string[] }> => {
     const lines: string[] = []
@@ -161,7 +165,8 @@ t.test('H5 a provider whose document is not where clients look is told so, and t
   t.strictSame((await found('/api', { paths: { openidConfiguration: '/moved' } })).said, [], 'who moves it knows')
 })
 
-t.test('H10 the first imported hash that is about to be replaced warns of other applications, once', async (t) => {
+// covers H10
+t.test('the first imported hash that is about to be replaced warns of other applications, once', async (t) => {
   const bcrypt = '$2b$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'
   const people = ['ann', 'bob'].map((username) => ({ id: username, username, passwordHash: bcrypt }))
   const signIns = async (users: ReturnType<typeof memoryUserStore>): Promise<string[]> => {

@@ -7,7 +7,8 @@ import { authorizeAs, authorizePath, openidApp } from '../support/openid.ts'
 
 const json = { 'content-type': 'application/json' }
 
-t.test('ADV-CVE-2026-30941 ADV-CVE-2013-0233 ASVS-15.3.5 ASVS-2.2.2 what is no string is no name, no password and no token', async (t) => {
+// covers ADV-CVE-2026-30941 ADV-CVE-2013-0233 ASVS-15.3.5 ASVS-2.2.2
+t.test('what is no string is no name, no password and no token', async (t) => {
   const asked: unknown[] = []
   const store = memoryUserStore()
   const watched = <T>(method: (argument: string) => Promise<T>) => async (argument: string) => { asked.push(argument); return await method(argument) }
@@ -39,7 +40,8 @@ t.test('ADV-CVE-2026-30941 ADV-CVE-2013-0233 ASVS-15.3.5 ASVS-2.2.2 what is no s
   t.same(asked, [], 'no store was asked')
 })
 
-t.test('ADV-GHSA-w2qp-rph6-63g4 a body that is no object does not fit', async (t) => {
+// covers ADV-GHSA-w2qp-rph6-63g4
+t.test('a body that is no object does not fit', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   for (const url of ['/auth/token', '/auth/register', '/auth/password-reset', '/auth/password-reset/confirm', '/auth/email/verify']) {
@@ -47,7 +49,8 @@ t.test('ADV-GHSA-w2qp-rph6-63g4 a body that is no object does not fit', async (t
   }
 })
 
-t.test('ASVS-15.3.6 RL-13 names that an object has already are names like others', async (t) => {
+// covers ASVS-15.3.6 RL-13
+t.test('names that an object has already are names like others', async (t) => {
   const { app, close } = await testApp({ rateLimit: { login: false, register: false, passwordReset: false, account: { max: 2 } } })
   t.teardown(close)
   for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', '__defineGetter__']) {
@@ -61,7 +64,8 @@ t.test('ASVS-15.3.6 RL-13 names that an object has already are names like others
   }
 })
 
-t.test('ADV-CVE-2022-41919 ADV-CVE-2025-32442 ASVS-3.5.2 no content type that a foreign page can send without a preflight reaches an account', async (t) => {
+// covers ADV-CVE-2022-41919 ADV-CVE-2025-32442 ASVS-3.5.2
+t.test('no content type that a foreign page can send without a preflight reaches an account', async (t) => {
   const { app, events, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -84,7 +88,8 @@ t.test('ADV-CVE-2022-41919 ADV-CVE-2025-32442 ASVS-3.5.2 no content type that a 
   t.same(events, [])
 })
 
-t.test('ASVS-3.5.3 ASVS-4.1.4 ASVS-7.6.2 no GET, HEAD or OPTIONS signs in, changes or ends anything', async (t) => {
+// covers ASVS-3.5.3 ASVS-4.1.4 ASVS-7.6.2
+t.test('no GET, HEAD or OPTIONS signs in, changes or ends anything', async (t) => {
   const { app, events, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -103,7 +108,8 @@ t.test('ASVS-3.5.3 ASVS-4.1.4 ASVS-7.6.2 no GET, HEAD or OPTIONS signs in, chang
   t.same(events, [])
 })
 
-t.test('ASVS-3.5.3 ASVS-7.6.2 no GET, HEAD or OPTIONS of a hosted page signs in or out, makes an account, uses a token up or allows a client', async (t) => {
+// covers ASVS-3.5.3 ASVS-7.6.2
+t.test('no GET, HEAD or OPTIONS of a hosted page signs in or out, makes an account, uses a token up or allows a client', async (t) => {
   const { app, events, messages, browser, ann, close } = await openidApp({ registration: { fields: Type.Object({ email: Type.Optional(Type.String()) }) } })
   t.teardown(close)
   await authorizeAs(browser, authorizePath())
@@ -137,7 +143,8 @@ t.test('ASVS-3.5.3 ASVS-7.6.2 no GET, HEAD or OPTIONS of a hosted page signs in 
   t.equal((await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token: reset.token, password: 'another good password' } })).statusCode, 204)
 })
 
-t.test('ADV-CVE-2026-3635 ADV-GHSA-569q-mpph-wgww ADV-GHSA-3529-5m8x-rpv3 ASVS-4.1.3 no header of a request names the issuer, the link or the address', async (t) => {
+// covers ADV-CVE-2026-3635 ADV-GHSA-569q-mpph-wgww ADV-GHSA-3529-5m8x-rpv3 ASVS-4.1.3
+t.test('no header of a request names the issuer, the link or the address', async (t) => {
   const { app, messages, events, close } = await testApp()
   t.teardown(close)
   const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', 'x-forwarded-for': '203.0.113.9', forwarded: 'host=evil.example;for=203.0.113.9', 'x-real-ip': '203.0.113.9', 'cf-connecting-ip': '203.0.113.9', 'x-original-url': '/admin', 'x-rewrite-url': '/admin' }
@@ -151,7 +158,8 @@ t.test('ADV-CVE-2026-3635 ADV-GHSA-569q-mpph-wgww ADV-GHSA-3529-5m8x-rpv3 ASVS-4
   t.notMatch(JSON.stringify(reply.headers), /evil/)
 })
 
-t.test('ADV-CVE-2026-53516 ADV-CVE-2024-38351 who registers a mailbox first does not keep it from its owner', async (t) => {
+// covers ADV-CVE-2026-53516 ADV-CVE-2024-38351
+t.test('who registers a mailbox first does not keep it from its owner', async (t) => {
   const { app, messages, close } = await testApp({ registration: { verifyEmail: true } })
   t.teardown(close)
   const register = async (password: string) => await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'owner@example.com', password } })
@@ -166,7 +174,8 @@ t.test('ADV-CVE-2026-53516 ADV-CVE-2024-38351 who registers a mailbox first does
   t.equal(await login('the password of the owner'), 200)
 })
 
-t.test('ADV-CVE-2026-32943 ADV-CVE-2023-44399 of 50 parallel resets over a store that waits one succeeds', async (t) => {
+// covers ADV-CVE-2026-32943 ADV-CVE-2023-44399
+t.test('of 50 parallel resets over a store that waits one succeeds', async (t) => {
   const state = memoryState()
   const { app, messages, events, close } = await testApp({ state: { ...state, oneTimeTokens: delayed(state.oneTimeTokens) }, users: delayed(memoryUserStore()) })
   t.teardown(close)
@@ -180,7 +189,8 @@ t.test('ADV-CVE-2026-32943 ADV-CVE-2023-44399 of 50 parallel resets over a store
   t.equal(events.filter(({ name }) => name === 'password_changed').length, 1)
 })
 
-t.test('ASVS-8.2.3 ASVS-15.3.3 ASVS-14.2.6 ADV-CVE-2023-4918 nobody makes themselves anything, nor sees what is inside', async (t) => {
+// covers ASVS-8.2.3 ASVS-15.3.3 ASVS-14.2.6 ADV-CVE-2023-4918
+t.test('nobody makes themselves anything, nor sees what is inside', async (t) => {
   const store = memoryUserStore()
   const created: unknown[] = []
   const { app, close } = await testApp({ users: { ...store, async create (user) { created.push(user); return await store.create({ ...user, internal: 'a secret of the host' }) } }, registration: { fields: Type.Object({ nickname: Type.Optional(Type.String()) }) } })
@@ -193,7 +203,8 @@ t.test('ASVS-8.2.3 ASVS-15.3.3 ASVS-14.2.6 ADV-CVE-2023-4918 nobody makes themse
   t.notMatch(JSON.stringify(created), new RegExp(PASSWORD), 'the store gets no password')
 })
 
-t.test('ADV-CVE-2024-1722 ADV-CVE-2025-8419 ADV-GHSA-7rqj ASVS-1.3.11 addresses that a mailer might read as others are no usernames', async (t) => {
+// covers ADV-CVE-2024-1722 ADV-CVE-2025-8419 ADV-GHSA-7rqj ASVS-1.3.11
+t.test('addresses that a mailer might read as others are no usernames', async (t) => {
   const { app, messages, close } = await testApp()
   t.teardown(close)
   const names = ['a@x.example,b@y.example', 'a@x.example\r\nBcc: b@y.example', '"a@x.example"@y.example', 'a@x.example <b@y.example>', 'a@b@c.example', 'a\uff20x.example', 'a@x.example\u0000', ' a@x.example', 'a@x.example ', 'm\u0131ke@x.example', '\u212aate@x.example', 'a@x', 'a@127.0.0.1', 'a@[127.0.0.1]', 'a\u200b@x.example', 'a\u202e@x.example', '@x.example', 'a@', `${'a'.repeat(65)}@x.example`, `a@${'x'.repeat(250)}.example`]
@@ -205,7 +216,8 @@ t.test('ADV-CVE-2024-1722 ADV-CVE-2025-8419 ADV-GHSA-7rqj ASVS-1.3.11 addresses 
   t.same(messages.messages, [])
 })
 
-t.test('ADV-CVE-2026-9802 after a restart with memory state nothing is accepted that was issued before', async (t) => {
+// covers ADV-CVE-2026-9802
+t.test('after a restart with memory state nothing is accepted that was issued before', async (t) => {
   const users = memoryUserStore()
   const secret = 'a secret that outlives a restart'
   const before = await testApp({ users, secret })

@@ -8,7 +8,8 @@ import { basic, CLIENTS, KEYS, openidApp, SECRET, tokensOf } from '../support/op
 
 const json = { 'content-type': 'application/json' }
 
-t.test('ASVS-13.4.5 ASVS-6.1.3 ASVS-15.2.3 ASVS-2.1.1 the routes are those of the reference, and no others', async (t) => {
+// covers ASVS-13.4.5 ASVS-6.1.3 ASVS-15.2.3 ASVS-2.1.1
+t.test('the routes are those of the reference, and no others', async (t) => {
   const routes: string[] = []
   const { close } = await testApp({ keys: KEYS, clients: CLIENTS, registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } }, {}, (app) => { app.addHook('onRoute', ({ method, url }) => { for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url}`) }) })
   t.teardown(close)
@@ -18,7 +19,8 @@ t.test('ASVS-13.4.5 ASVS-6.1.3 ASVS-15.2.3 ASVS-2.1.1 the routes are those of th
   t.same(routes.filter((route) => !['GET /me', 'GET /admin'].includes(route)).sort(), documented.sort())
 })
 
-t.test('ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-4.1.1 ASVS-13.4.6 ASVS-14.3.2 POL-csp-api every answer of ours has the same fences', async (t) => {
+// covers ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-4.1.1 ASVS-13.4.6 ASVS-14.3.2 POL-csp-api
+t.test('every answer of ours has the same fences', async (t) => {
   const state = memoryState()
   const { app, messages, close } = await testApp({ state: { ...state, oneTimeTokens: { ...state.oneTimeTokens, find: async (...args) => { if (broken) throw new Error('SELECT secret FROM table'); return await state.oneTimeTokens.find(...args) } } } })
   let broken = false
@@ -61,7 +63,8 @@ t.test('ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-4.1.1 ASVS-13.4.6 ASVS-14.3.2 POL-
   }
 })
 
-t.test('ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-14.3.2 POL-csp-api the JSON endpoints of the OpenID provider have the same', async (t) => {
+// covers ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-14.3.2 POL-csp-api
+t.test('the JSON endpoints of the OpenID provider have the same', async (t) => {
   const subject = await openidApp()
   const { app, close } = subject
   t.teardown(close)
@@ -87,7 +90,8 @@ t.test('ASVS-3.4.4 ASVS-3.2.1 ASVS-3.4.6 ASVS-14.3.2 POL-csp-api the JSON endpoi
   }
 })
 
-t.test('ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.5 the cookie of a known device', async (t) => {
+// covers ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.5
+t.test('the cookie of a known device', async (t) => {
   for (const [issuer, secure] of [['https://auth.example.com', true], ['http://localhost:3000', false]] as const) {
     const { app, close } = await testApp({ issuer, rateLimit: {} })
     t.teardown(close)
@@ -103,7 +107,8 @@ t.test('ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.5 the cookie of a known device
   }
 })
 
-t.test('ASVS-3.3.5 no cookie grows: not with accounts, names, what the browser says or what somebody planted', async (t) => {
+// covers ASVS-3.3.5
+t.test('no cookie grows: not with accounts, names, what the browser says or what somebody planted', async (t) => {
   const { app, close } = await testApp({ rateLimit: {}, clients: [{ clientId: 'spa', redirectUris: ['https://app.example/cb'] }] })
   t.teardown(close)
   const usernames = Array.from({ length: 9 }, (_, index) => `${'n'.repeat(60)}${index}@${'m'.repeat(60)}.${'x'.repeat(60)}.example`)
@@ -129,7 +134,8 @@ t.test('ASVS-3.3.5 no cookie grows: not with accounts, names, what the browser s
   t.equal(sizes['authority_device']?.[5], sizes['authority_device']?.[3], 'the fifth and sixth account take the places of the first')
 })
 
-t.test('ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.4 ASVS-3.3.5 and that of the hosted pages: no other cookie is set, on any page', async (t) => {
+// covers ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.4 ASVS-3.3.5
+t.test('and that of the hosted pages: no other cookie is set, on any page', async (t) => {
   for (const [issuer, secure] of [['https://auth.example.com', true], ['http://localhost:3000', false]] as const) {
     const { app, browser, ann, close } = await openidApp({ issuer })
     t.teardown(close)
@@ -148,7 +154,8 @@ t.test('ASVS-3.3.1 ASVS-3.3.2 ASVS-3.3.3 ASVS-3.3.4 ASVS-3.3.5 and that of the h
   }
 })
 
-t.test('ASVS-3.5.6 ASVS-3.5.7 ASVS-14.2.5 no answer is a script, and no path is a file', async (t) => {
+// covers ASVS-3.5.6 ASVS-3.5.7 ASVS-14.2.5
+t.test('no answer is a script, and no path is a file', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -159,7 +166,8 @@ t.test('ASVS-3.5.6 ASVS-3.5.7 ASVS-14.2.5 no answer is a script, and no path is 
   }
 })
 
-t.test('ASVS-16.5.2 ASVS-16.5.3 ASVS-16.3.4 ASVS-13.4.2 what fails fails closed: 503, no token, no cause in the answer, the cause in the log', async (t) => {
+// covers ASVS-16.5.2 ASVS-16.5.3 ASVS-16.3.4 ASVS-13.4.2
+t.test('what fails fails closed: 503, no token, no cause in the answer, the cause in the log', async (t) => {
   const boom = async (): Promise<never> => { throw new Error('ECONNREFUSED 10.0.0.5 password=hunter2hunter2') }
   const lines: string[] = []
   const stream = new Writable({ write (chunk: Buffer, _encoding, done) { lines.push(chunk.toString()); done() } })
@@ -200,7 +208,8 @@ t.test('ASVS-16.5.2 ASVS-16.5.3 ASVS-16.3.4 ASVS-13.4.2 what fails fails closed:
   t.equal((await app.inject(refresh)).statusCode, 200, 'ASVS-2.3.3 and nothing was lost by it')
 })
 
-t.test('ASVS-16.4.1 ASVS-16.2.4 nobody writes lines of their own into the log', async (t) => {
+// covers ASVS-16.4.1 ASVS-16.2.4
+t.test('nobody writes lines of their own into the log', async (t) => {
   const lines: string[] = []
   const stream = new Writable({ write (chunk: Buffer, _encoding, done) { lines.push(chunk.toString()); done() } })
   const { app, events, close } = await testApp({}, { logger: { level: 'trace', stream } })
@@ -218,7 +227,8 @@ t.test('ASVS-16.4.1 ASVS-16.2.4 nobody writes lines of their own into the log', 
   t.notMatch(JSON.stringify(events), /forged/, 'what was typed as a name of nobody is in no event')
 })
 
-t.test('ASVS-16.3.2 ASVS-16.3.3 refused tokens and replays are said', async (t) => {
+// covers ASVS-16.3.2 ASVS-16.3.3
+t.test('refused tokens and replays are said', async (t) => {
   const lines: string[] = []
   const stream = new Writable({ write (chunk: Buffer, _encoding, done) { lines.push(chunk.toString()); done() } })
   const { app, events, clock, close } = await testApp({ refreshToken: { rotate: 'always' } }, { logger: { level: 'debug', stream } })
@@ -238,7 +248,8 @@ t.test('ASVS-16.3.2 ASVS-16.3.3 refused tokens and replays are said', async (t) 
   t.same(events.map(({ name }) => name), ['refresh_token_reused'], 'R9700-4.14.2 ASVS-10.4.5')
 })
 
-t.test('ASVS-6.3.2 ASVS-13.3.1 a new installation has no user, no client and no key but its own', async (t) => {
+// covers ASVS-6.3.2 ASVS-13.3.1
+t.test('a new installation has no user, no client and no key but its own', async (t) => {
   const one = await testApp()
   const other = await testApp()
   t.teardown(one.close)
@@ -252,7 +263,8 @@ t.test('ASVS-6.3.2 ASVS-13.3.1 a new installation has no user, no client and no 
   t.notOk((await one.app.inject({ url: '/auth/sessions' })).json().sessions)
 })
 
-t.test('ASVS-6.2.10 ASVS-6.4.2 ASVS-6.4.6 no password grows old, no hint is kept, no caller of ours chooses one for another', async (t) => {
+// covers ASVS-6.2.10 ASVS-6.4.2 ASVS-6.4.6
+t.test('no password grows old, no hint is kept, no caller of ours chooses one for another', async (t) => {
   const { app, clock, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -264,7 +276,8 @@ t.test('ASVS-6.2.10 ASVS-6.4.2 ASVS-6.4.6 no password grows old, no hint is kept
   t.same(Object.keys(app.authority).filter((name) => /password$/i.test(name)), ['hashPassword', 'verifyPassword', 'changePassword'], 'the last is for the host, which has asked the person')
 })
 
-t.test('ASVS-12.2.1 ASVS-11.6.1 POL-issuer an issuer is https, but for this machine', async (t) => {
+// covers ASVS-12.2.1 ASVS-11.6.1 POL-issuer
+t.test('an issuer is https, but for this machine', async (t) => {
   for (const issuer of ['http://auth.example.com', 'http://10.0.0.1', 'ftp://auth.example.com', 'https://auth.example.com?x=1', 'https://auth.example.com#x']) {
     await t.rejects(testApp({ issuer }), { code: 'FST_AUTHORITY_INVALID_OPTIONS' }, issuer)
   }

@@ -4,7 +4,8 @@ import { aesSealer } from '../../lib/adapters/node/sealer.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 
-t.test('ASVS-9.2.2 ADV-CVE-2026-4282 R8725-3.12 each thing of ours opens its own door and no other', async (t) => {
+// covers ASVS-9.2.2 ADV-CVE-2026-4282 R8725-3.12
+t.test('each thing of ours opens its own door and no other', async (t) => {
   const { app, messages, close } = await testApp()
   t.teardown(close)
   await signUp(app, 'ann@example.com')
@@ -28,7 +29,8 @@ t.test('ASVS-9.2.2 ADV-CVE-2026-4282 R8725-3.12 each thing of ours opens its own
   for (const [door, open] of Object.entries(doors)) t.ok([200, 204].includes(await open(artefacts[door as keyof typeof artefacts])), `${door} at its own`)
 })
 
-t.test('ASVS-7.2.2 ASVS-7.2.1 no other credential is taken for an access token', async (t) => {
+// covers ASVS-7.2.2 ASVS-7.2.1
+t.test('no other credential is taken for an access token', async (t) => {
   const { app, close } = await testApp({ clients: [{ clientId: 'web', clientSecret: 'abcdefghijklmnop'.repeat(2) }] })
   t.teardown(close)
   await signUp(app)
@@ -43,7 +45,8 @@ t.test('ASVS-7.2.2 ASVS-7.2.1 no other credential is taken for an access token',
   t.equal((await app.inject({ method: 'POST', url: '/me', payload: { access_token: token } })).statusCode, 404, 'R6750-2.2 a body is not read for tokens')
 })
 
-t.test('ASVS-9.2.3 ASVS-9.2.4 ASVS-10.3.1 ASVS-8.4.1 R9068-5 tokens of one audience, issuer or instance are none elsewhere', async (t) => {
+// covers ASVS-9.2.3 ASVS-9.2.4 ASVS-10.3.1 ASVS-8.4.1 R9068-5
+t.test('tokens of one audience, issuer or instance are none elsewhere', async (t) => {
   const users = memoryUserStore()
   const state = memoryState()
   const secret = 'one secret of two services, 32 by'
@@ -62,7 +65,8 @@ t.test('ASVS-9.2.3 ASVS-9.2.4 ASVS-10.3.1 ASVS-8.4.1 R9068-5 tokens of one audie
   }
 })
 
-t.test('ASVS-10.3.3 ADV-CVE-2025-61928 a subject is made by the store, never reused, and never taken from a request', async (t) => {
+// covers ASVS-10.3.3 ADV-CVE-2025-61928
+t.test('a subject is made by the store, never reused, and never taken from a request', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const { sub: ann } = await signUp(app, 'ann')
@@ -77,7 +81,8 @@ t.test('ASVS-10.3.3 ADV-CVE-2025-61928 a subject is made by the store, never reu
   t.equal((await signIn(app, 'bob')).token_type, 'Bearer')
 })
 
-t.test('ASVS-8.2.1 ASVS-8.3.1 every route by every caller', async (t) => {
+// covers ASVS-8.2.1 ASVS-8.3.1
+t.test('every route by every caller', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app, 'ann')
@@ -98,7 +103,8 @@ t.test('ASVS-8.2.1 ASVS-8.3.1 every route by every caller', async (t) => {
   t.equal((await app.inject({ url: '/auth/sessions', headers: bearer(ann.access_token) })).json().sessions.length, 1)
 })
 
-t.test('ADV-CVE-2026-9798 ASVS-7.4.2 ASVS-6.3.4 a disabled account is disabled at every door', async (t) => {
+// covers ADV-CVE-2026-9798 ASVS-7.4.2 ASVS-6.3.4
+t.test('a disabled account is disabled at every door', async (t) => {
   let disabled = false
   const hash = await fastHasher().hash(PASSWORD, { memoryCost: 19456, timeCost: 2, parallelism: 1 })
   const store = memoryUserStore([{ id: '1', username: 'ann@example.com', passwordHash: hash }])
@@ -128,7 +134,8 @@ t.test('ADV-CVE-2026-9798 ASVS-7.4.2 ASVS-6.3.4 a disabled account is disabled a
   t.equal((await store.findById('1'))?.passwordHash, hash)
 })
 
-t.test('ASVS-7.4.1 ASVS-7.4.5 a session that ended is over: by its user, by the host, by time', async (t) => {
+// covers ASVS-7.4.1 ASVS-7.4.5
+t.test('a session that ended is over: by its user, by the host, by time', async (t) => {
   const ends: Record<string, (world: Awaited<ReturnType<typeof testApp>>, access: string, sub: string) => Promise<unknown>> = {
     user: async ({ app }, access) => {
       const sid = (await app.inject({ url: '/auth/sessions', headers: bearer(access) })).json().sessions[0].id as string
@@ -157,7 +164,8 @@ t.test('ASVS-7.4.1 ASVS-7.4.5 a session that ended is over: by its user, by the 
   }
 })
 
-t.test('ASVS-11.3.2 ASVS-11.3.3 ASVS-11.3.4 what is sealed is never sealed twice alike, and opens unchanged or not at all', async (t) => {
+// covers ASVS-11.3.2 ASVS-11.3.3 ASVS-11.3.4
+t.test('what is sealed is never sealed twice alike, and opens unchanged or not at all', async (t) => {
   const { open, seal } = aesSealer(['a secret of thirty-two characters'])
   const sealed = new Set(Array.from({ length: 1000 }, () => seal('a key')))
   t.equal(sealed.size, 1000)

@@ -44,7 +44,8 @@ const ERRORS: Array<[what: string, params: Params, error: string]> = [
   ['OIDC-3.1.2.2 a hint of nobody', { id_token_hint: 'e30.e30.e30' }, 'invalid_request']
 ]
 
-t.test('R6749-4.1.2.1 R9207-2 R6749-3.1.1 OIDF-oidcc-response-type-missing each mistake goes to the client, with state and iss, and nothing is kept', async (t) => {
+// covers R6749-4.1.2.1 R9207-2 R6749-3.1.1 OIDF-oidcc-response-type-missing
+t.test('each mistake goes to the client, with state and iss, and nothing is kept', async (t) => {
   const { state, writes } = recordedState()
   const { app, browser, events, close } = await openidApp({ clients: [...CLIENTS, ...MORE_CLIENTS], state })
   t.teardown(close)
@@ -66,7 +67,8 @@ t.test('R6749-4.1.2.1 R9207-2 R6749-3.1.1 OIDF-oidcc-response-type-missing each 
   }
 })
 
-t.test('R6749-4.1.2.1 R6749-10.14 an error says back nothing of what was sent but the state', async (t) => {
+// covers R6749-4.1.2.1 R6749-10.14
+t.test('an error says back nothing of what was sent but the state', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   const hostile = '"><script>alert(1)</script>\r\nSet-Cookie: a=b\0\\'
@@ -78,7 +80,8 @@ t.test('R6749-4.1.2.1 R6749-10.14 an error says back nothing of what was sent bu
   }
 })
 
-t.test('ADV-CVE-2026-9704 DOS-authorize-parameters C3 a parameter past its bound is refused, never dropped', async (t) => {
+// covers ADV-CVE-2026-9704
+t.test('DOS-authorize-parameters C3 a parameter past its bound is refused, never dropped', async (t) => {
   const { state, writes } = recordedState()
   const { browser, close } = await openidApp({ state })
   t.teardown(close)
@@ -108,7 +111,8 @@ t.test('ADV-CVE-2026-9704 DOS-authorize-parameters C3 a parameter past its bound
   }
 })
 
-t.test('R6749-3.1 OIDF-oidcc-ensure-request-with-unknown-parameter-succeeds empty is not sent, unknown is ignored', async (t) => {
+// covers R6749-3.1 OIDF-oidcc-ensure-request-with-unknown-parameter-succeeds
+t.test('empty is not sent, unknown is ignored', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   const empty = await authorizeAs(browser, authorizePath({ state: '', nonce: '', prompt: '', max_age: '', claims: '', response_mode: '', request: '', id_token_hint: '', login_hint: '' }))
@@ -121,7 +125,8 @@ t.test('R6749-3.1 OIDF-oidcc-ensure-request-with-unknown-parameter-succeeds empt
   t.equal((await browser.get('/auth/authorize')).statusCode, 400, 'nothing at all')
 })
 
-t.test('R9700-4.11.2 a store that is down is an error for the client and no code', async (t) => {
+// covers R9700-4.11.2
+t.test('a store that is down is an error for the client and no code', async (t) => {
   const { state } = recordedState()
   let down = false
   const tokens = new Proxy(state.tokens, { get: (target, name) => {
@@ -138,7 +143,8 @@ t.test('R9700-4.11.2 a store that is down is an error for the client and no code
   t.notMatch(String(headers.location), 'store')
 })
 
-t.test('R6749-4.1.1 POST is the same as GET', async (t) => {
+// covers R6749-4.1.1
+t.test('POST is the same as GET', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   const form = Object.fromEntries(new URLSearchParams(authorizePath({ state: 'ä+b %26', nonce: 'n' }).split('?')[1]))
@@ -152,7 +158,8 @@ t.test('R6749-4.1.1 POST is the same as GET', async (t) => {
   t.match(answerOf(wrong.url), { error: 'unsupported_response_type', state: 'ä+b %26' })
 })
 
-t.test('R9700-4.11.2 a third party\'s mistake takes nobody to it before they signed in, unless it asked for silence', async (t) => {
+// covers R9700-4.11.2
+t.test('a third party\'s mistake takes nobody to it before they signed in, unless it asked for silence', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   const third = { client_id: 'third', redirect_uri: 'https://third.example/cb' }
@@ -174,7 +181,8 @@ t.test('R9700-4.11.2 a third party\'s mistake takes nobody to it before they sig
   t.match(answerOf(String((await browser.get(authorizePath({ ...third, scope: '"' }))).headers.location)), { error: 'invalid_scope' }, 'who is signed in is sent at once')
 })
 
-t.test('C8b OIDF-oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported the refusal of a request object comes back as the object asked', async (t) => {
+// covers C8b OIDF-oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported
+t.test('the refusal of a request object comes back as the object asked', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')

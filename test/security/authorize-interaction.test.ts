@@ -11,7 +11,8 @@ const FOREIGN = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.e
 const RS = { alg: 'RS256', kid: 'rs', typ: 'JWT' }
 const THIRD = { client_id: 'third', redirect_uri: 'https://third.example/cb' }
 
-t.test('OIDC-3.1.2.1 OIDF-oidcc-prompt-none-not-logged-in prompt=none shows nothing and changes nothing', async (t) => {
+// covers OIDC-3.1.2.1 OIDF-oidcc-prompt-none-not-logged-in
+t.test('prompt=none shows nothing and changes nothing', async (t) => {
   const { state, writes } = recordedState()
   const { browser, clock, close } = await openidApp({ state })
   t.teardown(close)
@@ -38,7 +39,8 @@ t.test('OIDC-3.1.2.1 OIDF-oidcc-prompt-none-not-logged-in prompt=none shows noth
   t.match(await silent(), { error: 'login_required' }, 'the session has idled out')
 })
 
-t.test('OIDC-3.1.2.1 ASVS-7.6.1 OIDF-oidcc-max-age-1 OIDF-oidcc-max-age-10000 max_age asks for a new sign-in, to the second, and auth_time tells', async (t) => {
+// covers OIDC-3.1.2.1 ASVS-7.6.1 OIDF-oidcc-max-age-1 OIDF-oidcc-max-age-10000
+t.test('max_age asks for a new sign-in, to the second, and auth_time tells', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser, clock } = subject
@@ -58,7 +60,8 @@ t.test('OIDC-3.1.2.1 ASVS-7.6.1 OIDF-oidcc-max-age-1 OIDF-oidcc-max-age-10000 ma
   }
 })
 
-t.test('OIDC-3.1.2.1 OIDF-oidcc-prompt-login ADV-CVE-2023-6787 ASVS-7.2.4 prompt=login asks who is signed in already; going away changes nobody', async (t) => {
+// covers OIDC-3.1.2.1 OIDF-oidcc-prompt-login ADV-CVE-2023-6787 ASVS-7.2.4
+t.test('prompt=login asks who is signed in already; going away changes nobody', async (t) => {
   const { app, ann, browser, clock, close } = await openidApp()
   t.teardown(close)
   const bob = await signUp(app, 'bob')
@@ -86,7 +89,8 @@ t.test('OIDC-3.1.2.1 OIDF-oidcc-prompt-login ADV-CVE-2023-6787 ASVS-7.2.4 prompt
   t.equal(await subOf(await authorizeAs(browser, authorizePath({ prompt: 'none' }))), bob.sub)
 })
 
-t.test('OIDC-3.1.2.2 OIDF-oidcc-id-token-hint ASVS-6.8.2 a hint is ours and of who is signed in, or there is no code', async (t) => {
+// covers OIDC-3.1.2.2 OIDF-oidcc-id-token-hint ASVS-6.8.2
+t.test('a hint is ours and of who is signed in, or there is no code', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, ann, browser, clock } = subject
@@ -134,7 +138,8 @@ t.test('OIDC-3.1.2.2 OIDF-oidcc-id-token-hint ASVS-6.8.2 a hint is ours and of w
   }
 })
 
-t.test('OIDC-3.1.2.1 OIDF-oidcc-login-hint ENUM-login a login hint says nothing of who exists', async (t) => {
+// covers OIDC-3.1.2.1 OIDF-oidcc-login-hint ENUM-login
+t.test('a login hint says nothing of who exists', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await signUp(app, 'known.name')
@@ -142,7 +147,8 @@ t.test('OIDC-3.1.2.1 OIDF-oidcc-login-hint ENUM-login a login hint says nothing 
   t.equal(await page('known.name'), await page('other.name'))
 })
 
-t.test('R6749-10.12 OIDC-3.1.2.3 ASVS-3.5.1 ASVS-7.6.2 what another site posts signs nobody in and allows nothing', async (t) => {
+// covers R6749-10.12 OIDC-3.1.2.3 ASVS-3.5.1 ASVS-7.6.2
+t.test('what another site posts signs nobody in and allows nothing', async (t) => {
   const { state, writes } = recordedState()
   const { app, browser, events, close } = await openidApp({ state })
   t.teardown(close)
@@ -174,7 +180,8 @@ t.test('R6749-10.12 OIDC-3.1.2.3 ASVS-3.5.1 ASVS-7.6.2 what another site posts s
   t.match(await authorizeAs(browser, authorizePath({ ...THIRD, prompt: 'none' })), { error: 'consent_required' })
 })
 
-t.test('ASVS-2.3.1 R9700-4.11.2 the steps can not be left out', async (t) => {
+// covers ASVS-2.3.1 R9700-4.11.2
+t.test('the steps can not be left out', async (t) => {
   const { state, writes } = recordedState()
   const { browser, close } = await openidApp({ state })
   t.teardown(close)
@@ -195,7 +202,8 @@ t.test('ASVS-2.3.1 R9700-4.11.2 the steps can not be left out', async (t) => {
   t.match((await browser.get(`/auth/consent?${query}`)).headers.location, /^https:\/\/third\.example\/cb\?code=/, 'an old consent page leads on')
 })
 
-t.test('OIDC-15.1 OIDF-oidcc-display-page OIDF-oidcc-display-popup OIDF-oidcc-ui-locales OIDF-oidcc-claims-locales OIDF-oidcc-ensure-request-with-acr-values-succeeds what must be accepted is', async (t) => {
+// covers OIDC-15.1 OIDF-oidcc-display-page OIDF-oidcc-display-popup OIDF-oidcc-ui-locales OIDF-oidcc-claims-locales OIDF-oidcc-ensure-request-with-acr-values-succeeds
+t.test('what must be accepted is', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, suitePath())

@@ -62,7 +62,8 @@ async function refusesWithPage (t: Test, subject: Subject, path: string, { what,
 
 const show = (value: string): string => JSON.stringify(value).slice(0, 60)
 
-t.test('R6749-3.1.2.4 R9700-2.1 R9700-4.1.3 ASVS-10.4.1 ASVS-3.7.2 ASVS-1.1.1 ADV-CVE-2023-6291 ADV-CVE-2024-1132 ADV-CVE-2020-15233 OIDF-oidcc-ensure-registered-redirect-uri a URI that is not registered, to the character, is a page', async (t) => {
+// covers R6749-3.1.2.4 R9700-2.1 R9700-4.1.3 ASVS-10.4.1 ASVS-3.7.2 ASVS-1.1.1 ADV-CVE-2023-6291 ADV-CVE-2024-1132 ADV-CVE-2020-15233 OIDF-oidcc-ensure-registered-redirect-uri
+t.test('a URI that is not registered, to the character, is a page', async (t) => {
   const subject = await subjectOf()
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -72,7 +73,8 @@ t.test('R6749-3.1.2.4 R9700-2.1 R9700-4.1.3 ASVS-10.4.1 ASVS-3.7.2 ASVS-1.1.1 AD
   }
 })
 
-t.test('R6749-3.1.2.3 R9700-4.11.2 ADV-CVE-2026-41479 a bad client or redirect URI is judged before all else that is wrong', async (t) => {
+// covers R6749-3.1.2.3 R9700-4.11.2 ADV-CVE-2026-41479
+t.test('a bad client or redirect URI is judged before all else that is wrong', async (t) => {
   const subject = await subjectOf()
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -90,7 +92,8 @@ t.test('R6749-3.1.2.3 R9700-4.11.2 ADV-CVE-2026-41479 a bad client or redirect U
   for (const [what, params] of rows) await refusesWithPage(t, subject, authorizePath(params), { what, doors: ['GET authorize', 'POST authorize', 'GET consent', 'POST consent, denied'] })
 })
 
-t.test('R6749-3.1 ASVS-15.3.7 ASVS-2.2.1 a parameter that comes twice, or as a list, is a page', async (t) => {
+// covers R6749-3.1 ASVS-15.3.7 ASVS-2.2.1
+t.test('a parameter that comes twice, or as a list, is a page', async (t) => {
   const subject = await subjectOf()
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -102,7 +105,8 @@ t.test('R6749-3.1 ASVS-15.3.7 ASVS-2.2.1 a parameter that comes twice, or as a l
   await refusesWithPage(t, subject, `/auth/authorize?${Array.from({ length: 65 }, (_, index) => `x${index}=1`).join('&')}`, { what: '65 parameters' })
 })
 
-t.test('R6749-3.1 GET and POST: a form with the same parameter twice, or of another kind, goes nowhere', async (t) => {
+// covers R6749-3.1
+t.test('GET and POST: a form with the same parameter twice, or of another kind, goes nowhere', async (t) => {
   const subject = await subjectOf()
   t.teardown(subject.close)
   const { app, writes } = subject
@@ -124,7 +128,8 @@ t.test('R6749-3.1 GET and POST: a form with the same parameter twice, or of anot
   t.same(writes, [])
 })
 
-t.test('R9700-2.1 R8252-7.3 of a loopback URI the port alone may be another, of nothing else anything', async (t) => {
+// covers R9700-2.1 R8252-7.3
+t.test('of a loopback URI the port alone may be another, of nothing else anything', async (t) => {
   const subject = await subjectOf()
   t.teardown(subject.close)
   for (const redirectUri of ['http://127.0.0.1/cb', 'http://127.0.0.1:49152/cb', 'http://[::1]:8080/cb', 'http://localhost:3001/cb?a=b', 'com.example.app:/cb']) {
@@ -140,7 +145,8 @@ t.test('R9700-2.1 R8252-7.3 of a loopback URI the port alone may be another, of 
   ]) await refusesWithPage(t, subject, authorizePath({ client_id: 'native', redirect_uri: redirectUri }), { what: redirectUri })
 })
 
-t.test('ASVS-1.2.2 ADV-GHSA-86j7-9j95-vpqj ADV-CVE-2023-6134 what could not be registered is no target, whatever a client store has', async (t) => {
+// covers ASVS-1.2.2 ADV-GHSA-86j7-9j95-vpqj ADV-CVE-2023-6134
+t.test('what could not be registered is no target, whatever a client store has', async (t) => {
   const careless = { findById: async (clientId: string) => clientId === 'careless' ? { clientId, redirectUris: CARELESS } : CLIENTS.find((client) => client.clientId === clientId) ?? null }
   const subject = await subjectOf([], { clients: careless })
   t.teardown(subject.close)
@@ -148,7 +154,8 @@ t.test('ASVS-1.2.2 ADV-GHSA-86j7-9j95-vpqj ADV-CVE-2023-6134 what could not be r
   for (const redirectUri of CARELESS) await refusesWithPage(t, subject, authorizePath({ client_id: 'careless', redirect_uri: redirectUri }), { what: show(redirectUri), doors: ['GET authorize', 'GET login'] })
 })
 
-t.test('R6749-3.1.2 the query of a registered URI stays as it is', async (t) => {
+// covers R6749-3.1.2
+t.test('the query of a registered URI stays as it is', async (t) => {
   const subject = await subjectOf()
   t.teardown(subject.close)
   const redirectUri = `${CALLBACK}?dummy1=lorem&dummy2=ipsum`

@@ -12,7 +12,8 @@ const STATES = [
 ]
 const decode = (text: string): string => text.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&')
 
-t.test('R6749-4.1.2 R6749-10.14 ADV-GHSA-9x4v-xfq5-m8x5 state and nonce come back byte for byte, whatever they hold and however', async (t) => {
+// covers R6749-4.1.2 R6749-10.14 ADV-GHSA-9x4v-xfq5-m8x5
+t.test('state and nonce come back byte for byte, whatever they hold and however', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, authorizePath())
@@ -38,7 +39,8 @@ t.test('R6749-4.1.2 R6749-10.14 ADV-GHSA-9x4v-xfq5-m8x5 state and nonce come bac
   }
 })
 
-t.test('FP-2 R9207-2 a form post: the redirect URI, the parameters, nothing in the URL, nothing kept', async (t) => {
+// covers FP-2 R9207-2
+t.test('a form post: the redirect URI, the parameters, nothing in the URL, nothing kept', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, authorizePath())
@@ -56,7 +58,8 @@ t.test('FP-2 R9207-2 a form post: the redirect URI, the parameters, nothing in t
   }
 })
 
-t.test('R9700-4.12 R9700-2.1 OIDC-16.22 every redirect is a 303', async (t) => {
+// covers R9700-4.12 R9700-2.1 OIDC-16.22
+t.test('every redirect is a 303', async (t) => {
   const { app, browser, close } = await openidApp()
   t.teardown(close)
   const statuses: number[] = []
@@ -83,7 +86,8 @@ t.test('R9700-4.12 R9700-2.1 OIDC-16.22 every redirect is a 303', async (t) => {
   t.same(statuses.filter((status) => status !== 303), [])
 })
 
-t.test('R9700-2.6 ASVS-3.4.2 no page of another origin reads the authorization endpoint, whatever the host allows', async (t) => {
+// covers R9700-2.6 ASVS-3.4.2
+t.test('no page of another origin reads the authorization endpoint, whatever the host allows', async (t) => {
   const { app, close } = await testApp({ keys: KEYS, clients: CLIENTS }, {}, (host) => {
     host.addHook('onRequest', async (_request, reply) => { reply.headers({ 'access-control-allow-origin': '*', 'access-control-allow-credentials': 'true' }) })
   })
@@ -96,7 +100,8 @@ t.test('R9700-2.6 ASVS-3.4.2 no page of another origin reads the authorization e
   }
 })
 
-t.test('ASVS-1.2.1 R6749-10.14 ADV-CVE-2019-8400 ADV-CVE-2018-1000088 nothing that was sent or registered is markup on a page', async (t) => {
+// covers ASVS-1.2.1 R6749-10.14 ADV-CVE-2019-8400 ADV-CVE-2018-1000088
+t.test('nothing that was sent or registered is markup on a page', async (t) => {
   const xss = ['<script>alert(1)</script>', '"><img src=x onerror=alert(1)>', "' onmouseover='alert(1)", '</title><svg onload=alert(1)>', '&lt;script&gt;', 'javascript:alert(1)']
   for (const evil of xss) {
     const { browser, close } = await openidApp({ clients: [...CLIENTS, { clientId: 'evil', name: evil, firstParty: false, redirectUris: [CALLBACK] }], scopes: ['openid', evil.replaceAll(/["\\ ]/g, '_')] })

@@ -156,7 +156,8 @@ async function walked (options: Partial<AuthorityOptions>): Promise<TestApp & { 
 }
 
 for (const [what, options, without] of CONFIGURATIONS) {
-  t.test(`A2 H8 ASVS-8.2.1 ASVS-8.3.1 who may call which route: ${what}`, async (t) => {
+  // covers A2 H8 ASVS-8.2.1 ASVS-8.3.1
+  t.test(`who may call which route: ${what}`, async (t) => {
     const subject = await walked(options)
     t.teardown(subject.close)
     const moved = Object.entries(options.paths ?? {}).map(([name, path = '']) => [path, `/auth/${name}`] as const)
@@ -194,7 +195,8 @@ for (const [what, options, without] of CONFIGURATIONS) {
   })
 }
 
-t.test('A2 a route that does not say who may call it stops the start', async (t) => {
+// covers A2
+t.test('a route that does not say who may call it stops the start', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => { await app.close() })
   void app.register(async (child) => {
@@ -204,7 +206,8 @@ t.test('A2 a route that does not say who may call it stops the start', async (t)
   await t.rejects(async () => { await app.ready() }, { message: /GET \/forgotten does not say who may call it/ })
 })
 
-t.test('A2 a client that is gone, or that became somebody else\'s, is no first-party client any more', async (t) => {
+// covers A2
+t.test('a client that is gone, or that became somebody else\'s, is no first-party client any more', async (t) => {
   const list = new Map(clients.map((client) => [client.clientId, client]))
   const subject = await testApp({ keys: KEYS, clients: { findById: async (id) => list.get(id) ?? null } })
   t.teardown(subject.close)

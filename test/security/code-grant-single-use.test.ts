@@ -30,7 +30,8 @@ function refused (t: Test, reply: Awaited<ReturnType<typeof redeem>>, name: stri
   t.match(reply.headers, { 'cache-control': 'no-store', pragma: 'no-cache', 'content-type': 'application/json; charset=utf-8' }, name)
 }
 
-t.test('R6749-4.1.2 ASVS-10.4.2 OIDF-oidcc-codereuse OIDF-oidcc-codereuse-30seconds a code works once; a second use ends all that the first gave', async (t) => {
+// covers R6749-4.1.2 ASVS-10.4.2 OIDF-oidcc-codereuse OIDF-oidcc-codereuse-30seconds
+t.test('a code works once; a second use ends all that the first gave', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, clock, events } = subject
@@ -49,7 +50,8 @@ t.test('R6749-4.1.2 ASVS-10.4.2 OIDF-oidcc-codereuse OIDF-oidcc-codereuse-30seco
   t.match(await authorizeAs(subject.browser, authorizePath({ prompt: 'none' })), { code: /./ }, 'the browser session goes on')
 })
 
-t.test('ASVS-10.4.2 the refreshed tokens of a replayed code die too', async (t) => {
+// covers ASVS-10.4.2
+t.test('the refreshed tokens of a replayed code die too', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -60,7 +62,8 @@ t.test('ASVS-10.4.2 the refreshed tokens of a replayed code die too', async (t) 
   t.same(await opens(subject, second), NONE)
 })
 
-t.test('ASVS-2.3.4 ADV-CVE-2026-53518 of 50 parallel redemptions one succeeds, and none of its tokens outlives them', async (t) => {
+// covers ASVS-2.3.4 ADV-CVE-2026-53518
+t.test('of 50 parallel redemptions one succeeds, and none of its tokens outlives them', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const code = await codeOf(subject)
@@ -71,7 +74,8 @@ t.test('ASVS-2.3.4 ADV-CVE-2026-53518 of 50 parallel redemptions one succeeds, a
   t.same(await opens(subject, won[0]?.json() as CodeTokens), NONE)
 })
 
-t.test('R6749-4.1.3 R6749-10.5 R6749-3.2.1 ADV-CVE-2026-55672 another client\'s code: refused, and neither used up nor revoked', async (t) => {
+// covers R6749-4.1.3 R6749-10.5 R6749-3.2.1 ADV-CVE-2026-55672
+t.test('another client\'s code: refused, and neither used up nor revoked', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser } = subject
@@ -96,7 +100,8 @@ t.test('R6749-4.1.3 R6749-10.5 R6749-3.2.1 ADV-CVE-2026-55672 another client\'s 
   }
 })
 
-t.test('R6749-4.1.3 R6749-10.6 OIDC-3.1.3.2 ASVS-2.2.3 C10 redirect_uri, where it is sent, must be the one of the request, and a wrong one uses the code up', async (t) => {
+// covers R6749-4.1.3 R6749-10.6 OIDC-3.1.3.2 ASVS-2.2.3 C10
+t.test('redirect_uri, where it is sent, must be the one of the request, and a wrong one uses the code up', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   for (const redirectUri of ['null', 'https://app.example/cb/', 'https://app.example/CB', 'https://app.example/cb?', 'https://evil.example/cb', 'https://app.example/cb?dummy1=lorem&dummy2=ipsum']) {
@@ -106,7 +111,8 @@ t.test('R6749-4.1.3 R6749-10.6 OIDC-3.1.3.2 ASVS-2.2.3 C10 redirect_uri, where i
   }
 })
 
-t.test('R7636-4.1 R7636-4.6 R9700-2.1.1 R9700-4.8.2 ASVS-10.4.6 ADV-CVE-2026-41213 a wrong verifier is the one guess', async (t) => {
+// covers R7636-4.1 R7636-4.6 R9700-2.1.1 R9700-4.8.2 ASVS-10.4.6 ADV-CVE-2026-41213
+t.test('a wrong verifier is the one guess', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser } = subject
@@ -130,7 +136,8 @@ t.test('R7636-4.1 R7636-4.6 R9700-2.1.1 R9700-4.8.2 ASVS-10.4.6 ADV-CVE-2026-412
   t.equal((await redeem(app, two)).statusCode, 200)
 })
 
-t.test('ASVS-10.4.3 R6749-4.1.2 a code lives for 60 seconds, and no longer', async (t) => {
+// covers ASVS-10.4.3 R6749-4.1.2
+t.test('a code lives for 60 seconds, and no longer', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   for (const [ms, status] of [[59_000, 200], [59_999, 200], [60_000, 400], [60_001, 400], [600_000, 400]] as const) {
@@ -145,7 +152,8 @@ t.test('ASVS-10.4.3 R6749-4.1.2 a code lives for 60 seconds, and no longer', asy
   refused(t, await redeem(quick.app, code), 'as configured')
 })
 
-t.test('R6749-10.10 ASVS-7.2.3 ASVS-11.5.1 a code that is no code is refused', async (t) => {
+// covers R6749-10.10 ASVS-7.2.3 ASVS-11.5.1
+t.test('a code that is no code is refused', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -169,7 +177,8 @@ t.test('R6749-10.10 ASVS-7.2.3 ASVS-11.5.1 a code that is no code is refused', a
   t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(await codeOf(subject)) })).statusCode, 401)
 })
 
-t.test('ASVS-7.4.1 ASVS-7.4.2 ASVS-7.4.3 ASVS-8.3.2 what ends a session ends its codes', async (t) => {
+// covers ASVS-7.4.1 ASVS-7.4.2 ASVS-7.4.3 ASVS-8.3.2
+t.test('what ends a session ends its codes', async (t) => {
   let disabled = false
   const rows: Array<[what: string, end: (subject: OpenidApp, access: string) => Promise<unknown>]> = [
     ['sign-out', async ({ browser }) => await browser.submit('/auth/logout', { decision: 'sign_out' })],

@@ -11,7 +11,8 @@ async function refresh ({ app }: Pick<OpenidApp, 'app'>, token: string | undefin
   return await app.inject({ method: 'POST', url: '/auth/token', headers, payload: { grant_type: 'refresh_token', refresh_token: token, client_id: 'spa', ...params } })
 }
 
-t.test('OIDC-12.1 OIDC-12.2 OIDF-oidcc-refresh-token an ID token of a refresh is of the same sign-in, with a new time and no nonce', async (t) => {
+// covers OIDC-12.1 OIDC-12.2 OIDF-oidcc-refresh-token
+t.test('an ID token of a refresh is of the same sign-in, with a new time and no nonce', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { browser, clock } = subject
@@ -39,7 +40,8 @@ t.test('OIDC-12.1 OIDC-12.2 OIDF-oidcc-refresh-token an ID token of a refresh is
   }
 })
 
-t.test('R6749-6 R9700-2.2.2 R6749-3.3 a refresh narrows, never widens; what it grants is told', async (t) => {
+// covers R6749-6 R9700-2.2.2 R6749-3.3
+t.test('a refresh narrows, never widens; what it grants is told', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const first = await tokensOf(subject, { scope: 'openid email offline_access' })
@@ -61,7 +63,8 @@ t.test('R6749-6 R9700-2.2.2 R6749-3.3 a refresh narrows, never widens; what it g
   t.equal((await refresh(subject, token, { resource: 'https://evil.example', audience: 'https://evil.example' })).statusCode, 200, 'unknown parameters are ignored')
 })
 
-t.test('R6749-6 R6749-3.2.1 ADV-CVE-2026-53512 OIDC-12.1 a refresh token is its client\'s, which proves itself', async (t) => {
+// covers R6749-6 R6749-3.2.1 ADV-CVE-2026-53512 OIDC-12.1
+t.test('a refresh token is its client\'s, which proves itself', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser } = subject
@@ -80,7 +83,8 @@ t.test('R6749-6 R6749-3.2.1 ADV-CVE-2026-53512 OIDC-12.1 a refresh token is its 
   t.equal((await refresh(subject, token, { client_id: undefined }, basic('web', SECRET))).statusCode, 200, 'none of which cost it')
 })
 
-t.test('OIDC-11 R9700-2.2.2 a refresh token is given for offline_access, where it may be', async (t) => {
+// covers OIDC-11 R9700-2.2.2
+t.test('a refresh token is given for offline_access, where it may be', async (t) => {
   const clients: Client[] = [...CLIENTS, { clientId: 'no-refresh', grantTypes: ['authorization_code'], redirectUris: [CALLBACK] }, { clientId: 'no-offline', scopes: ['openid'], redirectUris: [CALLBACK] }]
   const subject = await openidApp({ clients })
   t.teardown(subject.close)
@@ -108,7 +112,8 @@ t.test('OIDC-11 R9700-2.2.2 a refresh token is given for offline_access, where i
   t.ok(asked.refresh_token)
 })
 
-t.test('OIDC-3.1.2.1 without openid it is plain OAuth', async (t) => {
+// covers OIDC-3.1.2.1
+t.test('without openid it is plain OAuth', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const tokens = await tokensOf(subject, { scope: 'profile offline_access' })
@@ -120,7 +125,8 @@ t.test('OIDC-3.1.2.1 without openid it is plain OAuth', async (t) => {
   t.equal(userinfo.statusCode, 403)
 })
 
-t.test('OIDC-3.1.3.3 R6749-5.1 R6749-3.3 OIDF-oidcc-server the answer of a code', async (t) => {
+// covers OIDC-3.1.3.3 R6749-5.1 R6749-3.3 OIDF-oidcc-server
+t.test('the answer of a code', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { code = '' } = await authorizeAs(subject.browser, suitePath({ scope: 'openid nonsense email' }))
@@ -136,7 +142,8 @@ t.test('OIDC-3.1.3.3 R6749-5.1 R6749-3.3 OIDF-oidcc-server the answer of a code'
   t.equal(asJson.statusCode, 200, 'JSON is the same')
 })
 
-t.test('R9700-2.1.2 R9700-4.2.4 what comes by the browser is a code, and the code tells nothing', async (t) => {
+// covers R9700-2.1.2 R9700-4.2.4
+t.test('what comes by the browser is a code, and the code tells nothing', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const answer = await authorizeAs(subject.browser, authorizePath(OFFLINE))
@@ -145,7 +152,8 @@ t.test('R9700-2.1.2 R9700-4.2.4 what comes by the browser is a code, and the cod
   t.throws(() => decodeJwt(answer['code'] ?? ''))
 })
 
-t.test('R9700-4.14.2 ASVS-10.4.8 ASVS-7.3.2 R9700-2.2.2 refresh tokens of a code end: idle, at the end of their life, by a replay', async (t) => {
+// covers R9700-4.14.2 ASVS-10.4.8 ASVS-7.3.2 R9700-2.2.2
+t.test('refresh tokens of a code end: idle, at the end of their life, by a replay', async (t) => {
   const day = 86_400_000
   const policy: Partial<AuthorityOptions> = { refreshToken: { expiresIn: 10 * 86_400, idleTimeout: 2 * 86_400, reuseGraceSeconds: 0 } }
   const subject = await openidApp(policy)

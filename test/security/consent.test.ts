@@ -23,7 +23,8 @@ async function decide (subject: OpenidApp, path: string, decision: 'allow' | 'de
   return answerOf(url)
 }
 
-t.test('ASVS-10.7.1 somebody else\'s program is asked for at first, again for more, and after a year; the host\'s own never', async (t) => {
+// covers ASVS-10.7.1
+t.test('somebody else\'s program is asked for at first, again for more, and after a year; the host\'s own never', async (t) => {
   const subject = await openidApp({ session: { expiresIn: 31_536_000, idleTimeout: 31_536_000 } })
   t.teardown(subject.close)
   t.type((await authorizeAs(subject.browser, authorizePath())).code, 'string', 'first party: no page but the sign-in')
@@ -45,7 +46,8 @@ t.test('ASVS-10.7.1 somebody else\'s program is asked for at first, again for mo
   t.equal(await asks({ scope: 'openid email' }), true, 'a year later')
 })
 
-t.test('A7 ASVS-10.7.1 R8252-8.6 an app that any other can pretend to be is asked for every time', async (t) => {
+// covers A7 ASVS-10.7.1 R8252-8.6
+t.test('an app that any other can pretend to be is asked for every time', async (t) => {
   const subject = await openidApp({ clients: [...CLIENTS, NATIVE] })
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -59,7 +61,8 @@ t.test('A7 ASVS-10.7.1 R8252-8.6 an app that any other can pretend to be is aske
   t.type((await authorizeAs(subject.browser, authorizePath({ ...claimed, prompt: 'none' }))).code, 'string', 'R8252-7.2 at an https address that the system keeps for it, the consent of before counts')
 })
 
-t.test('ASVS-10.7.2 the page says who asks, where the answer goes, for whom, for what, and for how long', async (t) => {
+// covers ASVS-10.7.2
+t.test('the page says who asks, where the answer goes, for whom, for what, and for how long', async (t) => {
   const subject = await openidApp({ scopes: ['openid', 'profile', 'email', 'offline_access', 'orders:read'] })
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -75,7 +78,8 @@ t.test('ASVS-10.7.2 the page says who asks, where the answer goes, for whom, for
   t.ok((await textOf('openid offline_access')).includes('30 days'), 'as long as a refresh token lives')
 })
 
-t.test('ASVS-10.7.1 ASVS-8.2.3 what is allowed is what the request asks for now, never what a form or another address says', async (t) => {
+// covers ASVS-10.7.1 ASVS-8.2.3
+t.test('what is allowed is what the request asks for now, never what a form or another address says', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, ann, browser } = subject
@@ -87,7 +91,8 @@ t.test('ASVS-10.7.1 ASVS-8.2.3 what is allowed is what the request asks for now,
   t.ok('page' in await lead(subject, thirdPath({ scope: 'openid email' })))
 })
 
-t.test('ASVS-10.7.3 ASVS-10.4.9 a consent that is taken back ends what was given for it, and the next request asks', async (t) => {
+// covers ASVS-10.7.3 ASVS-10.4.9
+t.test('a consent that is taken back ends what was given for it, and the next request asks', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, ann, browser } = subject
@@ -121,7 +126,8 @@ t.test('a client\'s logo and page are on the consent page, and its logo alone ma
   t.match(none.policy, "img-src 'self' data:;")
 })
 
-t.test('A7 R8252-8.6 the host\'s own app on a device gets no code without a page either: a sign-in, or one that names it', async (t) => {
+// covers A7 R8252-8.6
+t.test('the host\'s own app on a device gets no code without a page either: a sign-in, or one that names it', async (t) => {
   const subject = await openidApp({ clients: [...CLIENTS, OWN_NATIVE, { clientId: 'dev', name: 'In development', redirectUris: ['http://localhost:5173/cb'] }] })
   t.teardown(subject.close)
   const { app, browser, ann } = subject
@@ -150,7 +156,8 @@ t.test('A7 R8252-8.6 the host\'s own app on a device gets no code without a page
   t.equal((await browser.get(authorizePath({ client_id: 'dev', redirect_uri: 'http://localhost:5174/cb' }))).statusCode, 400, 'whose address matches exactly')
 })
 
-t.test('A10 ASVS-10.7.1 who has not been allowed anything learns of its visitor that somebody is signed in, and no more', async (t) => {
+// covers A10 ASVS-10.7.1
+t.test('who has not been allowed anything learns of its visitor that somebody is signed in, and no more', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { ann, browser, clock } = subject
@@ -166,7 +173,8 @@ t.test('A10 ASVS-10.7.1 who has not been allowed anything learns of its visitor 
   t.type((await authorizeAs(browser, thirdPath({ prompt: 'none', claims: claims(ann.sub), max_age: '5000' }))).code, 'string')
 })
 
-t.test('L6 OIDC-11 where the page is shown it asks for offline_access, and what was allowed is granted', async (t) => {
+// covers L6 OIDC-11
+t.test('where the page is shown it asks for offline_access, and what was allowed is granted', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser, ann } = subject

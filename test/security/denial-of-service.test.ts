@@ -43,7 +43,8 @@ t.test('DOS-depth A12 JSON that is nested too deeply is 400 at the parser, and n
   for (const url of ['/auth/token', '/auth/revoke', '/auth/password-reset', '/auth/email/verify']) t.equal((await app.inject({ method: 'POST', url, headers: json, payload: nested(7900) })).statusCode, 400, url)
 })
 
-t.test('A5 a mistake in the host\'s code is 500 and is counted; a store that can not be reached is 503 and is not', async (t) => {
+// covers A5
+t.test('a mistake in the host\'s code is 500 and is counted; a store that can not be reached is 503 and is not', async (t) => {
   const users = memoryUserStore()
   let failure: Error | null = null
   const { app, close } = await testApp({ rateLimit: { login: { max: 2 } }, users: { ...users, async findByUsername (name) { if (failure !== null) throw failure; return await users.findByUsername(name) } } })

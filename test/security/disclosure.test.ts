@@ -76,7 +76,8 @@ const randomRequest = (random: Chance): Asked => ({
 
 const standardIn = (claims: Record<string, unknown>): string[] => Object.keys(claims).filter((name) => STANDARD.includes(name.split('#')[0] ?? ''))
 
-t.test('A1 OIDC-5.5 what a page about recognizing the account was answered with is that alone, whatever `claims` asks for', async (t) => {
+// covers A1 OIDC-5.5
+t.test('what a page about recognizing the account was answered with is that alone, whatever `claims` asks for', async (t) => {
   const subject = await subjectWith({ scopes: ALL_SCOPES })
   t.teardown(subject.close)
   Object.assign(subject.client, { firstParty: false, scopes: ['openid'] })
@@ -106,7 +107,8 @@ const SETTINGS: Array<[what: string, options: Partial<AuthorityOptions>]> = [
 ]
 
 for (const [index, [what, options]] of SETTINGS.entries()) {
-  t.test(`A1 OIDC-5.5 ASVS-10.7.2 ASVS-8.2.3 no client learns more than it may, and no other program more than the page showed: ${what}`, async (t) => {
+  // covers A1 OIDC-5.5 ASVS-10.7.2 ASVS-8.2.3
+  t.test(`no client learns more than it may, and no other program more than the page showed: ${what}`, async (t) => {
     const subject = await subjectWith(options)
     t.teardown(subject.close)
     const { app, client } = subject

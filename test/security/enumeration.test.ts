@@ -28,7 +28,8 @@ async function send ({ app, hasher }: TestApp, url: string, payload: object, rem
   return { status: reply.statusCode, headers, body: reply.body, hashes: hasher.calls.hash + hasher.calls.verify - before }
 }
 
-t.test('ENUM-login ASVS-6.3.8 whoever is named, a failed sign-in is one answer and one hash', async (t) => {
+// covers ENUM-login ASVS-6.3.8
+t.test('whoever is named, a failed sign-in is one answer and one hash', async (t) => {
   const world = await people()
   t.teardown(world.close)
   const login = async (kind: Kind, password: string): Promise<Seen> => await send(world, '/auth/token', { grant_type: 'password', username: nameOf(kind), password })
@@ -46,7 +47,8 @@ t.test('ENUM-login ASVS-6.3.8 whoever is named, a failed sign-in is one answer a
   t.equal((await login('known', PASSWORD)).status, 200, 'the control')
 })
 
-t.test('ENUM-register ASVS-6.3.8 whoever has the name, registration is one answer and one hash', async (t) => {
+// covers ENUM-register ASVS-6.3.8
+t.test('whoever has the name, registration is one answer and one hash', async (t) => {
   const world = await people()
   t.teardown(world.close)
   const register = async (kind: Kind): Promise<Seen> => await send(world, '/auth/register', { username: nameOf(kind), password: 'a password of a stranger' })
@@ -56,7 +58,8 @@ t.test('ENUM-register ASVS-6.3.8 whoever has the name, registration is one answe
   for (const kind of KINDS) t.same(await register(kind), expected, kind)
 })
 
-t.test('ENUM-reset ASVS-6.3.8 whoever is named, a reset request is one answer without a hash', async (t) => {
+// covers ENUM-reset ASVS-6.3.8
+t.test('whoever is named, a reset request is one answer without a hash', async (t) => {
   const world = await people()
   t.teardown(world.close)
   const expected = await send(world, '/auth/password-reset', { username: nameOf('known') })
@@ -66,7 +69,8 @@ t.test('ENUM-reset ASVS-6.3.8 whoever is named, a reset request is one answer wi
   t.same(await send(world, '/auth/password-reset', { username: 'not a name' }), expected, 'a name that nobody can have')
 })
 
-t.test('ENUM-confirm ENUM-verify ASVS-6.3.8 a link that is no good is one answer, whatever is wrong with it', async (t) => {
+// covers ENUM-confirm ENUM-verify ASVS-6.3.8
+t.test('a link that is no good is one answer, whatever is wrong with it', async (t) => {
   const world = await people()
   t.teardown(world.close)
   const { app, clock, messages } = world
@@ -92,7 +96,8 @@ t.test('ENUM-confirm ENUM-verify ASVS-6.3.8 a link that is no good is one answer
   t.equal((await app.inject({ url: '/auth/sessions' })).statusCode, 401)
 })
 
-t.test('RL-27 ENUM-limits known and unknown names meet the same limits with the same headers', async (t) => {
+// covers RL-27 ENUM-limits
+t.test('known and unknown names meet the same limits with the same headers', async (t) => {
   const world = await people({ rateLimit: {} })
   t.teardown(world.close)
   const course = async (kind: Kind, at: number): Promise<unknown[]> => {
@@ -109,7 +114,8 @@ t.test('RL-27 ENUM-limits known and unknown names meet the same limits with the 
   for (const [index, kind] of KINDS.entries()) if (kind !== 'known') t.same(await course(kind, index + 2), expected, kind)
 })
 
-t.test('RL-27 no header counts down an account', async (t) => {
+// covers RL-27
+t.test('no header counts down an account', async (t) => {
   const world = await people({ rateLimit: { login: false } })
   t.teardown(world.close)
   for (let i = 0; i < 11; i++) {

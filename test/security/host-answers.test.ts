@@ -31,7 +31,8 @@ async function appOver (t: Test, change: (users: Required<UserStore>) => Partial
   }
 }
 
-t.test('A5: a store that answers undefined for "none" tells nobody who exists, and its limits hold', async (t) => {
+// covers A5
+t.test('a store that answers undefined for "none" tells nobody who exists, and its limits hold', async (t) => {
   const { signIn, lines } = await appOver(t, (users) => ({
     findByUsername: async (name: string) => await users.findByUsername(name) ?? undefined
   }), { rateLimit: {} })
@@ -44,7 +45,8 @@ t.test('A5: a store that answers undefined for "none" tells nobody who exists, a
   t.same(lines.filter(({ level }) => level >= 50), [])
 })
 
-t.test('A5: undefined is none wherever a user is looked up', async (t) => {
+// covers A5
+t.test('undefined is none wherever a user is looked up', async (t) => {
   const { app, signIn } = await appOver(t, (users) => ({ findById: async (id: string) => id === 'nobody' ? undefined : await users.findById(id) }))
   t.match(await app.authority.issueTokens('nobody').catch((error: unknown) => error), { error: 'invalid_grant' })
   t.equal((await signIn()).statusCode, 200)
@@ -69,7 +71,8 @@ const rows: Array<[string, (user: User) => unknown, RegExp]> = [
 ]
 
 for (const [what, change, said] of rows) {
-  t.test(`A5: a row with ${what} signs nobody in`, async (t) => {
+  // covers A5
+  t.test(`a row with ${what} signs nobody in`, async (t) => {
     const { signIn, misfits, lines } = await appOver(t, (users) => ({ findByUsername: async () => change(await row(users)) }), { rateLimit: {} })
     const first = await signIn()
     t.same([first.statusCode, first.json<{ error: string }>().error], [500, 'server_error'])
@@ -81,7 +84,8 @@ for (const [what, change, said] of rows) {
   })
 }
 
-t.test('A5: nulls of SQL are none', async (t) => {
+// covers A5
+t.test('nulls of SQL are none', async (t) => {
   const { signIn, misfits } = await appOver(t, (users) => ({
     findByUsername: async () => ({ ...await row(users), email: null, emailVerified: null, disabled: null }),
     findById: async () => ({ ...await row(users), email: null, emailVerified: null, disabled: null })
@@ -90,7 +94,8 @@ t.test('A5: nulls of SQL are none', async (t) => {
   t.same(misfits(), [])
 })
 
-t.test('A5: a row without a hash signs nobody in, and setPasswordHash still compares', async (t) => {
+// covers A5
+t.test('a row without a hash signs nobody in, and setPasswordHash still compares', async (t) => {
   const calls: unknown[][] = []
   const { signIn, app } = await appOver(t, (users) => ({
     findByUsername: async () => { const { passwordHash: _hash, ...user } = await row(users); return user },
@@ -102,13 +107,15 @@ t.test('A5: a row without a hash signs nobody in, and setPasswordHash still comp
   t.ok(calls.every((args) => args[2] === null))
 })
 
-t.test('A5: another user than was asked for ends in an error', async (t) => {
+// covers A5
+t.test('another user than was asked for ends in an error', async (t) => {
   const { signIn, misfits } = await appOver(t, (users) => ({ findById: async () => ({ ...await row(users), id: 'another' }) }))
   t.equal((await signIn()).statusCode, 500)
   t.match(misfits()[0], /^users\.findById: id is not the one that was asked for\.$/)
 })
 
-t.test('A5: what create and setPasswordHash may answer', async (t) => {
+// covers A5
+t.test('what create and setPasswordHash may answer', async (t) => {
   const { app, misfits, signIn } = await appOver(t, () => ({ create: async () => undefined, setPasswordHash: async () => ({ count: 1 }) }))
   t.equal((await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'bob@example.com', password: PASSWORD } })).statusCode, 500)
   const { access_token: token } = (await signIn()).json<{ access_token: string }>()
@@ -117,7 +124,8 @@ t.test('A5: what create and setPasswordHash may answer', async (t) => {
   t.match(misfits(), [/^users\.create: the answer is nothing; it takes a user\.$/, /^users\.setPasswordHash: the answer is an object; it takes true or false\.$/])
 })
 
-t.test('A5: the hosted pages say it as a page, with the same status', async (t) => {
+// covers A5
+t.test('the hosted pages say it as a page, with the same status', async (t) => {
   const { app } = await appOver(t, () => ({ findByUsername: async () => [] }), { clients: [{ clientId: 'web', redirectUris: ['http://localhost:3000/cb'] }] })
   const page = await app.inject({ method: 'POST', url: '/auth/login', headers: { origin: ISSUER, 'sec-fetch-site': 'same-origin', 'content-type': 'application/x-www-form-urlencoded' }, payload: String(new URLSearchParams(ANN)) })
   t.equal(page.statusCode, 500)
@@ -151,7 +159,8 @@ const clientRows: Array<[string, { clientSecret: string | null, [field: string]:
 ]
 
 for (const [what, row, said] of clientRows) {
-  t.test(`A4: a client store's row with ${what}`, async (t) => {
+  // covers A4
+  t.test(`a client store's row with ${what}`, async (t) => {
     const { app, misfits, lines } = await appOver(t, () => ({}), { scopes: ['openid', 'api'], clients: { findById: async () => row as never } })
     const authorization = `Basic ${Buffer.from(`web:${row.clientSecret ?? ''}`).toString('base64')}`
     const token = await app.inject({ method: 'POST', url: '/auth/token', headers: { authorization }, payload: { grant_type: 'client_credentials', scope: 'api' } })
@@ -169,14 +178,16 @@ for (const [what, row, said] of clientRows) {
 }
 
 for (const [what, answer] of Object.entries({ 'an array': [WEB], 'a string': 'web', 'true': true })) {
-  t.test(`A4: ${what} is no client`, async (t) => {
+  // covers A4
+  t.test(`${what} is no client`, async (t) => {
     const { app, misfits } = await appOver(t, () => ({}), { clients: { findById: async () => answer as never } })
     t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'client_credentials', client_id: 'web', client_secret: SECRET } })).statusCode, 401)
     t.match(misfits(), [/^clients\.findById: the answer is an? (array|string|boolean); it takes a client\.$/])
   })
 }
 
-t.test('A4: undefined is no client, and a row that changes is checked anew', async (t) => {
+// covers A4
+t.test('undefined is no client, and a row that changes is checked anew', async (t) => {
   let row: unknown
   const { app, misfits } = await appOver(t, () => ({}), { scopes: ['api'], clients: { findById: async () => row as never } })
   const ask = async (): Promise<number> => (await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'client_credentials', client_id: 'web', client_secret: SECRET } })).statusCode
@@ -188,7 +199,8 @@ t.test('A4: undefined is no client, and a row that changes is checked anew', asy
   }
 })
 
-t.test('A4: fields of a client that are getters of its class are its fields', async (t) => {
+// covers A4
+t.test('fields of a client that are getters of its class are its fields', async (t) => {
   class Row {
     clientId = 'web'
     redirectUris = WEB.redirectUris
@@ -204,7 +216,8 @@ t.test('A4: fields of a client that are getters of its class are its fields', as
   t.same(misfits(), [])
 })
 
-t.test('A4: what a row hides from JSON counts when it changes', async (t) => {
+// covers A4
+t.test('what a row hides from JSON counts when it changes', async (t) => {
   class Hiding {
     toJSON (): object { return { clientId: 'web' } }
   }
@@ -216,7 +229,8 @@ t.test('A4: what a row hides from JSON counts when it changes', async (t) => {
   t.same([await ask(SECRET), await ask(`${SECRET} of tomorrow`)], [401, 200])
 })
 
-t.test('A5: fields of a user that are getters of its class are its fields, whatever has to be read for what it means', async (t) => {
+// covers A5
+t.test('fields of a user that are getters of its class are its fields, whatever has to be read for what it means', async (t) => {
   class Row {
     #row: User
     constructor (row: User) { this.#row = row }

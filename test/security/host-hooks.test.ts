@@ -148,7 +148,8 @@ const CASES: Record<keyof typeof HOOK_ANSWERS, HookCase> = {
 }
 
 for (const [name, { fit, misfit, ask, goesOn }] of Object.entries(CASES)) {
-  t.test(`A5: what ${name} may answer`, async (t) => {
+  // covers A5
+  t.test(`what ${name} may answer`, async (t) => {
     for (const answer of fit) t.same(await ask(t, answer), { well: true, misfits: [] })
     for (const [answer, said] of misfit) {
       const { well, misfits } = await ask(t, answer)
@@ -158,7 +159,8 @@ for (const [name, { fit, misfit, ask, goesOn }] of Object.entries(CASES)) {
   })
 }
 
-t.test('A5: no hook passes the border by', async (t) => {
+// covers A5
+t.test('no hook passes the border by', async (t) => {
   // Those of stores and ports have borders of their own, and nothing is made of what `sendMessage` answers.
   const others = ['sendMessage', 'clients.findById', 'clock.now', 'clock.monotonic', 'clock.after']
   const functions = new Set<string>()

@@ -9,7 +9,8 @@ import { answerOf, authorizePath, basic, openidApp, redeem, SECRET, VERIFIER } f
 const PASSWORD = 'CANARY a password of ann'
 const NEXT = 'CANARY the next password'
 
-t.test('ASVS-16.2.5 of a whole journey no secret is in a log line, an event, a diagnostics channel or an error page', async (t) => {
+// covers ASVS-16.2.5
+t.test('of a whole journey no secret is in a log line, an event, a diagnostics channel or an error page', async (t) => {
   const lines: string[] = []
   const stream = new Writable({ write (chunk, _encoding, done) { lines.push(String(chunk)); done() } })
   const told: string[] = []

@@ -29,7 +29,8 @@ async function fragileApp (options: Partial<AuthorityOptions> = {}): Promise<{ s
   return { subject, broken, state }
 }
 
-t.test('ASVS-16.5.2 ASVS-16.5.3 a store that fails at any step: 503 or temporarily_unavailable, nothing of the error shown, nothing half made', async (t) => {
+// covers ASVS-16.5.2 ASVS-16.5.3
+t.test('a store that fails at any step: 503 or temporarily_unavailable, nothing of the error shown, nothing half made', async (t) => {
   const steps: Record<string, { methods: string[], run: (subject: OpenidApp, code: string) => Promise<LightMyRequestResponse> }> = {
     authorize: { methods: ['browserSessions.findSession', 'tokens.createCode', 'users.findById'], run: async ({ browser }) => await browser.get(authorizePath({ scope: 'openid offline_access' })) },
     'sign in': { methods: ['users.findByUsername', 'users.findById', 'browserSessions.findSession', 'browserSessions.createSession'], run: async ({ app }) => await testBrowser(app).submit('/auth/login', { username: 'ann', password: PASSWORD }, { cookie: `authority_session=${'A'.repeat(25)}.${'A'.repeat(43)}` }) },
@@ -59,7 +60,8 @@ t.test('ASVS-16.5.2 ASVS-16.5.3 a store that fails at any step: 503 or temporari
   }
 })
 
-t.test('ASVS-16.5.3 host functions that throw: claims and keys cost no session, render costs the design alone, sendMessage nothing', async (t) => {
+// covers ASVS-16.5.3
+t.test('host functions that throw: claims and keys cost no session, render costs the design alone, sendMessage nothing', async (t) => {
   const fail = { claims: false, render: false, send: false }
   const state = memoryState()
   const subject = await openidApp({

@@ -21,7 +21,8 @@ async function personApp (): Promise<OpenidApp> {
 }
 const sorted = (names: Iterable<string>): string[] => [...names].toSorted((a, b) => a.localeCompare(b))
 
-t.test('OIDC-2 OIDC-3.1.3.6 OIDC-10.1 ASVS-6.8.4 OIDF-oidcc-server OIDF-oidcc-idtoken-signature what an ID token says, and who signed it', async (t) => {
+// covers OIDC-2 OIDC-3.1.3.6 OIDC-10.1 ASVS-6.8.4 OIDF-oidcc-server OIDF-oidcc-idtoken-signature
+t.test('what an ID token says, and who signed it', async (t) => {
   const subject = await openidApp({ clients: [...CLIENTS, { clientId: 'es', redirectUris: [CALLBACK], idTokenSignedResponseAlg: 'ES256' }] })
   t.teardown(subject.close)
   const { app, ann, browser, clock } = subject
@@ -53,7 +54,8 @@ t.test('OIDC-2 OIDC-3.1.3.6 OIDC-10.1 ASVS-6.8.4 OIDF-oidcc-server OIDF-oidcc-id
   }
 })
 
-t.test('OIDC-5.4 OIDC-5.1 R9068-6 OIDF-oidcc-scope-profile OIDF-oidcc-scope-email OIDF-oidcc-scope-address OIDF-oidcc-scope-phone OIDF-oidcc-scope-all a scope is its claims at userinfo, none in the tokens, and nothing more', async (t) => {
+// covers OIDC-5.4 OIDC-5.1 R9068-6 OIDF-oidcc-scope-profile OIDF-oidcc-scope-email OIDF-oidcc-scope-address OIDF-oidcc-scope-phone OIDF-oidcc-scope-all
+t.test('a scope is its claims at userinfo, none in the tokens, and nothing more', async (t) => {
   const subject = await personApp()
   t.teardown(subject.close)
   const rows: Array<[scope: string, claims: string[]]> = [
@@ -71,7 +73,8 @@ t.test('OIDC-5.4 OIDC-5.1 R9068-6 OIDF-oidcc-scope-profile OIDF-oidcc-scope-emai
   t.strictSame([all.updated_at, all.email_verified, all.address, all.phone_number_verified], [1_735_689_600, true, { country: 'CH' }, false], 'types')
 })
 
-t.test('OIDC-5.5 OIDF-oidcc-claims-essential the claims parameter goes where it says', async (t) => {
+// covers OIDC-5.5 OIDF-oidcc-claims-essential
+t.test('the claims parameter goes where it says', async (t) => {
   const subject = await personApp()
   t.teardown(subject.close)
   const rows: Array<[what: string, claims: unknown, userinfo: string[], idToken: string[]]> = [
@@ -92,7 +95,8 @@ t.test('OIDC-5.5 OIDF-oidcc-claims-essential the claims parameter goes where it 
   }
 })
 
-t.test('OIDC-5.5 DOS-json ASVS-15.3.6 hostile claims are a mistake of the client, never a failure of ours', async (t) => {
+// covers OIDC-5.5
+t.test('DOS-json ASVS-15.3.6 hostile claims are a mistake of the client, never a failure of ours', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { browser } = subject
@@ -112,7 +116,8 @@ t.test('OIDC-5.5 DOS-json ASVS-15.3.6 hostile claims are a mistake of the client
   t.equal(({} as Record<string, unknown>)['essential'], undefined)
 })
 
-t.test('OIDC-2 a subject of 255 characters is one, of 256 is none', async (t) => {
+// covers OIDC-2
+t.test('a subject of 255 characters is one, of 256 is none', async (t) => {
   for (const [length, ok] of [[255, true], [256, false]] as const) {
     const id = 'u'.repeat(length)
     const users = memoryUserStore()
@@ -129,7 +134,8 @@ t.test('OIDC-2 a subject of 255 characters is one, of 256 is none', async (t) =>
   }
 })
 
-t.test('ASVS-10.3.3 OIDC-5.7 two clients are told of the same person by the same sub, each in a token of its own', async (t) => {
+// covers ASVS-10.3.3 OIDC-5.7
+t.test('two clients are told of the same person by the same sub, each in a token of its own', async (t) => {
   const { app, ann, browser, close } = await openidApp()
   t.teardown(close)
   for (const [clientId, secret] of [['spa', undefined], ['web', SECRET]] as const) {
@@ -139,7 +145,8 @@ t.test('ASVS-10.3.3 OIDC-5.7 two clients are told of the same person by the same
   }
 })
 
-t.test('L7 with claims "scopes" an ID token has the claims of the granted scopes, and of no other', async (t) => {
+// covers L7
+t.test('with claims "scopes" an ID token has the claims of the granted scopes, and of no other', async (t) => {
   const people = async (options: Parameters<typeof openidApp>[0]): Promise<OpenidApp> => {
     const users = memoryUserStore()
     const { create } = users
@@ -167,7 +174,8 @@ t.test('L7 with claims "scopes" an ID token has the claims of the granted scopes
   }
 })
 
-t.test('L7 A1 a third party gets by "scopes" what its scopes and its person allow', async (t) => {
+// covers L7 A1
+t.test('a third party gets by "scopes" what its scopes and its person allow', async (t) => {
   const users = memoryUserStore()
   const { create } = users
   const third = { clientId: 'third', firstParty: false, clientSecret: SECRET, redirectUris: [CALLBACK], scopes: ['openid', 'email'] }

@@ -6,7 +6,8 @@ import { forgedJwt } from './support/forged-jwt.ts'
 
 type Artefact = 'access' | 'id' | 'refresh' | 'code' | 'cookie' | 'logout' | 'sid' | 'own access'
 
-t.test('ASVS-9.2.2 ADV-CVE-2026-4282 R8725-3.12 R9068-4 OIDC-5.3.1 each thing that we sign or make opens its own doors and no other', async (t) => {
+// covers ASVS-9.2.2 ADV-CVE-2026-4282 R8725-3.12 R9068-4 OIDC-5.3.1
+t.test('each thing that we sign or make opens its own doors and no other', async (t) => {
   const subject = await openidApp({ clients: [...CLIENTS, { clientId: 'machine', clientSecret: SECRET, grantTypes: ['client_credentials'], scopes: ['api'] }], scopes: ['openid', 'offline_access', 'api'] })
   t.teardown(subject.close)
   const { app, browser } = subject

@@ -6,7 +6,8 @@ import { answerOf, authorizeAs, authorizePath, KEYS, CLIENTS, openidApp, redeem 
 
 const THIRD = { client_id: 'third', redirect_uri: 'https://third.example/cb' }
 
-t.test('R9207-2 R9207-2.3 R9700-4.4 OIDC-2 every answer names the issuer, byte for byte as the metadata and the ID token do', async (t) => {
+// covers R9207-2 R9207-2.3 R9700-4.4 OIDC-2
+t.test('every answer names the issuer, byte for byte as the metadata and the ID token do', async (t) => {
   for (const issuer of [ISSUER, 'https://auth.example', 'https://auth.example/tenant', 'https://auth.example:8443/a/b']) {
     const { app, close } = await openidApp({ issuer, keys: KEYS, clients: CLIENTS })
     t.teardown(close)
@@ -35,7 +36,8 @@ t.test('R9207-2 R9207-2.3 R9700-4.4 OIDC-2 every answer names the issuer, byte f
   }
 })
 
-t.test('R9207-2 a denial too', async (t) => {
+// covers R9207-2
+t.test('a denial too', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   const login = String((await browser.get(authorizePath(THIRD))).headers.location)
@@ -46,7 +48,8 @@ t.test('R9207-2 a denial too', async (t) => {
   t.same(rest, { error: 'access_denied', state: 'state-1', iss: ISSUER })
 })
 
-t.test('R9207-2 an iss that was sent is nobody\'s', async (t) => {
+// covers R9207-2
+t.test('an iss that was sent is nobody\'s', async (t) => {
   const { browser, close } = await openidApp()
   t.teardown(close)
   await authorizeAs(browser, authorizePath())
@@ -54,7 +57,8 @@ t.test('R9207-2 an iss that was sent is nobody\'s', async (t) => {
   t.same(new URL(location).searchParams.getAll('iss'), [ISSUER])
 })
 
-t.test('R8414-2 R8414-3.2 R9700-2.1.1 R9700-2.6 ADV-GHSA-9h47-pqcx-hjr4 the metadata offers what there is', async (t) => {
+// covers R8414-2 R8414-3.2 R9700-2.1.1 R9700-2.6 ADV-GHSA-9h47-pqcx-hjr4
+t.test('the metadata offers what there is', async (t) => {
   const { app, close } = await openidApp()
   t.teardown(close)
   const documents = await Promise.all(['/.well-known/openid-configuration', '/.well-known/oauth-authorization-server'].map(async (url) => await app.inject({ url })))

@@ -9,7 +9,8 @@ async function guess ({ app }: TestApp, username: string, remoteAddress: string,
 const addresses = (count: number): string[] => Array.from({ length: count }, (_, i) => `10.0.${i >> 8}.${i & 255}`)
 const count = (statuses: number[], status: number): number => statuses.filter((one) => one === status).length
 
-t.test('ADV-CVE-2024-4629 ADV-CVE-2019-5421 RL-18 of 200 parallel guesses no more are hashed than the limit lets through', async (t) => {
+// covers ADV-CVE-2024-4629 ADV-CVE-2019-5421 RL-18
+t.test('of 200 parallel guesses no more are hashed than the limit lets through', async (t) => {
   const cases = [
     { what: 'one account, 200 addresses', rateLimit: { account: { max: 5 } }, from: addresses(200) },
     { what: 'one address', rateLimit: { login: { max: 5 } }, from: Array<string>(200).fill('192.0.2.1') },
@@ -28,7 +29,8 @@ t.test('ADV-CVE-2024-4629 ADV-CVE-2019-5421 RL-18 of 200 parallel guesses no mor
   }
 })
 
-t.test('ASVS-6.3.1 spraying stops at the address, guessing at the account', async (t) => {
+// covers ASVS-6.3.1
+t.test('spraying stops at the address, guessing at the account', async (t) => {
   const world = await testApp({ rateLimit: {} })
   t.teardown(world.close)
   await signUp(world.app)
@@ -40,7 +42,8 @@ t.test('ASVS-6.3.1 spraying stops at the address, guessing at the account', asyn
   t.equal(count(targeted, 429), 40, 'one name, 50 addresses')
 })
 
-t.test('RL-12 ADV-CVE-2025-24806 however a name is spelt, one counter counts', async (t) => {
+// covers RL-12 ADV-CVE-2025-24806
+t.test('however a name is spelt, one counter counts', async (t) => {
   const spellings = ['ann@example.com', 'ANN@example.com', 'Ann@EXAMPLE.com', 'ann@Example.COM', 'aNN@example.com']
   for (const known of [true, false]) {
     const world = await testApp({ rateLimit: { account: { max: 5 } } })
@@ -52,7 +55,8 @@ t.test('RL-12 ADV-CVE-2025-24806 however a name is spelt, one counter counts', a
   }
 })
 
-t.test('RL-12 the composed and the decomposed form of a name are one', async (t) => {
+// covers RL-12
+t.test('the composed and the decomposed form of a name are one', async (t) => {
   const world = await testApp({ rateLimit: { account: { max: 2 } }, users: memoryUserStore([{ id: '1', username: 'm\u00fcller', passwordHash: null }]) })
   t.teardown(world.close)
   t.equal(await guess(world, 'm\u00fcller', '10.1.0.1'), 400)
@@ -60,7 +64,8 @@ t.test('RL-12 the composed and the decomposed form of a name are one', async (t)
   t.equal(await guess(world, 'MU\u0308LLER', '10.1.0.3'), 429)
 })
 
-t.test('RL-12 however a store spells a name, guesses at a sign-in and at a change of the password are counted together', async (t) => {
+// covers RL-12
+t.test('however a store spells a name, guesses at a sign-in and at a change of the password are counted together', async (t) => {
   const users = memoryUserStore() as Required<UserStore>
   const spelt = (user: User | null): User | null => user === null ? null : { ...user, username: 'Ann@Example.com' }
   const world = await testApp({ rateLimit: { login: false, account: { max: 2 } }, users: { ...users, findById: async (id) => spelt(await users.findById(id)), findByUsername: async (name) => spelt(await users.findByUsername(name)) } })
@@ -72,7 +77,8 @@ t.test('RL-12 however a store spells a name, guesses at a sign-in and at a chang
   t.same([await attempt(), await change(), await change(), await attempt()], [400, 400, 429, 429])
 })
 
-t.test('RL-11 nothing else of a request is part of what is counted', async (t) => {
+// covers RL-11
+t.test('nothing else of a request is part of what is counted', async (t) => {
   const world = await testApp({ rateLimit: { login: { max: 2 } } })
   t.teardown(world.close)
   const seen: number[] = []
@@ -82,7 +88,8 @@ t.test('RL-11 nothing else of a request is part of what is counted', async (t) =
   t.same(seen, [400, 400, 429, 429])
 })
 
-t.test('RL-16 what is no attempt costs no hash and no look-up, however much of it comes', async (t) => {
+// covers RL-16
+t.test('what is no attempt costs no hash and no look-up, however much of it comes', async (t) => {
   const store = memoryUserStore()
   let lookUps = 0
   const users = { ...store, findByUsername: async (name: string) => { lookUps += 1; return await store.findByUsername(name) } }
@@ -113,7 +120,8 @@ t.test('RL-16 what is no attempt costs no hash and no look-up, however much of i
   t.equal((await signIn(world.app)).token_type, 'Bearer', 'and locks nobody out')
 })
 
-t.test('RL-24 ASVS-6.1.1 strangers who use up an account do not lock its owner out of a known browser, and the limit passes', async (t) => {
+// covers RL-24 ASVS-6.1.1
+t.test('strangers who use up an account do not lock its owner out of a known browser, and the limit passes', async (t) => {
   const world = await testApp({ rateLimit: {} })
   t.teardown(world.close)
   await signUp(world.app)
@@ -128,7 +136,8 @@ t.test('RL-24 ASVS-6.1.1 strangers who use up an account do not lock its owner o
   t.equal(await guess(world, 'ann', '198.51.100.2', PASSWORD), 200, 'a throttle, no lock')
 })
 
-t.test('RL-25 signing in to an own account between guesses buys no more of them', async (t) => {
+// covers RL-25
+t.test('signing in to an own account between guesses buys no more of them', async (t) => {
   for (const rateLimit of [{}, { login: { count: 'failed' as const } }]) {
     const world = await testApp({ rateLimit })
     t.teardown(world.close)
@@ -148,7 +157,8 @@ t.test('RL-25 signing in to an own account between guesses buys no more of them'
   }
 })
 
-t.test('RL-26 reset messages are limited by address, one link is open at a time, and nobody is locked out by them', async (t) => {
+// covers RL-26
+t.test('reset messages are limited by address, one link is open at a time, and nobody is locked out by them', async (t) => {
   const world = await testApp({ rateLimit: {} })
   t.teardown(world.close)
   await signUp(world.app, 'ann@example.com')
@@ -168,7 +178,8 @@ t.test('RL-26 reset messages are limited by address, one link is open at a time,
   t.equal(await confirm(links[1]), 204, 'the latest')
 })
 
-t.test('ASVS-6.6.3 guesses at one-time tokens and refresh tokens are limited', async (t) => {
+// covers ASVS-6.6.3
+t.test('guesses at one-time tokens and refresh tokens are limited', async (t) => {
   const paths = [
     ['/auth/password-reset/confirm', { token: 'A'.repeat(43), password: 'a wholly new password' }],
     ['/auth/email/verify', { token: 'A'.repeat(43) }],
@@ -184,7 +195,8 @@ t.test('ASVS-6.6.3 guesses at one-time tokens and refresh tokens are limited', a
   }
 })
 
-t.test('R6749-2.3.1 guesses at a client secret are limited', async (t) => {
+// covers R6749-2.3.1
+t.test('guesses at a client secret are limited', async (t) => {
   const world = await testApp({ rateLimit: { refresh: { max: 5 } }, clients: [{ clientId: 'web', clientSecret: 's'.repeat(16) + 't'.repeat(16), grantTypes: ['password'] }] })
   t.teardown(world.close)
   const seen: number[] = []

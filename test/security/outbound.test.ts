@@ -17,7 +17,8 @@ function connections (t: { teardown(task: () => void): void }): string[] {
   return seen
 }
 
-t.test('ASVS-14.2.3 nothing goes to third parties but what they registered for', async (t) => {
+// covers ASVS-14.2.3
+t.test('nothing goes to third parties but what they registered for', async (t) => {
   const posts: Array<{ url: string | undefined, headers: IncomingMessage['headers'], body: string }> = []
   let told = (): void => {}
   const heard = new Promise<void>((resolve) => { told = resolve })

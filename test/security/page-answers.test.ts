@@ -44,7 +44,8 @@ async function everyPage ({ app, browser, messages }: OpenidApp): Promise<Row[]>
   return rows
 }
 
-t.test('ASVS-3.4.3 ASVS-3.4.4 ASVS-3.4.5 ASVS-3.4.6 ASVS-3.4.8 ASVS-3.5.8 ASVS-4.1.1 ASVS-14.3.2 the headers of every page, whatever happened on it', async (t) => {
+// covers ASVS-3.4.3 ASVS-3.4.4 ASVS-3.4.5 ASVS-3.4.6 ASVS-3.4.8 ASVS-3.5.8 ASVS-4.1.1 ASVS-14.3.2
+t.test('the headers of every page, whatever happened on it', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   for (const { status, what, reply, address } of await everyPage(subject)) {
@@ -68,7 +69,8 @@ t.test('ASVS-3.4.3 ASVS-3.4.4 ASVS-3.4.5 ASVS-3.4.6 ASVS-3.4.8 ASVS-3.5.8 ASVS-4
   }
 })
 
-t.test('ASVS-3.6.1 ASVS-3.7.1 ASVS-1.2.3 ASVS-3.2.3 pages load a stylesheet and a script of ours, and nothing else; no script is in a page, and none is made from input', async (t) => {
+// covers ASVS-3.6.1 ASVS-3.7.1 ASVS-1.2.3 ASVS-3.2.3
+t.test('pages load a stylesheet and a script of ours, and nothing else; no script is in a page, and none is made from input', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const scripts = new Set<string>()
@@ -88,7 +90,8 @@ t.test('ASVS-3.6.1 ASVS-3.7.1 ASVS-1.2.3 ASVS-3.2.3 pages load a stylesheet and 
   t.match(script.body, /addEventListener/)
 })
 
-t.test('ASVS-6.2.6 a password is never shown as it is typed, but where its owner asks for it', async (t) => {
+// covers ASVS-6.2.6
+t.test('a password is never shown as it is typed, but where its owner asks for it', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   let fields = 0

@@ -37,7 +37,8 @@ t.test('requests of nobody store nothing, however many', async (t) => {
   t.strictSame(writes(), before)
 })
 
-t.test('ASVS-2.3.1 steps out of order: nothing happens', async (t) => {
+// covers ASVS-2.3.1
+t.test('steps out of order: nothing happens', async (t) => {
   const { state, writes } = counted(memoryState())
   const subject = await openidApp({ state })
   t.teardown(subject.close)
@@ -59,7 +60,8 @@ t.test('ASVS-2.3.1 steps out of order: nothing happens', async (t) => {
   t.strictSame(await app.authority.consents(subject.ann.sub), [])
 })
 
-t.test('RL-18 the login page and the password grant share one counter of 5, and 50 parallel guesses on the page are 5', async (t) => {
+// covers RL-18
+t.test('the login page and the password grant share one counter of 5, and 50 parallel guesses on the page are 5', async (t) => {
   const subject = await openidApp({ rateLimit: {} })
   t.teardown(subject.close)
   const { app } = subject
@@ -74,7 +76,8 @@ t.test('RL-18 the login page and the password grant share one counter of 5, and 
   t.equal(subject.hasher.calls.verify - verified, 5, 'no more were even tried')
 })
 
-t.test('RL-26 the sign-up page and register share one counter of 3, as the forgot page and password-reset do', async (t) => {
+// covers RL-26
+t.test('the sign-up page and register share one counter of 3, as the forgot page and password-reset do', async (t) => {
   const subject = await openidApp({ rateLimit: {} })
   t.teardown(subject.close)
   const { app } = subject
@@ -87,7 +90,8 @@ t.test('RL-26 the sign-up page and register share one counter of 3, as the forgo
   t.strictSame([await forgot(), await asked(), await forgot(), await forgot(), await asked()], [202, 202, 202, 429, 429])
 })
 
-t.test('RL-24 the account rule counts page and grant together, and a browser known from the page has an allowance of its own', async (t) => {
+// covers RL-24
+t.test('the account rule counts page and grant together, and a browser known from the page has an allowance of its own', async (t) => {
   const subject = await openidApp({ rateLimit: { login: false, account: { max: 4, windowMs: 900_000 } } })
   t.teardown(subject.close)
   const { app, browser } = subject

@@ -40,7 +40,8 @@ function checked (reply: LightMyRequestResponse, what: string): Element {
 
 
 
-t.test('ASVS-1.2.1 hostile parameters stay text on every page', async (t) => {
+// covers ASVS-1.2.1
+t.test('hostile parameters stay text on every page', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -57,7 +58,8 @@ t.test('ASVS-1.2.1 hostile parameters stay text on every page', async (t) => {
   }
 })
 
-t.test('ASVS-1.2.1 what a form posted comes back as text, and never the password', async (t) => {
+// covers ASVS-1.2.1
+t.test('what a form posted comes back as text, and never the password', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   for (const value of XSS) {
@@ -81,7 +83,8 @@ t.test('ASVS-1.2.1 what a form posted comes back as text, and never the password
   }
 })
 
-t.test('ASVS-1.2.1 hostile names of a client, a user and a title are text on the consent, sign-out and form-post pages', async (t) => {
+// covers ASVS-1.2.1
+t.test('hostile names of a client, a user and a title are text on the consent, sign-out and form-post pages', async (t) => {
   for (const value of XSS.filter((one) => !one.includes('\u0000'))) {
     const subject = await openidApp({
       clients: [...CLIENTS, { clientId: 'evil', name: value, clientSecret: SECRET, firstParty: false, redirectUris: ['https://third.example/cb'] }],
@@ -104,7 +107,8 @@ t.test('ASVS-1.2.1 hostile names of a client, a user and a title are text on the
   }
 })
 
-t.test('R9700-4.2.4 R6749-4.1.2.1 no parameter adds a header or leads elsewhere', async (t) => {
+// covers R9700-4.2.4 R6749-4.1.2.1
+t.test('no parameter adds a header or leads elsewhere', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -166,7 +170,8 @@ t.test('DOS-authorize-parameters parameters of 100 kB, of odd names and of great
   equal((await subject.browser.submit('/auth/login', { username: 'x'.repeat(10_000), password: PASSWORD })).statusCode, 400)
 })
 
-t.test('ASVS-3.7.2 a sign-in leads to no other origin, whatever return_to says', async (t) => {
+// covers ASVS-3.7.2
+t.test('a sign-in leads to no other origin, whatever return_to says', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const evil = [
@@ -185,7 +190,8 @@ t.test('ASVS-3.7.2 a sign-in leads to no other origin, whatever return_to says',
   equal(good.headers.location, '/cart?a=1#b')
 })
 
-t.test('OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri ASVS-10.6.2 a sign-out leads to registered addresses alone, and a refusal signs nobody out', async (t) => {
+// covers OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri ASVS-10.6.2
+t.test('a sign-out leads to registered addresses alone, and a refusal signs nobody out', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())

@@ -31,7 +31,8 @@ async function one ({ port }: Pick<Listening, 'port'>, line: string, headers: st
 const locationOf = ({ head }: RawAnswer): string | undefined => /^location: (.*)$/im.exec(head)?.[1]?.trim()
 const QUERY = authorizePath().split('?')[1] ?? ''
 
-t.test('R6749-3.1 ADV-CVE-2026-6414 ADV-GHSA-x732-6j76-qmhm each shape of a path is the endpoint or is nothing', async (t) => {
+// covers R6749-3.1 ADV-CVE-2026-6414 ADV-GHSA-x732-6j76-qmhm
+t.test('each shape of a path is the endpoint or is nothing', async (t) => {
   const subject = await listening(t)
   const rows: Array<[target: string, status: number]> = [
     ['/auth/authorize?Q', 303], ['/auth/%61uthorize?Q', 303], ['/auth/authoriz%65?Q', 303], ['http://localhost/auth/authorize?Q', 303], ['http://evil.example/auth/authorize?Q', 303], ['http://user:pw@evil.example/auth/authorize?Q', 303],
@@ -48,7 +49,8 @@ t.test('R6749-3.1 ADV-CVE-2026-6414 ADV-GHSA-x732-6j76-qmhm each shape of a path
   t.same(subject.faults, [])
 })
 
-t.test('ASVS-4.1.4 R6749-3.1 methods: GET and POST, and nothing by accident', async (t) => {
+// covers ASVS-4.1.4 R6749-3.1
+t.test('methods: GET and POST, and nothing by accident', async (t) => {
   const subject = await listening(t)
   for (const path of ['/auth/authorize', '/auth/login', '/auth/consent', '/auth/logout']) {
     for (const method of ['HEAD', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND', 'SEARCH', 'QUERY', 'get', 'Get', 'GETT', 'constructor']) {
@@ -63,7 +65,8 @@ t.test('ASVS-4.1.4 R6749-3.1 methods: GET and POST, and nothing by accident', as
   t.same(subject.faults, [])
 })
 
-t.test('ADV-CVE-2026-3635 R8414-6 no Host header, and no other, leads anywhere', async (t) => {
+// covers ADV-CVE-2026-3635 R8414-6
+t.test('no Host header, and no other, leads anywhere', async (t) => {
   const subject = await listening(t)
   for (const headers of [['Host: evil.example'], ['Host: a', 'Host: evil.example'], ['Host:'], ['Host: localhost', 'X-Forwarded-Host: evil.example', 'X-Forwarded-Proto: https', 'Forwarded: host=evil.example;proto=https', 'X-Original-URL: /auth/logout', 'X-Rewrite-URL: /x', 'X-HTTP-Method-Override: DELETE']]) {
     for (const cookie of [[], [`Cookie: ${subject.cookie}`]]) {
@@ -77,7 +80,8 @@ t.test('ADV-CVE-2026-3635 R8414-6 no Host header, and no other, leads anywhere',
   t.same(subject.faults, [])
 })
 
-t.test('ASVS-7.2.1 ADV-CVE-2023-27495 cookies: one, whole, and ours', async (t) => {
+// covers ASVS-7.2.1 ADV-CVE-2023-27495
+t.test('cookies: one, whole, and ours', async (t) => {
   const subject = await listening(t)
   const [name = '', value = ''] = subject.cookie.split('=')
   const silent = authorizePath({ prompt: 'none' })
@@ -93,7 +97,8 @@ t.test('ASVS-7.2.1 ADV-CVE-2023-27495 cookies: one, whole, and ours', async (t) 
   t.same(subject.faults, [])
 })
 
-t.test('ADV-CVE-2025-32442 ADV-CVE-2022-39288 content types of a form: as browsers send it, or 415', async (t) => {
+// covers ADV-CVE-2025-32442 ADV-CVE-2022-39288
+t.test('content types of a form: as browsers send it, or 415', async (t) => {
   const subject = await listening(t)
   const form = 'application/x-www-form-urlencoded'
   const rows: Array<[header: string[], status: number[]]> = [
@@ -109,7 +114,8 @@ t.test('ADV-CVE-2025-32442 ADV-CVE-2022-39288 content types of a form: as browse
   t.same(subject.faults, [])
 })
 
-t.test('R6750-2.3 R9700-4.3.2 userinfo takes no token from its query, whatever the method or shape', async (t) => {
+// covers R6750-2.3 R9700-4.3.2
+t.test('userinfo takes no token from its query, whatever the method or shape', async (t) => {
   const subject = await listening(t)
   const { access_token: token } = await tokensOf(subject)
   const query = `access_token=${token}`
@@ -128,7 +134,8 @@ t.test('R6750-2.3 R9700-4.3.2 userinfo takes no token from its query, whatever t
   t.same(subject.faults, [])
 })
 
-t.test('R6749-4.1.2 no parameter becomes a header of the answer', async (t) => {
+// covers R6749-4.1.2
+t.test('no parameter becomes a header of the answer', async (t) => {
   const subject = await listening(t)
   for (const state of ['a%0d%0aSet-Cookie:%20x=y', 'a%0aX-Evil:%201', '%0d%0a%0d%0a<script>', '%e5%98%8a%e5%98%8dX-Evil:1', '%00', '%c4%8d%c4%8aX-Evil:1']) {
     const answer = await one(subject, `GET /auth/authorize?${QUERY.replace('state=state-1', `state=${state}`)}`, ['Host: localhost:3000', `Cookie: ${subject.cookie}`])

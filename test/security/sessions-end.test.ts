@@ -12,7 +12,8 @@ async function opens ({ app }: Pick<OpenidApp, 'app'>, cookie: string): Promise<
 }
 const cookieOf = (browser: OpenidApp['browser']): string => browser.cookies.get('authority_session') ?? ''
 
-t.test('ASVS-7.3.1 a session ends with its idle timeout to the millisecond, and activity moves it', async (t) => {
+// covers ASVS-7.3.1
+t.test('a session ends with its idle timeout to the millisecond, and activity moves it', async (t) => {
   const subject = await openidApp({ session: { expiresIn: 43200, idleTimeout: 7200 } })
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -26,7 +27,8 @@ t.test('ASVS-7.3.1 a session ends with its idle timeout to the millisecond, and 
   t.match(await subject.browser.follow(await subject.browser.get(authorizePath())), { url: /\/auth\/login\?/, reply: { statusCode: 200 } })
 })
 
-t.test('ASVS-7.3.2 no use moves the absolute end', async (t) => {
+// covers ASVS-7.3.2
+t.test('no use moves the absolute end', async (t) => {
   const subject = await openidApp({ session: { expiresIn: 3 * 3600, idleTimeout: 7200 } })
   t.teardown(subject.close)
   await authorizeAs(subject.browser, authorizePath())
@@ -41,7 +43,8 @@ t.test('ASVS-7.3.2 no use moves the absolute end', async (t) => {
   t.equal(await opens(subject, cookie), false)
 })
 
-t.test('ASVS-7.4.1 ADV-CVE-2024-35220 ADV-CVE-2024-31999 after a sign-out nothing opens that the session gave, stolen cookie and code included', async (t) => {
+// covers ASVS-7.4.1 ADV-CVE-2024-35220 ADV-CVE-2024-31999
+t.test('after a sign-out nothing opens that the session gave, stolen cookie and code included', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app, browser } = subject
@@ -57,7 +60,8 @@ t.test('ASVS-7.4.1 ADV-CVE-2024-35220 ADV-CVE-2024-31999 after a sign-out nothin
   t.not(late.cookies.find(({ name }) => name === 'authority_session')?.value.split('.')[0], stolen.split('.')[0], 'an id that ended never comes back')
 })
 
-t.test('ASVS-7.4.2 ADV-GHSA-2vg6-77g8-24mp a disabled or deleted user: cookie, prompt=none, code, refresh, userinfo are refused at once, and a new sign-in', async (t) => {
+// covers ASVS-7.4.2 ADV-GHSA-2vg6-77g8-24mp
+t.test('a disabled or deleted user: cookie, prompt=none, code, refresh, userinfo are refused at once, and a new sign-in', async (t) => {
   for (const how of ['disabled', 'deleted'] as const) {
     const inner = memoryUserStore()
     const gone = new Set<string>()
@@ -86,7 +90,8 @@ t.test('ASVS-7.4.2 ADV-GHSA-2vg6-77g8-24mp a disabled or deleted user: cookie, p
   }
 })
 
-t.test('ASVS-7.4.3 a password change ends all other sessions, a reset ends all', async (t) => {
+// covers ASVS-7.4.3
+t.test('a password change ends all other sessions, a reset ends all', async (t) => {
   const state = memoryState()
   const subject = await openidApp({ state })
   t.teardown(subject.close)
@@ -108,7 +113,8 @@ t.test('ASVS-7.4.3 a password change ends all other sessions, a reset ends all',
   t.strictSame(await app.authority.sessions(subject.ann.sub), [])
 })
 
-t.test('ASVS-8.2.2 ASVS-7.5.2 /auth/sessions shows and ends nobody\'s but one\'s own, browser sessions as well', async (t) => {
+// covers ASVS-8.2.2 ASVS-7.5.2
+t.test('/auth/sessions shows and ends nobody\'s but one\'s own, browser sessions as well', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject

@@ -16,7 +16,8 @@ async function opens ({ app }: Pick<OpenidApp, 'app'>, cookie: string): Promise<
   return code !== undefined
 }
 
-t.test('ASVS-7.2.4 ADV-CVE-2023-29019 a planted cookie of whatever shape is not adopted', async (t) => {
+// covers ASVS-7.2.4 ADV-CVE-2023-29019
+t.test('a planted cookie of whatever shape is not adopted', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const planted = [
@@ -40,7 +41,8 @@ t.test('ASVS-7.2.4 ADV-CVE-2023-29019 a planted cookie of whatever shape is not 
   }
 })
 
-t.test('ASVS-7.2.4 an attacker\'s own session that was planted stays theirs, and its end is the victim\'s start', async (t) => {
+// covers ASVS-7.2.4
+t.test('an attacker\'s own session that was planted stays theirs, and its end is the victim\'s start', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const mallory = await signUp(subject.app, 'mallory')
@@ -57,7 +59,8 @@ t.test('ASVS-7.2.4 an attacker\'s own session that was planted stays theirs, and
   t.match(await subject.app.authority.sessions(subject.ann.sub), [{ kind: 'browser' }])
 })
 
-t.test('ASVS-7.2.4 every sign-in gives a new value and ends the former, a re-authentication too', async (t) => {
+// covers ASVS-7.2.4
+t.test('every sign-in gives a new value and ends the former, a re-authentication too', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { browser } = subject
@@ -73,7 +76,8 @@ t.test('ASVS-7.2.4 every sign-in gives a new value and ends the former, a re-aut
   t.equal(new Set(seen).size, 5)
 })
 
-t.test('ASVS-7.2.1 ASVS-7.2.3 an edited cookie, another session\'s secret and two cookies of the name sign nobody in', async (t) => {
+// covers ASVS-7.2.1 ASVS-7.2.3
+t.test('an edited cookie, another session\'s secret and two cookies of the name sign nobody in', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   await signUp(subject.app, 'bob')
@@ -95,7 +99,8 @@ t.test('ASVS-7.2.1 ASVS-7.2.3 an edited cookie, another session\'s secret and tw
   t.equal(await opens(subject, `a=b; ${COOKIE}=${mine}; c=d`), true, 'and with others beside it the good one does')
 })
 
-t.test('ASVS-7.2.2 no other credential is a session, and a session cookie is no other credential', async (t) => {
+// covers ASVS-7.2.2
+t.test('no other credential is a session, and a session cookie is no other credential', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const tokens = await tokensOf(subject, { scope: 'openid offline_access' })
@@ -113,7 +118,8 @@ t.test('ASVS-7.2.2 no other credential is a session, and a session cookie is no 
   t.equal(await opens(subject, `${COOKIE}=${cookie}`), true, 'and all that did not end it')
 })
 
-t.test('ASVS-8.4.1 two plugins in one app: no cookie, code, token or page crosses', async (t) => {
+// covers ASVS-8.4.1
+t.test('two plugins in one app: no cookie, code, token or page crosses', async (t) => {
   const names = { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' }
   for (const shared of [false, true]) {
     const app = Fastify() as unknown as OpenidApp['app']

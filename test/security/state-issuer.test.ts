@@ -22,18 +22,21 @@ async function refusesAnother (t: Test, make: () => State, mend: RegExp): Promis
   t.match(await starts(t, make(), OTHER), { name: 'StartError', code: 'FST_AUTHORITY_FOREIGN_STATE', message: mend })
 }
 
-t.test('B4: memory that two plugins share', async (t) => {
+// covers B4
+t.test('memory that two plugins share', async (t) => {
   const state = memoryState()
   await refusesAnother(t, () => state, /memory state is that of a service with another issuer than http:\/\/localhost:4000\. Give each its own memoryState\(\)/)
 })
 
-t.test('B4: SQLite', async (t) => {
+// covers B4
+t.test('SQLite', async (t) => {
   const db = new Database(':memory:')
   t.teardown(() => { db.close() })
   await refusesAnother(t, () => sqliteState(db), /Give each a file of its own/)
 })
 
-t.test('B4: Redis, unless each has a prefix of its own', async (t) => {
+// covers B4
+t.test('Redis, unless each has a prefix of its own', async (t) => {
   const server = await startRedis()
   t.teardown(() => server.stop())
   const client = server.client()
@@ -41,7 +44,8 @@ t.test('B4: Redis, unless each has a prefix of its own', async (t) => {
   t.equal(await starts(t, redisState(client, { prefix: 'other:' }), OTHER), 'started')
 })
 
-t.test('B4: PostgreSQL, unless each has a schema of its own; two that start at once', async (t) => {
+// covers B4
+t.test('PostgreSQL, unless each has a schema of its own; two that start at once', async (t) => {
   const server = await startPostgres()
   t.teardown(async () => { await server.stop() })
   const database = await server.database()
@@ -53,7 +57,8 @@ t.test('B4: PostgreSQL, unless each has a schema of its own; two that start at o
   t.equal(both.filter((outcome) => outcome === 'started').length, 1)
 })
 
-t.test('B4: a state that was out of reach at start is asked before it is used', async (t) => {
+// covers B4
+t.test('a state that was out of reach at start is asked before it is used', async (t) => {
   const inner = memoryState()
   await inner.claimFor?.('the digest of another')
   let down = true

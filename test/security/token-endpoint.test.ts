@@ -6,7 +6,8 @@ import { decodeJwt } from '../support/jwt.ts'
 const SECRET = 'abcdefghijklmnop'.repeat(2)
 const json = { 'content-type': 'application/json' }
 
-t.test('R6749-3.2 ASVS-15.3.7 a repeated JSON parameter is refused, however it is written', async (t) => {
+// covers R6749-3.2 ASVS-15.3.7
+t.test('a repeated JSON parameter is refused, however it is written', async (t) => {
   const { app, events, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -30,7 +31,8 @@ t.test('R6749-3.2 ASVS-15.3.7 a repeated JSON parameter is refused, however it i
   t.equal(nested.statusCode, 200, 'equal keys at other places are no repetition')
 })
 
-t.test('R6749-3.2 ASVS-15.3.7 ASVS-14.2.1 parameters of the query neither replace nor add to those of the body', async (t) => {
+// covers R6749-3.2 ASVS-15.3.7 ASVS-14.2.1
+t.test('parameters of the query neither replace nor add to those of the body', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -41,7 +43,8 @@ t.test('R6749-3.2 ASVS-15.3.7 ASVS-14.2.1 parameters of the query neither replac
   t.equal((await app.inject({ method: 'POST', url: '/auth/token?scope=nonsense&username=bob', headers: form, payload: query })).statusCode, 200)
 })
 
-t.test('R6749-3.1 R6749-3.2 an empty parameter counts as not sent, an unknown one is ignored', async (t) => {
+// covers R6749-3.1 R6749-3.2
+t.test('an empty parameter counts as not sent, an unknown one is ignored', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   await signUp(app)
@@ -49,7 +52,8 @@ t.test('R6749-3.1 R6749-3.2 an empty parameter counts as not sent, an unknown on
   t.equal(body.scope, 'openid profile email offline_access')
 })
 
-t.test('ADV-CVE-2026-9704 ADV-CVE-2026-4634 R6749-3.3 a parameter past its bound is refused, never dropped', async (t) => {
+// covers ADV-CVE-2026-9704 ADV-CVE-2026-4634 R6749-3.3
+t.test('a parameter past its bound is refused, never dropped', async (t) => {
   const { app, close } = await testApp({ clients: [{ clientId: 'web', clientSecret: SECRET, grantTypes: ['password'] }] })
   t.teardown(close)
   await signUp(app)
@@ -72,7 +76,8 @@ t.test('ADV-CVE-2026-9704 ADV-CVE-2026-4634 R6749-3.3 a parameter past its bound
   }
 })
 
-t.test('R6749-2.2 R6749-3.2.1 ASVS-10.4.10 a client is who it proves to be', async (t) => {
+// covers R6749-2.2 R6749-3.2.1 ASVS-10.4.10
+t.test('a client is who it proves to be', async (t) => {
   const clients = [{ clientId: 'web', clientSecret: SECRET, grantTypes: ['password' as const] }, { clientId: 'spa', grantTypes: ['password' as const] }]
   const { app, events, close } = await testApp({ clients })
   t.teardown(close)
@@ -96,7 +101,8 @@ t.test('R6749-2.2 R6749-3.2.1 ASVS-10.4.10 a client is who it proves to be', asy
   ].map((facts) => ['client_authentication_failed', ...facts]), 'no password was looked at')
 })
 
-t.test('R6749-5.2 ASVS-10.4.4 R9700-2.4 the password grant is for whom it was given to', async (t) => {
+// covers R6749-5.2 ASVS-10.4.4 R9700-2.4
+t.test('the password grant is for whom it was given to', async (t) => {
   const clients = [
     { clientId: 'web', clientSecret: SECRET, grantTypes: ['password' as const] },
     { clientId: 'codes', clientSecret: SECRET },
@@ -119,7 +125,8 @@ t.test('R6749-5.2 ASVS-10.4.4 R9700-2.4 the password grant is for whom it was gi
   }
 })
 
-t.test('ASVS-10.4.4 R9700-2.1.2 grants that are not offered do not exist', async (t) => {
+// covers ASVS-10.4.4 R9700-2.1.2
+t.test('grants that are not offered do not exist', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   for (const grant of ['implicit', 'token', 'Password', 'password ', '__proto__', 'constructor', 'urn:ietf:params:oauth:grant-type:device_code', 'urn:ietf:params:oauth:grant-type:jwt-bearer']) {
@@ -128,7 +135,8 @@ t.test('ASVS-10.4.4 R9700-2.1.2 grants that are not offered do not exist', async
   }
 })
 
-t.test('R6749-5.1 R6749-5.2 POL-token-answer ASVS-14.2.2 no answer of the token and refresh endpoints may be kept', async (t) => {
+// covers R6749-5.1 R6749-5.2 POL-token-answer ASVS-14.2.2
+t.test('no answer of the token and refresh endpoints may be kept', async (t) => {
   const { app, close } = await testApp({ rateLimit: { login: { max: 3 } } })
   t.teardown(close)
   await signUp(app)
@@ -155,7 +163,8 @@ t.test('R6749-5.1 R6749-5.2 POL-token-answer ASVS-14.2.2 no answer of the token 
   }
 })
 
-t.test('R6749-4.1.2.1 R6749-10.14 hostile input comes back in no error, and in no character that the RFC bars', async (t) => {
+// covers R6749-4.1.2.1 R6749-10.14
+t.test('hostile input comes back in no error, and in no character that the RFC bars', async (t) => {
   const { app, close } = await testApp()
   t.teardown(close)
   const hostile = '"\\\r\n\t\u0000<evil>\u20ac\u202e'
@@ -167,7 +176,8 @@ t.test('R6749-4.1.2.1 R6749-10.14 hostile input comes back in no error, and in n
   }
 })
 
-t.test('R6749-6 POL-auth-refresh a refresh token is good for whom it was issued to', async (t) => {
+// covers R6749-6 POL-auth-refresh
+t.test('a refresh token is good for whom it was issued to', async (t) => {
   const state = memoryState()
   const users = memoryUserStore()
   const clients = [
@@ -194,7 +204,8 @@ t.test('R6749-6 POL-auth-refresh a refresh token is good for whom it was issued 
   t.equal((await withoutClient.app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(spa.refresh_token as string) })).statusCode, 401, 'a client that is gone refreshes nothing')
 })
 
-t.test('R6749-7 R6749-10.10 ASVS-7.2.3 ASVS-6.5.4 ASVS-11.5.1 tokens are random, of 256 bits, and none is kept as it is', async (t) => {
+// covers R6749-7 R6749-10.10 ASVS-7.2.3 ASVS-6.5.4 ASVS-11.5.1
+t.test('tokens are random, of 256 bits, and none is kept as it is', async (t) => {
   const state = memoryState()
   const kept: string[] = []
   const createFamily = state.tokens.createFamily.bind(state.tokens)
@@ -222,7 +233,8 @@ t.test('R6749-7 R6749-10.10 ASVS-7.2.3 ASVS-6.5.4 ASVS-11.5.1 tokens are random,
   t.same(secrets.filter((secret) => all.includes(secret)), [], 'ASVS-6.5.2 only digests are kept')
 })
 
-t.test('R9068-2.1 R9068-2.2 ASVS-14.1.1 R9068-6 an access token has the claims of the standard and nothing of the person', async (t) => {
+// covers R9068-2.1 R9068-2.2 ASVS-14.1.1 R9068-6
+t.test('an access token has the claims of the standard and nothing of the person', async (t) => {
   const { app, clock, close } = await testApp({ clients: [{ clientId: 'spa', grantTypes: ['password'] }] })
   t.teardown(close)
   const { sub } = await signUp(app, 'ann@example.com')
@@ -238,7 +250,8 @@ t.test('R9068-2.1 R9068-2.2 ASVS-14.1.1 R9068-6 an access token has the claims o
   t.equal(jtis.size, 50)
 })
 
-t.test('R6750-5.3 ASVS-8.3.2 an access token lives for an hour at the most unless the host says so, and a refresh asks the store', async (t) => {
+// covers R6750-5.3 ASVS-8.3.2
+t.test('an access token lives for an hour at the most unless the host says so, and a refresh asks the store', async (t) => {
   let disabled = false
   const store = memoryUserStore()
   const users = { ...store, findById: async (id: string) => { const user = await store.findById(id); return user === null ? null : { ...user, disabled } } }

@@ -16,7 +16,8 @@ async function ownToken ({ app }: Pick<OpenidApp, 'app'>): Promise<string> {
   return (await app.inject({ method: 'POST', url: '/auth/token', headers: basic('machine', SECRET), payload: { grant_type: 'client_credentials' } })).json().access_token as string
 }
 
-t.test('R6750-3 R6750-3.1 R6750-2 R6750-2.2 R6750-2.3 R9700-4.3.2 OIDC-5.3.3 ASVS-14.2.1 userinfo: which tokens, by which way, and what the challenge says', async (t) => {
+// covers R6750-3 R6750-3.1 R6750-2 R6750-2.2 R6750-2.3 R9700-4.3.2 OIDC-5.3.3 ASVS-14.2.1
+t.test('userinfo: which tokens, by which way, and what the challenge says', async (t) => {
   const subject = await openidApp({ clients: [...CLIENTS, MACHINE], scopes: SCOPES })
   t.teardown(subject.close)
   const { app } = subject
@@ -59,7 +60,8 @@ t.test('R6750-3 R6750-3.1 R6750-2 R6750-2.2 R6750-2.3 R9700-4.3.2 OIDC-5.3.3 ASV
   }
 })
 
-t.test('ASVS-14.2.5 what looks like a file below userinfo is nothing', async (t) => {
+// covers ASVS-14.2.5
+t.test('what looks like a file below userinfo is nothing', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { access_token: token } = await tokensOf(subject)
@@ -69,7 +71,8 @@ t.test('ASVS-14.2.5 what looks like a file below userinfo is nothing', async (t)
 const ask = async ({ app }: Pick<OpenidApp, 'app'>, token: string, client: [string, string] = ['web', SECRET], more: Record<string, unknown> = {}): Promise<LightMyRequestResponse> =>
   await app.inject({ method: 'POST', url: '/auth/introspect', headers: basic(...client), payload: { token, ...more } })
 
-t.test('R7662-2.1 ASVS-10.4.10 who may ask: a client that proves itself, by POST', async (t) => {
+// covers R7662-2.1 ASVS-10.4.10
+t.test('who may ask: a client that proves itself, by POST', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -92,7 +95,8 @@ t.test('R7662-2.1 ASVS-10.4.10 who may ask: a client that proves itself, by POST
   t.equal((await app.inject({ method: 'POST', url: '/auth/introspect', headers: { ...basic('web', SECRET), 'content-type': 'text/plain' }, payload: token })).statusCode, 415)
 })
 
-t.test('R7662-2.2 R7662-4 R7662-5 ADV-CVE-2026-37979 ADV-CVE-2026-8922 what is not active, or not the caller\'s, is exactly that', async (t) => {
+// covers R7662-2.2 R7662-4 R7662-5 ADV-CVE-2026-37979 ADV-CVE-2026-8922
+t.test('what is not active, or not the caller\'s, is exactly that', async (t) => {
   const subject = await openidApp({ clients: [...CLIENTS, MACHINE], scopes: SCOPES })
   const apart = await openidApp()
   t.teardown(subject.close)
@@ -130,7 +134,8 @@ t.test('R7662-2.2 R7662-4 R7662-5 ADV-CVE-2026-37979 ADV-CVE-2026-8922 what is n
 /** The last character of a signature has bits that no decoder reads. */
 const secondSpelling = (token: string): string => `${token.slice(0, -1)}${String.fromCodePoint((token.codePointAt(token.length - 1) ?? 0) + 1)}`
 
-t.test('R7009-2.1 R7009-2.2 ADV-CVE-2026-27840 ADV-CVE-2016-6582 revocation reaches introspection and userinfo, whichever token and whatever hint', async (t) => {
+// covers R7009-2.1 R7009-2.2 ADV-CVE-2026-27840 ADV-CVE-2016-6582
+t.test('revocation reaches introspection and userinfo, whichever token and whatever hint', async (t) => {
   const subject = await openidApp()
   t.teardown(subject.close)
   const { app } = subject
@@ -155,7 +160,8 @@ t.test('R7009-2.1 R7009-2.2 ADV-CVE-2026-27840 ADV-CVE-2016-6582 revocation reac
   for (const garbage of ['garbage', '..', 'a.b', 'a'.repeat(9000)]) t.equal((await revoke(garbage)).statusCode, 200, garbage.slice(0, 10))
 })
 
-t.test('ADV-GHSA-2vg6-77g8-24mp ASVS-7.4.2 a deleted person is nobody at userinfo and introspection', async (t) => {
+// covers ADV-GHSA-2vg6-77g8-24mp ASVS-7.4.2
+t.test('a deleted person is nobody at userinfo and introspection', async (t) => {
   const users = memoryUserStore()
   let gone = false
   const subject = await openidApp({ users: { ...users, findById: async (id) => gone ? null : await users.findById(id) } })

@@ -273,13 +273,15 @@ t.test('no options at all', async (t) => {
   t.match(messageOf({}), /^Invalid option "issuer": got nothing/)
 })
 
-t.test('C8 R8414-2 issuers that are taken', async (t) => {
+// covers C8 R8414-2
+t.test('issuers that are taken', async (t) => {
   for (const issuer of [ISSUER, `${ISSUER}/`, 'https://example.com/auth/', 'http://localhost:3000/', 'https://auth.example.com:8443', 'https://example.com/auth', 'https://example.com/a/b', 'https://xn--tst-qla.example', 'https://192.0.2.1', 'https://[2001:db8::1]:8443', 'http://localhost', 'http://localhost:3000', 'http://127.0.0.1:3000', 'http://127.8.9.10', 'http://[::1]:3000', 'http://localhost:3000/auth']) {
     t.equal(settingsOf({ issuer, users }).issuer, issuer)
   }
 })
 
-t.test('R8414-2 issuers that are refused', async (t) => {
+// covers R8414-2
+t.test('issuers that are refused', async (t) => {
   const refused = [
     '', ' ', 'auth', 'auth.example.com', '/auth', '//auth.example.com', 'https:', 'https://', 'https:auth.example.com', 'ftp://auth.example.com', 'javascript:alert(1)', 'HTTPS://auth.example.com',
     `${ISSUER}//`, 'https://example.com/auth//', 'https://example.com//auth', `${ISSUER}?`, `${ISSUER}?a=b`, `${ISSUER}#`, `${ISSUER}#a`, 'https://example.com/a?b', 'https://example.com/a#b',
@@ -293,7 +295,8 @@ t.test('R8414-2 issuers that are refused', async (t) => {
   t.notMatch(messageOf({ issuer: 'https://me:hunter2@example.com', users }), 'hunter2', 'a password in it is not shown')
 })
 
-t.test('H12 an http issuer on any host is for development, and only where it is asked for', async (t) => {
+// covers H12
+t.test('an http issuer on any host is for development, and only where it is asked for', async (t) => {
   const before = process.env['NODE_ENV']
   t.teardown(() => { if (before === undefined) delete process.env['NODE_ENV']; else process.env['NODE_ENV'] = before })
   delete process.env['NODE_ENV']
@@ -309,7 +312,8 @@ t.test('H12 an http issuer on any host is for development, and only where it is 
   t.equal(settingsOf({ issuer: ISSUER, users, allowInsecureIssuer: false }).issuer, ISSUER)
 })
 
-t.test('RL-19 the bypass list is parsed strictly at start', async (t) => {
+// covers RL-19
+t.test('the bypass list is parsed strictly at start', async (t) => {
   const good = ['192.0.2.7', '10.0.0.0/8', '192.0.2.7/32', '2001:db8::/32', '2001:DB8::1', '2001:db8:0:0:0:0:0:1/128', '::1', '::ffff:192.0.2.7', '::ffff:c000:207', '::ffff:10.0.0.0/104', '2001:db8::/64', 'fe80::/10']
   t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, rateLimit: { bypass: good } }))
   const bad = [
@@ -406,7 +410,8 @@ t.test('the error rejects register or ready, and nothing else', async (t) => {
   t.same(loose, [])
 })
 
-t.test('ASVS-11.2.3 keys that are no good stop the start', async (t) => {
+// covers ASVS-11.2.3
+t.test('keys that are no good stop the start', async (t) => {
   const jwk = (key: { export(options: { format: 'jwk' }): object }): Record<string, unknown> => ({ ...key.export({ format: 'jwk' }) })
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const p384 = generateKeyPairSync('ec', { namedCurve: 'P-384' })

@@ -74,7 +74,8 @@ for (const [name, decorate] of OPTIONS) {
   })
 }
 
-t.test('H6 all names that are taken are said at once, and the option that is offered will do', async (t) => {
+// covers H6
+t.test('all names that are taken are said at once, and the option that is offered will do', async (t) => {
   const crowded = (): FastifyInstance => {
     const app = newApp(t)
     for (const [, decorate] of OPTIONS) decorate(app)
@@ -139,7 +140,8 @@ t.test('decorators under other names work', async (t) => {
   t.same((await browser.get('/visitor')).json(), { visitor: sub })
 })
 
-t.test('ASVS-8.4.1 two plugins in one app share the name authSession: each hook says who is signed in at its own, and one sign-in is not the other', async (t) => {
+// covers ASVS-8.4.1
+t.test('two plugins in one app share the name authSession: each hook says who is signed in at its own, and one sign-in is not the other', async (t) => {
   const app = newApp(t)
   await app.register(authPlugin, ownOptions({ rateLimit: false }))
   await app.register(authPlugin, ownOptions({ rateLimit: false, prefix: '/b', decorators: SECOND }))
@@ -197,7 +199,8 @@ t.test("a key set route of the host's own stays the host's", async (t) => {
   t.equal((await app.inject({ url: '/auth/jwks.json' })).json().keys.length, 1)
 })
 
-t.test('ASVS-8.4.1 two plugins in children with prefixes do not see each other', async (t) => {
+// covers ASVS-8.4.1
+t.test('two plugins in children with prefixes do not see each other', async (t) => {
   const app = newApp(t)
   for (const tenant of ['one', 'two']) {
     await app.register(async (child) => { await child.register(authPlugin, ownOptions({ issuer: `https://a.example/${tenant}` })) }, { prefix: `/${tenant}` })

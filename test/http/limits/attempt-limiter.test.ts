@@ -18,7 +18,8 @@ async function app (t: { teardown(task: () => Promise<void>): void }, limiter: A
   return host
 }
 
-t.test('RL-18 several limits are one step, and the outcome is the store\'s', async (t) => {
+// covers RL-18
+t.test('several limits are one step, and the outcome is the store\'s', async (t) => {
   const calls: number[] = []
   const store = memoryAttemptStore({ clock: steppedClock() })
   const host = await app(t, await createAttemptLimiter({ reserve (id, limits) { calls.push(limits.length); return store.reserve(id, limits) }, refund () {} }))
@@ -28,7 +29,8 @@ t.test('RL-18 several limits are one step, and the outcome is the store\'s', asy
   t.same(calls, [2, 2, 2, 2], 'one call each')
 })
 
-t.test('RL-14 a group id that a host hook gives our route changes nothing', async (t) => {
+// covers RL-14
+t.test('a group id that a host hook gives our route changes nothing', async (t) => {
   const host = Fastify()
   host.addHook('onRoute', (route) => { route.config = { ...route.config, rateLimit: { groupId: 'theirs' } } })
   await app(t, await createAttemptLimiter(memoryAttemptStore({ clock: steppedClock() })), host)
@@ -43,7 +45,8 @@ t.test('RL the host has its own @fastify/rate-limit, and they never meet', async
   t.equal((await host.inject('/')).statusCode, 429)
 })
 
-t.test('RL-22 what the store throws or rejects with comes through', async (t) => {
+// covers RL-22
+t.test('what the store throws or rejects with comes through', async (t) => {
   for (const reserve of [() => { throw new Error('down') }, async () => { throw new Error('down') }]) {
     const host = await app(t, await createAttemptLimiter({ reserve, refund () {} }))
     const reply = await host.inject('/')

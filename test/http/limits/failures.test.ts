@@ -116,7 +116,8 @@ t.test('RL CS1 the same answers and headers wherever it is counted', async (t) =
 })
 
 for (const place of PLACES) {
-  t.test(`RL-18 CS2 of 50 parallel wrong tokens max are told that they are wrong (${place})`, async (t) => {
+  // covers RL-18 CS2
+  t.test(`of 50 parallel wrong tokens max are told that they are wrong (${place})`, async (t) => {
     const { app, refresh, events } = await stage(t, place, { login: false, refresh: { windowMs: WINDOW, max: 5 } })
     const families = await Promise.all(Array.from({ length: 50 }, async () => await signIn(app)))
     const answers = await Promise.all(families.map(async ({ refresh_token: token }) => await refresh(forged(token))))
@@ -136,7 +137,8 @@ for (const place of PLACES) {
     t.equal((await rotate(MALFORMED)).status, 400)
   })
 
-  t.test(`A3 CS4 what is good passes, whatever others from the same address did (${place})`, async (t) => {
+  // covers A3 CS4
+  t.test(`what is good passes, whatever others from the same address did (${place})`, async (t) => {
     const { app, browser, post, refresh, rotate, events } = await stage(t, place, { login: false, refresh: REFRESH })
     let tokens = await signIn(app)
     const { code = '' } = await authorizeAs(browser, authorizePath())
@@ -161,7 +163,8 @@ for (const place of PLACES) {
   })
 }
 
-t.test('A3 CS9 a wrong client secret counts under refresh and a wrong password under login, where a request has both', async (t) => {
+// covers A3 CS9
+t.test('a wrong client secret counts under refresh and a wrong password under login, where a request has both', async (t) => {
   const clients = [{ clientId: 'front', clientSecret: SECRET, grantTypes: ['password' as const] }]
   const { clock, post, events } = await stage(t, 'memory', { login: { windowMs: WINDOW, max: 2 }, refresh: { windowMs: WINDOW, max: 3 } }, { clients })
   const grant = async (password: string, secret: string): Promise<number> => (await post('/auth/token', { grant_type: 'password', username: 'ann', password }, basic('front', secret))).status
@@ -240,7 +243,8 @@ t.test('RL CS6 a server that is a cluster without the client\'s knowing: counted
   await worksAsEver(t, plain)
 })
 
-t.test('RL-22 CS7 a server that refuses the counters and not the state: this process counts, nobody gets 503', async (t) => {
+// covers RL-22 CS7
+t.test('a server that refuses the counters and not the state: this process counts, nobody gets 503', async (t) => {
   const guarded = await startRedis()
   t.teardown(async () => { await guarded.stop() })
   const admin = guarded.client()
@@ -250,7 +254,8 @@ t.test('RL-22 CS7 a server that refuses the counters and not the state: this pro
   t.equal(subject.events.filter(({ name }) => name === 'store_degraded').length, 1)
 })
 
-t.test('RL-22 CS8 counters that can not be read: this process counts, nobody gets 503', async (t) => {
+// covers RL-22 CS8
+t.test('counters that can not be read: this process counts, nobody gets 503', async (t) => {
   await client.flushdb()
   const subject = await testApp({ redis: client, rateLimit: { login: false, account: false, refresh: REFRESH } })
   t.teardown(subject.close)

@@ -34,7 +34,8 @@ async function change ({ app }: Pick<TestApp, 'app'>): Promise<string> {
   return String(reply.headers['set-cookie']).split(';')[0] ?? ''
 }
 
-t.test('A9 a known browser has guesses of its own until the password changes, and is a stranger after that', async (t) => {
+// covers A9
+t.test('a known browser has guesses of its own until the password changes, and is a stranger after that', async (t) => {
   for (const [how, act] of [['reset', reset], ['change', change]] as const) {
     const world = await known()
     const { guess, thiefs, close } = world
@@ -51,7 +52,8 @@ t.test('A9 a known browser has guesses of its own until the password changes, an
   }
 })
 
-t.test('A9 the browser that changes the password is known by the new one', async (t) => {
+// covers A9
+t.test('the browser that changes the password is known by the new one', async (t) => {
   const world = await known()
   const own = await change(world)
   for (let time = 0; time < 3; time++) await world.guess('wrong')
@@ -60,7 +62,8 @@ t.test('A9 the browser that changes the password is known by the new one', async
   await world.close()
 })
 
-t.test('A9 a user store that fails when the browser is to be remembered does not fail the sign-in', async (t) => {
+// covers A9
+t.test('a user store that fails when the browser is to be remembered does not fail the sign-in', async (t) => {
   const { app, close } = await testApp({ users: failingLast(), rateLimit: { login: false, register: false } })
   await signUp(app, 'ann@example.com')
   const reply = await app.inject({ method: 'POST', url: '/auth/token', headers: BROWSER, payload: { grant_type: 'password', username: 'ann@example.com', password: PASSWORD } })

@@ -5,7 +5,8 @@ const BROWSER = { 'sec-fetch-site': 'same-origin' }
 const cookies = (header: unknown): string[] => [header ?? []].flat() as string[]
 const deviceOf = (header: unknown): string => cookies(header).find((cookie) => cookie.includes('authority_device=')) ?? ''
 
-t.test('RL-24 strangers can not lock a person out of a browser that is known', async (t) => {
+// covers RL-24
+t.test('strangers can not lock a person out of a browser that is known', async (t) => {
   const { login, statuses } = await limitedApp(t, { login: false, account: { max: 2 } })
   const signedIn = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
   const cookie = deviceOf(signedIn.headers['set-cookie']).split(';')[0] ?? ''
@@ -18,7 +19,8 @@ t.test('RL-24 strangers can not lock a person out of a browser that is known', a
   t.equal((await login({ username: 'bob' })).statusCode, 429, 'for other accounts it is a stranger')
 })
 
-t.test('RL-24 a made-up cookie is a stranger', async (t) => {
+// covers RL-24
+t.test('a made-up cookie is a stranger', async (t) => {
   const { login, statuses } = await limitedApp(t, { login: false, account: { max: 1 } })
   await statuses(1, { username: 'ann' })
   for (const value of ['', 'x', `${'a'.repeat(22)}.${'b'.repeat(22)}`, 'x'.repeat(4000)]) {
@@ -26,7 +28,8 @@ t.test('RL-24 a made-up cookie is a stranger', async (t) => {
   }
 })
 
-t.test('RL-24 the cookie: its attributes, beside others, and only for browsers that succeeded at an account', async (t) => {
+// covers RL-24
+t.test('the cookie: its attributes, beside others, and only for browsers that succeeded at an account', async (t) => {
   const { login } = await limitedApp(t)
   const { headers } = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
   t.equal(cookies(headers['set-cookie'])[0], 'theirs=1')
@@ -41,7 +44,8 @@ t.test('RL-24 the cookie: its attributes, beside others, and only for browsers t
   t.equal(deviceOf((await off.login({ username: 'ann', as: 'success' }, { headers: BROWSER })).headers['set-cookie']), '', 'no account rule')
 })
 
-t.test('RL-24 an http loopback issuer gets a plain name', async (t) => {
+// covers RL-24
+t.test('an http loopback issuer gets a plain name', async (t) => {
   const { login } = await limitedApp(t, {}, { secureCookies: false })
   const { headers } = await login({ username: 'ann', as: 'success' }, { headers: BROWSER })
   t.match(deviceOf(headers['set-cookie']), /^authority_device=[\w.-]{45}; Max-Age=15552000; Path=\/; HttpOnly; SameSite=Lax$/)

@@ -21,7 +21,8 @@ t.test('RL a refused attempt is 429 with Retry-After, the one body, an event, an
   t.equal((await login()).statusCode, 400)
 })
 
-t.test('H15 the log says once a minute which rule refuses, and where to change it', async (t) => {
+// covers H15
+t.test('the log says once a minute which rule refuses, and where to change it', async (t) => {
   const { statuses, clock, told } = await limitedApp(t, { login: { ...LOGIN, windowMs: 10 * MINUTE }, account: { max: 1 } })
   await statuses(20)
   t.match(told, [{ code: 'FST_AUTHORITY_RATE_LIMITED', rule: 'login', max: 3, windowMs: 10 * MINUTE }])
@@ -35,21 +36,24 @@ t.test('H15 the log says once a minute which rule refuses, and where to change i
   t.match(told[2], { rule: 'account' })
 })
 
-t.test('RL-18 RL-19 of 50 parallel attempts max pass, and they are the first', async (t) => {
+// covers RL-18 RL-19
+t.test('of 50 parallel attempts max pass, and they are the first', async (t) => {
   const { login, work } = await limitedApp(t, { login: { max: 5 } })
   const replies = await Promise.all(Array.from({ length: 50 }, async () => await login({ username: 'ann' })))
   t.same(replies.map(({ statusCode }) => statusCode), [...new Array(5).fill(400), ...new Array(45).fill(429)])
   t.equal(work.done, 5)
 })
 
-t.test('RL-18 RL-19 the same for one account from many addresses', async (t) => {
+// covers RL-18 RL-19
+t.test('the same for one account from many addresses', async (t) => {
   const { login, work } = await limitedApp(t, { login: { max: 5 }, account: { max: 4 } })
   const replies = await Promise.all(Array.from({ length: 50 }, async (_, i) => await login({ username: 'ann' }, { remoteAddress: `192.0.2.${i}` })))
   t.same(replies.map(({ statusCode }) => statusCode), [...new Array(4).fill(400), ...new Array(46).fill(429)])
   t.equal(work.done, 4)
 })
 
-t.test('RL-17 the window slides: no burst across a boundary', async (t) => {
+// covers RL-17
+t.test('the window slides: no burst across a boundary', async (t) => {
   const { statuses, clock } = await limitedApp(t, { login: LOGIN })
   await statuses(1)
   clock.step(MINUTE - 1)
@@ -80,7 +84,8 @@ t.test('RL A5 what an outcome costs, by what the rule counts: given back is only
   }
 })
 
-t.test('RL-25 a success does not reset what others failed', async (t) => {
+// covers RL-25
+t.test('a success does not reset what others failed', async (t) => {
   const { login, statuses } = await limitedApp(t, { login: false, account: { max: 3 } })
   t.same(await statuses(2, { username: 'ann' }), [400, 400])
   t.equal((await login({ username: 'ann', as: 'success' })).statusCode, 200)
@@ -97,7 +102,8 @@ t.test('RL the rules count apart, and false turns one off', async (t) => {
   t.same(await off.statuses(30, { username: 'ann' }), new Array(30).fill(400))
 })
 
-t.test('RL-27 the headers tell of the address, never of the account', async (t) => {
+// covers RL-27
+t.test('the headers tell of the address, never of the account', async (t) => {
   const { login, statuses } = await limitedApp(t, { login: { max: 20, windowMs: MINUTE }, account: { max: 2 } })
   const first = await login({ username: 'ann' })
   t.match(first.headers, { 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '19', 'x-ratelimit-reset': '60' })
@@ -107,13 +113,15 @@ t.test('RL-27 the headers tell of the address, never of the account', async (t) 
   t.match(refused.headers, { 'x-ratelimit-limit': '20', 'x-ratelimit-remaining': '18' }, 'and what the account refused took nothing of the address')
 })
 
-t.test('RL-27 an unlimited address gets no such headers', async (t) => {
+// covers RL-27
+t.test('an unlimited address gets no such headers', async (t) => {
   const { login } = await limitedApp(t, { bypass: ['127.0.0.1'] })
   const { headers } = await login({ username: 'ann' })
   t.same(Object.keys(headers).filter((name) => name.startsWith('x-ratelimit')), [])
 })
 
-t.test('RL-1 forwarding headers of a direct client count for nothing', async (t) => {
+// covers RL-1
+t.test('forwarding headers of a direct client count for nothing', async (t) => {
   const { login } = await limitedApp(t, { login: LOGIN })
   const seen: number[] = []
   for (let i = 0; i < 5; i++) {
@@ -123,7 +131,8 @@ t.test('RL-1 forwarding headers of a direct client count for nothing', async (t)
   t.same(seen, [400, 400, 400, 429, 429])
 })
 
-t.test('RL-1 behind a trusted proxy the address it saw counts, whatever stands left of it', async (t) => {
+// covers RL-1
+t.test('behind a trusted proxy the address it saw counts, whatever stands left of it', async (t) => {
   const { login } = await limitedApp(t, { login: LOGIN }, { trustProxy: '127.0.0.1' })
   const from = async (chain: string): Promise<number> => (await login({}, { headers: { 'x-forwarded-for': chain } })).statusCode
   const seen: number[] = []
@@ -132,7 +141,8 @@ t.test('RL-1 behind a trusted proxy the address it saw counts, whatever stands l
   t.equal(await from('10.0.0.0, 203.0.113.10'), 400)
 })
 
-t.test('RL-7 RL-8 addresses: /64 rotation and mapped IPv4', async (t) => {
+// covers RL-7 RL-8
+t.test('addresses: /64 rotation and mapped IPv4', async (t) => {
   const { login } = await limitedApp(t, { login: { max: 2 } })
   const from = async (remoteAddress: string): Promise<number> => (await login({}, { remoteAddress })).statusCode
   t.same([await from('2001:db8:0:1::1'), await from('2001:db8:0:1::2'), await from('2001:db8:0:1:ffff::3')], [400, 400, 429])
@@ -141,7 +151,8 @@ t.test('RL-7 RL-8 addresses: /64 rotation and mapped IPv4', async (t) => {
   t.equal(await from('::ffff:192.0.2.2'), 400)
 })
 
-t.test('RL-30 A17 a /48 of IPv6 has twenty times the allowance of a /64 under login, and no more', async (t) => {
+// covers RL-30 A17
+t.test('a /48 of IPv6 has twenty times the allowance of a /64 under login, and no more', async (t) => {
   const { login, limited, clock } = await limitedApp(t, { login: { max: 2, windowMs: MINUTE }, register: { max: 1 } })
   const from = async (remoteAddress: string, attempt = {}) => await login(attempt, { remoteAddress })
   for (let network = 0; network < 40; network++) {
@@ -159,37 +170,43 @@ t.test('RL-30 A17 a /48 of IPv6 has twenty times the allowance of a /64 under lo
   t.equal((await from('2001:db8:7:ffff::1')).statusCode, 400)
 })
 
-t.test('RL-30 A17 what is counted under a key or bypassed has no network', async (t) => {
+// covers RL-30 A17
+t.test('what is counted under a key or bypassed has no network', async (t) => {
   for (const limits of [{ key: (request: FastifyRequest) => String(request.headers['x-tenant']) }, { bypass: ['2001:db8::/32'] }]) {
     const { login } = await limitedApp(t, { login: { max: 1 }, ...limits })
     for (let network = 0; network < 25; network++) t.equal((await login({}, { remoteAddress: `2001:db8:7:${network.toString(16)}::1`, headers: { 'x-tenant': String(network) } })).statusCode, 400)
   }
 })
 
-t.test('RL-4 a bypass of IPv4 holds for no IPv6 address that merely ends like one', async (t) => {
+// covers RL-4
+t.test('a bypass of IPv4 holds for no IPv6 address that merely ends like one', async (t) => {
   const { statuses } = await limitedApp(t, { login: { max: 1 }, bypass: ['10.0.0.0/8'] })
   for (const remoteAddress of ['2001:db8::ffff:a00:1', '1:2:3:4:5:ffff:a00:1', '::1:ffff:a00:1', '64:ff9b::a00:1', '0:0:0:1::a00:1', '0:0:0:2::ffff:0:a00:1']) t.same(await statuses(2, {}, { remoteAddress }), [400, 429], remoteAddress)
   t.same(await statuses(2, {}, { remoteAddress: '::ffff:a00:1' }), [400, 400])
 })
 
-t.test('RL-4 RL-6 bypass: no address rule for these, but the account rule', async (t) => {
+// covers RL-4 RL-6
+t.test('bypass: no address rule for these, but the account rule', async (t) => {
   const { statuses } = await limitedApp(t, { login: { max: 1 }, account: { max: 4 }, bypass: ['10.0.0.0/8'] })
   for (const remoteAddress of ['10.1.2.3', '::ffff:10.1.2.3']) t.same(await statuses(5, {}, { remoteAddress }), new Array(5).fill(400))
   t.same(await statuses(5, { username: 'ann' }, { remoteAddress: '10.1.2.3' }), [400, 400, 400, 400, 429])
   t.same(await statuses(2, {}, { remoteAddress: '11.1.2.3' }), [400, 429])
 })
 
-t.test('RL-4 bypass looks at the address, whatever the key is', async (t) => {
+// covers RL-4
+t.test('bypass looks at the address, whatever the key is', async (t) => {
   const { statuses } = await limitedApp(t, { login: { max: 1 }, key: () => '10.0.0.1', bypass: ['10.0.0.0/8'] })
   t.same(await statuses(2, {}, { remoteAddress: '192.0.2.1' }), [400, 429], 'the key is no address')
   t.same(await statuses(2, {}, { remoteAddress: '10.0.0.1' }), [400, 400])
 })
 
-t.test('RL-5 a list that is refused stops the start', async (t) => {
+// covers RL-5
+t.test('a list that is refused stops the start', async (t) => {
   await t.rejects(limitedApp(t, { bypass: ['0.0.0.0/0'] }), { message: /rateLimit\.bypass: "0\.0\.0\.0\/0" is refused/ })
 })
 
-t.test('RL-9 made-up API keys count on the address', async (t) => {
+// covers RL-9
+t.test('made-up API keys count on the address', async (t) => {
   const { login } = await limitedApp(t, { login: LOGIN, apiKey: { verify: (key) => key === 'good' } })
   const seen: number[] = []
   for (let i = 0; i < 5; i++) seen.push((await login({}, { headers: { 'x-api-key': `made-up-${i}` } })).statusCode)
@@ -198,7 +215,8 @@ t.test('RL-9 made-up API keys count on the address', async (t) => {
   t.equal((await login({}, { headers: { 'x-api-key': '' } })).statusCode, 429)
 })
 
-t.test('RL-9 a verified API key has one allowance from wherever, and its own max', async (t) => {
+// covers RL-9
+t.test('a verified API key has one allowance from wherever, and its own max', async (t) => {
   const verify = async (key: string) => key === 'big' ? { max: 5 } : key === 'good'
   const { login } = await limitedApp(t, { login: { max: 2 }, apiKey: { header: 'X-Partner-Key', verify } })
   const use = async (key: string, i: number): Promise<number> => (await login({}, { remoteAddress: `192.0.2.${i}`, headers: { 'x-partner-key': key } })).statusCode
@@ -209,12 +227,14 @@ t.test('RL-9 a verified API key has one allowance from wherever, and its own max
   t.equal((await login({}, { remoteAddress: '192.0.2.1' })).statusCode, 400, 'the address has its own')
 })
 
-t.test('RL-9 RL-10 an API key does not lift the account rule', async (t) => {
+// covers RL-9 RL-10
+t.test('an API key does not lift the account rule', async (t) => {
   const { statuses } = await limitedApp(t, { account: { max: 2 }, apiKey: { verify: () => ({ max: 1000 }) } })
   t.same(await statuses(3, { username: 'ann' }, { headers: { 'x-api-key': 'good' } }), [400, 400, 429])
 })
 
-t.test('RL-9 a verify that throws, rejects or answers nonsense leaves the address', async (t) => {
+// covers RL-9
+t.test('a verify that throws, rejects or answers nonsense leaves the address', async (t) => {
   const faults: Array<(key: string) => never> = [
     () => { throw new Error('down') },
     () => Promise.reject(new Error('down')) as never,
@@ -231,7 +251,8 @@ t.test('RL-9 a verify that throws, rejects or answers nonsense leaves the addres
   }
 })
 
-t.test('RL-11 a key of the host replaces the address; where it fails the address counts', async (t) => {
+// covers RL-11
+t.test('a key of the host replaces the address; where it fails the address counts', async (t) => {
   const custom = await limitedApp(t, { login: { max: 2 }, key: (request) => String(request.headers['x-tenant']) })
   const use = async (tenant: string, i: number): Promise<number> => (await custom.login({}, { remoteAddress: `192.0.2.${i}`, headers: { 'x-tenant': tenant } })).statusCode
   t.same([await use('a', 1), await use('a', 2), await use('a', 3), await use('b', 1)], [400, 400, 429, 400])
@@ -242,7 +263,8 @@ t.test('RL-11 a key of the host replaces the address; where it fails the address
   }
 })
 
-t.test('RL-13 hostile usernames are usernames like others', async (t) => {
+// covers RL-13
+t.test('hostile usernames are usernames like others', async (t) => {
   const { statuses } = await limitedApp(t, { login: false, account: { max: 2 } })
   for (const username of ['__proto__', 'constructor', 'x'.repeat(8192), 'a\u0000b', '']) {
     t.same(await statuses(3, { username }), [400, 400, 429], username.slice(0, 20))

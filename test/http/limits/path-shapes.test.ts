@@ -15,7 +15,8 @@ async function raw (port: number, line: string): Promise<number> {
   })
 }
 
-t.test('RL-15 however the path is spelt, one counter counts', async (t) => {
+// covers RL-15
+t.test('however the path is spelt, one counter counts', async (t) => {
   const shapes = ['GET /login', 'HEAD /login', 'GET /login/', 'GET /%6Cogin', 'GET /logi%6e', 'GET http://evil.example/login', 'GET //login', 'GET /login?x=1', 'GET /login;x', 'POST /login', 'GET /LOGIN']
   const router = { ignoreTrailingSlash: true, ignoreDuplicateSlashes: true, caseSensitive: false, useSemicolonDelimiter: true }
   for (const shape of shapes) {

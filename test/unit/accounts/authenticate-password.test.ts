@@ -6,7 +6,8 @@ import { NEXT_PASSWORD, origin, outcomeOf, PASSWORD, turns, world } from './worl
 const BCRYPT = `$2b$10$${'a'.repeat(53)}`
 const at = { clientId: null, origin }
 
-t.test('ASVS-6.3.8 every failure has one error and costs one hash', async (t) => {
+// covers ASVS-6.3.8
+t.test('every failure has one error and costs one hash', async (t) => {
   const w = await world({ verifyEmail: true, initial: [{ id: 'n', username: 'nopassword', passwordHash: null, emailVerified: true }] })
   await w.addUser({ username: 'known', emailVerified: true })
   await w.addUser({ username: 'disabled', emailVerified: true, disabled: true })
@@ -97,7 +98,8 @@ t.test('confirmAuthentic', async (t) => {
     ['the hash was replaced by an unusable one', async (w, id) => { await w.store.setPasswordHash(id, '!') }, false]
   ]
   for (const [name, act, holds] of gone) {
-    t.test(`R6749-5.2 ${name}`, async (t) => {
+    // covers R6749-5.2
+    t.test(`${name}`, async (t) => {
       const w = await world()
       await w.addUser()
       const user = await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps)
@@ -109,7 +111,8 @@ t.test('confirmAuthentic', async (t) => {
   }
 
   for (const [name, now] of [['gone', null], ['disabled', { disabled: true }], ['without a password', { passwordHash: null }]] as const) {
-    t.test(`ASVS-7.4.2 the user is ${name} by then`, async (t) => {
+    // covers ASVS-7.4.2
+    t.test(`the user is ${name} by then`, async (t) => {
       const w = await world()
       const user = await w.addUser()
       const deps = { ...w.deps, users: { ...w.store, findById: async () => now === null ? null : { ...user, ...now } } }
@@ -119,7 +122,8 @@ t.test('confirmAuthentic', async (t) => {
   }
 })
 
-t.test('ASVS-7.4.3 in whatever order a login meets a password change, the old password leaves no session', async (t) => {
+// covers ASVS-7.4.3
+t.test('in whatever order a login meets a password change, the old password leaves no session', async (t) => {
   // The login commits its family after each possible number of turns of the change.
   for (let lag = 0; lag < 40; lag++) {
     const w = await world()

@@ -13,7 +13,8 @@ async function ask (w: World, username = 'ada@example.com'): Promise<void> {
   await w.idle()
 }
 
-t.test('A11 forty requests from forty addresses are one message, and its link works', async (t) => {
+// covers A11
+t.test('forty requests from forty addresses are one message, and its link works', async (t) => {
   const w = await world({ bounded: true })
   await w.addUser()
   for (let index = 0; index < 40; index++) {
@@ -24,7 +25,8 @@ t.test('A11 forty requests from forty addresses are one message, and its link wo
   t.equal(await outcomeOf(confirmPasswordReset({ token: w.messages[0]?.token ?? '', password: NEXT_PASSWORD, origin }, w.deps)), 'done')
 })
 
-t.test('A11 whenever somebody asks, a link that works is in the mailbox', async (t) => {
+// covers A11
+t.test('whenever somebody asks, a link that works is in the mailbox', async (t) => {
   const w = await world({ bounded: true })
   await w.addUser()
   for (let minute = 0; minute <= 60; minute++) {
@@ -50,7 +52,8 @@ const others: Array<[string, (w: World) => Promise<void>, number]> = [
   ['the host may send one at any time', async (w) => { await startPasswordReset((await w.store.findByUsername('ada@example.com'))?.id ?? '', w.deps); await w.idle() }, 2]
 ]
 for (const [name, act, links] of others) {
-  t.test(`A11 ${name}`, async (t) => {
+  // covers A11
+  t.test(`${name}`, async (t) => {
     const w = await world({ bounded: true, verifyEmail: true })
     await w.addUser()
     await ask(w)
@@ -59,7 +62,8 @@ for (const [name, act, links] of others) {
   })
 }
 
-t.test('A11 a link that could not be kept does not count', async (t) => {
+// covers A11
+t.test('a link that could not be kept does not count', async (t) => {
   const w = await world({ bounded: true })
   await w.addUser()
   await requestPasswordReset({ username: 'ada@example.com', origin }, { ...w.deps, oneTimeTokens: { ...w.state.oneTimeTokens, put: async () => { throw new Error('down') } } })
@@ -69,7 +73,8 @@ t.test('A11 a link that could not be kept does not count', async (t) => {
   t.equal(w.messages.length, 1)
 })
 
-t.test('A11 a confirmation is sent once in five minutes, and the one that was sent works', async (t) => {
+// covers A11
+t.test('a confirmation is sent once in five minutes, and the one that was sent works', async (t) => {
   const w = await world({ bounded: true })
   const user = await w.addUser({ emailVerified: false })
   await Promise.all(Array.from({ length: 20 }, async () => { await requestEmailVerification(user, { locale: undefined, origin }, w.deps) }))
@@ -86,7 +91,8 @@ t.test('A11 a confirmation is sent once in five minutes, and the one that was se
   t.equal(w.messages.length, 2)
 })
 
-t.test('A11 after the address was changed there is a new confirmation at once', async (t) => {
+// covers A11
+t.test('after the address was changed there is a new confirmation at once', async (t) => {
   const w = await world({ bounded: true })
   await requestEmailVerification(await w.addUser({ emailVerified: false }), { locale: undefined, origin }, w.deps)
   await turns()

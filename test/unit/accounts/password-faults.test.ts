@@ -61,7 +61,8 @@ const FLOWS: Flow[] = [
 ]
 
 for (const { name, begin, stays } of FLOWS) {
-  t.test(`B2 A9 ${name}: whichever call to a store fails, the thief is out once the new password works, and a repeat finishes the work`, async (t) => {
+  // covers B2 A9
+  t.test(`${name}: whichever call to a store fails, the thief is out once the new password works, and a repeat finishes the work`, async (t) => {
     const { w, userId } = await robbed()
     const { deps, calls } = faulty(w, 0, 'not done')
     await (await begin(w, userId))(deps)
@@ -89,7 +90,8 @@ for (const { name, begin, stays } of FLOWS) {
     }
   })
 
-  t.test(`B2 ${name}: a thief who signs in with the old password in between is out too`, async (t) => {
+  // covers B2
+  t.test(`${name}: a thief who signs in with the old password in between is out too`, async (t) => {
     const { w, userId } = await robbed()
     const setPasswordHash: World['store']['setPasswordHash'] = async (...args) => {
       await w.addSession(userId, 'in-between')
@@ -99,7 +101,8 @@ for (const { name, begin, stays } of FLOWS) {
     t.strictSame(await w.sids(userId), stays)
   })
 
-  t.test(`B2 ${name}: and where the store tells when the password changed, even if they could not be ended`, async (t) => {
+  // covers B2
+  t.test(`${name}: and where the store tells when the password changed, even if they could not be ended`, async (t) => {
     const { w, userId } = await robbed()
     const noRevocation = createSessions({
       tokens: { ...w.state.tokens, revokeFamiliesOfUser: async () => [] }, browserSessions: { ...w.state.browserSessions, revokeSessionsOfUser: async () => [] },
@@ -115,7 +118,8 @@ for (const { name, begin, stays } of FLOWS) {
   })
 }
 
-t.test('B2 a link that has set its password sets no other, finished or not', async (t) => {
+// covers B2
+t.test('a link that has set its password sets no other, finished or not', async (t) => {
   const { w, userId } = await robbed()
   await requestPasswordReset({ username: 'ada@example.com', origin }, w.deps)
   await w.idle()
@@ -131,7 +135,8 @@ t.test('B2 a link that has set its password sets no other, finished or not', asy
   t.equal(w.count('password_changed'), 1)
 })
 
-t.test('B2 a finished change leaves no second way to prove the password', async (t) => {
+// covers B2
+t.test('a finished change leaves no second way to prove the password', async (t) => {
   const { w, userId } = await robbed()
   await changePassword({ userId, sid: 'mine', currentPassword: PASSWORD, newPassword: NEXT_PASSWORD, origin }, w.deps)
   t.match(await outcomeOf(changePassword({ userId, sid: 'mine', currentPassword: 'a guess that is wrong', newPassword: NEXT_PASSWORD, origin }, w.deps)), { error: 'invalid_grant' })

@@ -23,7 +23,8 @@ t.test('a user is created, with the name normalised', async (t) => {
   t.strictSame(w.messages.map(({ kind }) => kind), ['verify_email'], 'the address can be confirmed, though nothing waits for it')
 })
 
-t.test('ADV-CVE-2023-4918 no field chooses who somebody is, and no password gets to the store', async (t) => {
+// covers ADV-CVE-2023-4918
+t.test('no field chooses who somebody is, and no password gets to the store', async (t) => {
   let given: NewUser | undefined
   const w = await world({ users: (store) => ({ ...store, create: async (user) => { given = user; return await store.create(user) } }) })
   const fields = JSON.parse('{"id":"root","sub":"root","username":"root","password":"p","passwordHash":"h","disabled":false,"emailVerified":true,"email_verified":true,"__proto__":{"admin":true},"name":"Ada"}') as Record<string, unknown>
@@ -33,7 +34,8 @@ t.test('ADV-CVE-2023-4918 no field chooses who somebody is, and no password gets
   t.notMatch(JSON.stringify(given), PASSWORD)
 })
 
-t.test('ASVS-2.2.1 what can not be a name, an address or a password is refused before any hash', async (t) => {
+// covers ASVS-2.2.1
+t.test('what can not be a name, an address or a password is refused before any hash', async (t) => {
   const w = await world({ verifyEmail: true })
   const table: Array<[string, Partial<typeof ada> & { fields?: Record<string, unknown> }, string, RegExp]> = [
     ['control characters', { username: 'ada\r\n@example.com' }, 'invalid_request', /^username:/],
@@ -77,7 +79,8 @@ t.test('the e-mail field is normalised as a username is', async (t) => {
   t.match(await register({ ...ada, username: 'bob' }, w.deps), { user: { username: 'bob' } }, 'none is needed')
 })
 
-t.test('ASVS-6.3.8 a taken name costs what a free one does', async (t) => {
+// covers ASVS-6.3.8
+t.test('a taken name costs what a free one does', async (t) => {
   const w = await world()
   const free = await w.hashesOf(() => register(ada, w.deps))
   const taken = await w.hashesOf(() => register({ ...ada, username: 'ADA@example.com' }, w.deps))
@@ -85,7 +88,8 @@ t.test('ASVS-6.3.8 a taken name costs what a free one does', async (t) => {
   t.equal(w.count('registered'), 1)
 })
 
-t.test('ASVS-2.3.4 of 50 parallel registrations of one name one succeeds', async (t) => {
+// covers ASVS-2.3.4
+t.test('of 50 parallel registrations of one name one succeeds', async (t) => {
   const w = await world()
   const outcomes = await Promise.all(Array.from({ length: 50 }, () => outcomeOf(register(ada, w.deps))))
   t.equal(outcomes.filter((outcome) => outcome === 'done').length, 1)
@@ -97,7 +101,8 @@ t.test('a store that fails is no taken name', async (t) => {
   await t.rejects(register(ada, w.deps), { message: 'down' })
 })
 
-t.test('ASVS-6.3.8 where e-mails are verified the answer is the same, and the mail differs', async (t) => {
+// covers ASVS-6.3.8
+t.test('where e-mails are verified the answer is the same, and the mail differs', async (t) => {
   const w = await world({ verifyEmail: true })
   const first = await w.hashesOf(async () => { t.equal(await register(ada, w.deps), 'pending') })
   await w.idle()
@@ -122,7 +127,8 @@ t.test('a user who has verified signs in, and not before', async (t) => {
   t.equal(await outcomeOf(login()), 'done')
 })
 
-t.test('ASVS-6.3.8 mail that throws, rejects or hangs changes nothing', async (t) => {
+// covers ASVS-6.3.8
+t.test('mail that throws, rejects or hangs changes nothing', async (t) => {
   for (const sendMessage of [() => { throw new Error('no') }, async () => { throw new Error('no') }, () => new Promise<void>(() => {})]) {
     const w = await world({ verifyEmail: true, sendMessage })
     t.equal(await register(ada, w.deps), 'pending')
@@ -132,7 +138,8 @@ t.test('ASVS-6.3.8 mail that throws, rejects or hangs changes nothing', async (t
   }
 })
 
-t.test('ASVS-6.3.8 token store that fails changes nothing, and is reported', async (t) => {
+// covers ASVS-6.3.8
+t.test('token store that fails changes nothing, and is reported', async (t) => {
   const w = await world({ verifyEmail: true })
   const deps = { ...w.deps, oneTimeTokens: { ...w.state.oneTimeTokens, put: async () => { throw new Error('down') } } }
   t.equal(await register(ada, deps), 'pending')
@@ -143,7 +150,8 @@ t.test('ASVS-6.3.8 token store that fails changes nothing, and is reported', asy
   t.strictSame(w.messages, [])
 })
 
-t.test('ADV-CVE-2026-53516 pre-hijack: the owner of a mailbox takes the account that a stranger registered', async (t) => {
+// covers ADV-CVE-2026-53516
+t.test('pre-hijack: the owner of a mailbox takes the account that a stranger registered', async (t) => {
   const w = await world({ verifyEmail: true })
   const STRANGERS = 'what the stranger chose'
   await register({ ...ada, password: STRANGERS }, w.deps)

@@ -40,7 +40,8 @@ function setUp (answer: (clientId: string, attempt: number) => Answer | Promise<
   return { clock, posts, reports, state, backChannel }
 }
 
-t.test('OIDF-oidcc-backchannel-rp-initiated-logout each client of an ended session that has a URI gets a logout token of its own', async (t) => {
+// covers OIDF-oidcc-backchannel-rp-initiated-logout
+t.test('each client of an ended session that has a URI gets a logout token of its own', async (t) => {
   const { backChannel, posts, reports } = setUp(() => 200, { deaf: ['deaf'] })
   backChannel.sessionsEnded([session('s1', ['app', 'deaf', 'shop', 'gone', 'app']), session('s2', ['app']), session('s3', [])])
   t.strictSame(posts, [], 'nothing happens in the caller\'s turn')
@@ -120,7 +121,8 @@ t.test('at most four at once; one that hangs holds up nobody but itself, and not
   t.equal(posts.length, 21)
 })
 
-t.test('B17: what waits is bounded, and an overload is reported once, and its end with a count', async (t) => {
+// covers B17
+t.test('what waits is bounded, and an overload is reported once, and its end with a count', async (t) => {
   const pending: Array<(status: number) => void> = []
   const { backChannel, posts, reports } = setUp(async () => await new Promise<number>((resolve) => { pending.push(resolve) }), { capacity: 10 })
   backChannel.sessionsEnded([session('s1', many(30))])

@@ -46,7 +46,8 @@ async function journey () {
   }
 }
 
-t.test('OIDF-oidcc-rp-initiated-logout a hint of this session signs out at once and leads back with state and nothing else', async (t) => {
+// covers OIDF-oidcc-rp-initiated-logout
+t.test('a hint of this session signs out at once and leads back with state and nothing else', async (t) => {
   for (const hint of ['mine', 'no sid']) {
     const { ask, alive, families, loggedOut, ended } = await journey()
     t.strictSame(await ask({ id_token_hint: hint, post_logout_redirect_uri: BACK, state: 'a b&c=d' }), { outcome: 'redirect', ended: true, location: `${BACK}&state=a%20b%26c%3Dd` }, hint)
@@ -57,18 +58,21 @@ t.test('OIDF-oidcc-rp-initiated-logout a hint of this session signs out at once 
   }
 })
 
-t.test('OIDF-oidcc-rp-initiated-logout-no-state the URI is byte for byte the registered one', async (t) => {
+// covers OIDF-oidcc-rp-initiated-logout-no-state
+t.test('the URI is byte for byte the registered one', async (t) => {
   const { ask } = await journey()
   t.strictSame(await ask({ id_token_hint: 'mine', client_id: 'app', post_logout_redirect_uri: 'https://app.example/bye' }), { outcome: 'redirect', ended: true, location: 'https://app.example/bye' })
 })
 
-t.test('OIDF-oidcc-rp-initiated-logout-no-post-logout-redirect-uri signed out, and shown a page', async (t) => {
+// covers OIDF-oidcc-rp-initiated-logout-no-post-logout-redirect-uri
+t.test('signed out, and shown a page', async (t) => {
   const { ask, alive } = await journey()
   t.match(await ask({ id_token_hint: 'mine', state: 'x' }), { outcome: 'signed_out', client: { clientId: 'app' } })
   t.equal(await alive(), false)
 })
 
-t.test('ASVS-10.6.2 OIDF-oidcc-rp-initiated-logout-no-params OIDF-oidcc-rp-initiated-logout-only-state without a hint of this very session the person is asked', async (t) => {
+// covers ASVS-10.6.2 OIDF-oidcc-rp-initiated-logout-no-params OIDF-oidcc-rp-initiated-logout-only-state
+t.test('without a hint of this very session the person is asked', async (t) => {
   const cases: Record<string, LogoutParams> = {
     'no params': {},
     'only state': { state: 'x' },
@@ -89,7 +93,8 @@ t.test('ASVS-10.6.2 OIDF-oidcc-rp-initiated-logout-no-params OIDF-oidcc-rp-initi
   }
 })
 
-t.test('OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri and its like: an error, no redirect, and the session goes on, confirmed or not', async (t) => {
+// covers OIDF-oidcc-rp-initiated-logout-bad-post-logout-redirect-uri
+t.test('and its like: an error, no redirect, and the session goes on, confirmed or not', async (t) => {
   const bad: Record<string, LogoutParams> = {
     'not registered': { id_token_hint: 'mine', post_logout_redirect_uri: 'https://evil.example/' },
     'OIDF-oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri': { id_token_hint: 'mine', post_logout_redirect_uri: `${BACK}&foo=bar` },
@@ -132,7 +137,8 @@ t.test('nobody is signed in: a page, or back to a client that a hint names', asy
   t.strictSame(loggedOut, [])
 })
 
-t.test('L4 without a cookie, a hint of ours ends the session that it names, with what hangs on it', async (t) => {
+// covers L4
+t.test('without a cookie, a hint of ours ends the session that it names, with what hangs on it', async (t) => {
   const none = { session: null }
   const { ask, alive, families, loggedOut, ended } = await journey()
   for (const hint of ['no sid', 'former session', 'other user', 'other user, this sid', 'gone']) {
@@ -154,7 +160,8 @@ t.test('L4 without a cookie, a hint of ours ends the session that it names, with
   t.match(await ask({ id_token_hint: 'mine' }, none), { outcome: 'signed_out', ended: false }, 'once')
 })
 
-t.test('L4 who is signed in here is asked before a hint of another session ends anything', async (t) => {
+// covers L4
+t.test('who is signed in here is asked before a hint of another session ends anything', async (t) => {
   const { ask, alive, loggedOut, browser } = await journey()
   const { session: other } = await browser.start('bob', NEW_BROWSER)
   t.match(await ask({ id_token_hint: 'mine' }, { session: other }), { outcome: 'confirm', session: { userId: 'bob' } })

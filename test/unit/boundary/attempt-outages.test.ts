@@ -43,7 +43,8 @@ function stage (onStoreError: OnStoreError = 'local') {
 }
 
 for (const mood of ['throws', 'rejects', 'hangs'] as const) {
-  t.test(`RL-22 local: a store that ${mood} is replaced by counters of this process, said once`, async (t) => {
+  // covers RL-22
+  t.test(`local: a store that ${mood} is replaced by counters of this process, said once`, async (t) => {
     const { attempt, be, log, calls } = stage()
     be(mood)
     t.same([await attempt(), await attempt(), await attempt(), await attempt()], [true, true, true, false], 'the limit still holds')
@@ -51,7 +52,8 @@ for (const mood of ['throws', 'rejects', 'hangs'] as const) {
     t.equal(calls.reserve, 1, 'it is left alone: nobody else waits for it')
   })
 
-  t.test(`RL-22 deny: a store that ${mood} is a 503 with Retry-After`, async (t) => {
+  // covers RL-22
+  t.test(`deny: a store that ${mood} is a 503 with Retry-After`, async (t) => {
     const { attempt, be, log } = stage('deny')
     be(mood)
     for (let i = 0; i < 2; i++) {
@@ -61,7 +63,8 @@ for (const mood of ['throws', 'rejects', 'hangs'] as const) {
     t.equal(log.length, 1)
   })
 
-  t.test(`RL-22 allow: a store that ${mood} limits nobody`, async (t) => {
+  // covers RL-22
+  t.test(`allow: a store that ${mood} limits nobody`, async (t) => {
     const { attempt, be, log } = stage('allow')
     be(mood)
     for (let i = 0; i < 10; i++) t.equal(await attempt(), true)
@@ -69,7 +72,8 @@ for (const mood of ['throws', 'rejects', 'hangs'] as const) {
   })
 }
 
-t.test('RL-22 ASVS-13.1.3 the store is given 250 ms and not one more', async (t) => {
+// covers RL-22 ASVS-13.1.3
+t.test('the store is given 250 ms and not one more', async (t) => {
   const { store, clock, be } = stage()
   be('hangs')
   let settled = false
@@ -83,7 +87,8 @@ t.test('RL-22 ASVS-13.1.3 the store is given 250 ms and not one more', async (t)
   t.equal((await pending).allowed, true)
 })
 
-t.test('RL-22 it goes back by itself, and says so', async (t) => {
+// covers RL-22
+t.test('it goes back by itself, and says so', async (t) => {
   const { attempt, be, log, calls, clock } = stage()
   be('rejects')
   await attempt()
@@ -101,7 +106,8 @@ t.test('RL-22 it goes back by itself, and says so', async (t) => {
   t.equal(log.length, 3, 'a new outage is said again')
 })
 
-t.test('RL-22 a probe that fails says nothing new, and while it is under way nobody else waits', async (t) => {
+// covers RL-22
+t.test('a probe that fails says nothing new, and while it is under way nobody else waits', async (t) => {
   const { store, be, log, calls, clock } = stage()
   be('rejects')
   await store.reserve('a', LIMITS)
@@ -115,7 +121,8 @@ t.test('RL-22 a probe that fails says nothing new, and while it is under way nob
   t.same(log, ['degraded: down'])
 })
 
-t.test('RL-22 a refund reaches the reservation wherever it was made, and never rejects', async (t) => {
+// covers RL-22
+t.test('a refund reaches the reservation wherever it was made, and never rejects', async (t) => {
   const { store, be, attempt } = stage()
   be('rejects')
   await store.reserve('mine', LIMITS)

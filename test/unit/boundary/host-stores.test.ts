@@ -58,7 +58,8 @@ t.test('a store that hangs is given up on after five seconds, and no timer is le
   t.equal(clock.waiting(), 0)
 })
 
-t.test('A4: an answer of `update` that does not fit is used for nothing', async (t) => {
+// covers A4
+t.test('an answer of `update` that does not fit is used for nothing', async (t) => {
   for (const [answer, field] of [
     [{ ...ANN, id: '2' }, 'id'], [{ ...ANN, id: 1 }, 'id'], [[ANN], null], [1, null], [true, null], [{ rowCount: 1 }, 'id'],
     [{ ...ANN, version: 1n }, 'version'], [{ ...ANN, version: NaN }, 'version'], [{ ...ANN, version: new Date(0) }, 'version'], [{ ...ANN, emailVerified: 'false' }, 'emailVerified']
@@ -86,7 +87,8 @@ t.test('a client id that no database can hold is an unknown client, and not aske
   t.equal(asked.length, 4)
 })
 
-t.test('A4: a misfit of one client is told once a minute', async (t) => {
+// covers A4
+t.test('a misfit of one client is told once a minute', async (t) => {
   const clock = steppedClock()
   const told: string[] = []
   const clients = hostClientStore({ findById: async (clientId) => ({ clientId }) }, {

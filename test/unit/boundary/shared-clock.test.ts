@@ -125,7 +125,8 @@ t.test('windows and timers are the machine\'s own', async (t) => {
   t.equal(rang, 1)
 })
 
-t.test('B11 a clock that nobody could look at is looked at before the next call, which goes by a wrong time and is refused', async (t) => {
+// covers B11
+t.test('a clock that nobody could look at is looked at before the next call, which goes by a wrong time and is refused', async (t) => {
   const { clock, server, truth, errorMs } = machine(3_600_000)
   server.isDown = true
   await t.resolves(clock.settled() ?? Promise.resolve(), 'an outage: the call goes on and finds that out by itself')
@@ -139,13 +140,15 @@ t.test('B11 a clock that nobody could look at is looked at before the next call,
   t.equal(clock.settled(), undefined)
 })
 
-t.test('B11 a clock that is right keeps no call', async (t) => {
+// covers B11
+t.test('a clock that is right keeps no call', async (t) => {
   const { clock } = machine(200)
   await t.resolves(clock.settled() ?? Promise.reject(new Error('nothing was looked at')))
   t.equal(clock.settled(), undefined)
 })
 
-t.test('B11 after an outage the clock is looked at again', async (t) => {
+// covers B11
+t.test('after an outage the clock is looked at again', async (t) => {
   const { clock, skew, errorMs } = machine(0)
   await clock.compare()
   t.equal(clock.settled(), undefined)
@@ -155,7 +158,8 @@ t.test('B11 after an outage the clock is looked at again', async (t) => {
   t.equal(errorMs(), 0)
 })
 
-t.test('B11 a server that does not tell its time is asked ever more seldom', async (t) => {
+// covers B11
+t.test('a server that does not tell its time is asked ever more seldom', async (t) => {
   const { clock, server, truth } = machine(0)
   server.isDown = true
   let looks = 0

@@ -178,7 +178,8 @@ t.test('an outage is told once, however many calls fail, and its end once', asyn
   t.equal(told.length, 3, 'the next one is told again')
 })
 
-t.test('B3 an hour in which one call in a hundred fails adds the time that was really down, and no more', async (t) => {
+// covers B3
+t.test('an hour in which one call in a hundred fails adds the time that was really down, and no more', async (t) => {
   const { clock, server, state, graces, begin, rotate } = stage()
   await begin()
   t.equal(await rotate('digest-0', 1), 'rotated')
@@ -195,7 +196,8 @@ t.test('B3 an hour in which one call in a hundred fails adds the time that was r
   t.ok(Number(graces.at(-1)) >= GRACE_MS && Number(graces.at(-1)) <= GRACE_MS * 1.02, `${graces.at(-1)} ms of grace`)
 })
 
-t.test('B3 two outages soon after each other are summed, and the time between them is not', async (t) => {
+// covers B3
+t.test('two outages soon after each other are summed, and the time between them is not', async (t) => {
   const { clock, server, state, begin, rotate } = stage()
   const outage = async (ms: number): Promise<void> => {
     server.fault = 'down'
@@ -219,7 +221,8 @@ t.test('B3 two outages soon after each other are summed, and the time between th
   t.equal(await rotate('digest-0', 3), 'replayed')
 })
 
-t.test('B3 a store that comes and goes all the time has what it was away for made up, however often', async (t) => {
+// covers B3
+t.test('a store that comes and goes all the time has what it was away for made up, however often', async (t) => {
   const { clock, server, state, graces, begin, rotate } = stage()
   await begin()
   await rotate('digest-0', 1)
@@ -243,7 +246,8 @@ for (const [what, error] of [
   ['a statement that the server refuses', new PostgresError('PostgreSQL refused a statement (23505).', '23505')],
   ['a command that the server refuses', new RedisRefusal('WRONGTYPE')]
 ] as const) {
-  t.test(`B3 ${what} is no outage`, async (t) => {
+  // covers B3
+  t.test(`${what} is no outage`, async (t) => {
     const { clock, state, told, throws, begin, rotate } = stage()
     await begin()
     t.equal(await rotate('digest-0', 1), 'rotated')
@@ -256,7 +260,8 @@ for (const [what, error] of [
   })
 }
 
-t.test('B3 an error of a host\'s own store is an outage where it says so', async (t) => {
+// covers B3
+t.test('an error of a host\'s own store is an outage where it says so', async (t) => {
   const { clock, state, told, throws, begin, rotate } = stage()
   await begin()
   t.equal(await rotate('digest-0', 1), 'rotated')

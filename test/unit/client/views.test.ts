@@ -112,7 +112,8 @@ function fakePage (t: Test, client: FakeClient, href: string): string[] {
   return asked
 }
 
-t.test('D1 Svelte: a view for whoever is signed in asks for a sign-in once, and again after a sign-out', async (t) => {
+// covers D1
+t.test('Svelte: a view for whoever is signed in asks for a sign-in once, and again after a sign-out', async (t) => {
   const { requireAuth } = await load('svelte')
   const client = fakeClient()
   const asked = fakePage(t, client, 'https://app.example/cart')
@@ -129,7 +130,8 @@ t.test('D1 Svelte: a view for whoever is signed in asks for a sign-in once, and 
   t.strictSame(asked, ['login ', 'login '])
 })
 
-t.test('D1 Vue: RequireAuth shows its slot to whoever is signed in, and ends the sign-in that the address has the answer to', async (t) => {
+// covers D1
+t.test('Vue: RequireAuth shows its slot to whoever is signed in, and ends the sign-in that the address has the answer to', async (t) => {
   const { RequireAuth } = await load('vue') as unknown as { RequireAuth: { setup(props: object, context: object): () => unknown } }
   t.intercept(globalThis, 'document' as keyof typeof globalThis, { value: {} })
   const client = fakeClient()

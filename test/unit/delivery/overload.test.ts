@@ -12,7 +12,8 @@ function ear (): { told: Told[], onError: (error: unknown, what: string) => void
   return { told, onError: (error, what) => { told.push({ what, message: (error as Error).message }) } }
 }
 
-t.test('B17: an overload of works in the background is told once, and its end with a count', async (t) => {
+// covers B17
+t.test('an overload of works in the background is told once, and its end with a count', async (t) => {
   const { told, onError } = ear()
   const background = createBackground({ clock: steppedClock(), onError })
   const pending: Array<() => void> = []
@@ -38,7 +39,8 @@ t.test('B17: an overload of works in the background is told once, and its end wi
   t.match(told.slice(1), [{ what: 'the overload of works in the background is over', message: '50 works in the background were dropped in all.' }])
 })
 
-t.test('B17: an overload of messages likewise', async (t) => {
+// covers B17
+t.test('an overload of messages likewise', async (t) => {
   const { told, onError } = ear()
   const pending: Array<() => void> = []
   const outbox = createOutbox(async () => { await new Promise<void>((resolve) => { pending.push(resolve) }) }, { clock: steppedClock(), events: { emit () {} }, onError, localeOf: () => 'en', capacity: 4 })

@@ -33,7 +33,8 @@ async function until (condition: () => boolean | Promise<boolean>): Promise<void
 
 const kids = (one: KeyRing): unknown[] => one.publicJwks().map(({ kid }) => kid)
 
-t.test('ASVS-11.1.1 a key is announced before it signs and kept until its last token is dead', async (t) => {
+// covers ASVS-11.1.1
+t.test('a key is announced before it signs and kept until its last token is dead', async (t) => {
   const clock = steppedClock()
   const one = ring(clock, memoryKeyStore())
   t.teardown(() => { one.close() })
@@ -75,7 +76,8 @@ t.test('ten instances that start together make one key; the next one too', async
   t.equal(new Set(rings.map((one) => JSON.stringify(kids(one)))).size, 1)
 })
 
-t.test('ASVS-13.3.4 ASVS-11.3.3 a restart keeps the key; a rotated secret opens it; a foreign one does not, and says so', async (t) => {
+// covers ASVS-13.3.4 ASVS-11.3.3
+t.test('a restart keeps the key; a rotated secret opens it; a foreign one does not, and says so', async (t) => {
   const clock = steppedClock()
   const store = memoryKeyStore()
   const first = ring(clock, store)
@@ -95,7 +97,8 @@ t.test('ASVS-13.3.4 ASVS-11.3.3 a restart keeps the key; a rotated secret opens 
   foreign.close()
 })
 
-t.test('B18: a key that can not be read is told once, set aside, and removed when its time is over', async (t) => {
+// covers B18
+t.test('a key that can not be read is told once, set aside, and removed when its time is over', async (t) => {
   const clock = steppedClock()
   const store = memoryKeyStore()
   const former = ring(clock, store)
@@ -179,7 +182,8 @@ t.test('whoever asks while an instance starts waits for its first look', async (
   t.ok(one.find(other.signingKey().kid))
 })
 
-t.test('ADV-CVE-2026-48524 DOS-jwks a flood of unknown kids asks the store once in five seconds', async (t) => {
+// covers ADV-CVE-2026-48524
+t.test('DOS-jwks a flood of unknown kids asks the store once in five seconds', async (t) => {
   const clock = steppedClock()
   const store = memoryKeyStore()
   let lists = 0
@@ -192,7 +196,8 @@ t.test('ADV-CVE-2026-48524 DOS-jwks a flood of unknown kids asks the store once 
   t.ok(lists - before <= 2, `${lists - before} look-ups`)
 })
 
-t.test('ASVS-11.2.3 R8725-3.5 weak and malformed keys are refused', async (t) => {
+// covers ASVS-11.2.3 R8725-3.5
+t.test('weak and malformed keys are refused', async (t) => {
   for (const jwk of [{}, { kty: 'EC' }, { kty: 'EC', crv: 'P-256', alg: 'ES256', x: 'x', y: 'y' }, { kty: 'oct', k: 'x', alg: 'HS256' }, { ...await jwtEngine.generate('ES256'), alg: 'EdDSA' }, { ...await jwtEngine.generate('ES256'), alg: 'none' }]) {
     await t.rejects(jwtEngine.load(jwk), JSON.stringify(jwk).slice(0, 60))
   }

@@ -53,16 +53,19 @@ async function complaints (older: [string, ...string[]], newer: [string, ...stri
   return [...one.errors, ...other.errors]
 }
 
-t.test('ASVS-13.3.4 old, then old and new, then new and old: whatever runs side by side can read all keys', async (t) => {
+// covers ASVS-13.3.4
+t.test('old, then old and new, then new and old: whatever runs side by side can read all keys', async (t) => {
   t.same(await complaints([OLD], [OLD, NEW]), [])
   t.same(await complaints([OLD, NEW], [NEW, OLD]), [])
 })
 
-t.test('ASVS-13.3.4 in one step, who knows the old secret alone meets keys of the new one', async (t) => {
+// covers ASVS-13.3.4
+t.test('in one step, who knows the old secret alone meets keys of the new one', async (t) => {
   t.match(String((await complaints([OLD], [NEW, OLD]))[0]), "can't be opened")
 })
 
-t.test('ASVS-13.3.4 the old secret is needed for as long as the page says, and no longer', async (t) => {
+// covers ASVS-13.3.4
+t.test('the old secret is needed for as long as the page says, and no longer', async (t) => {
   const [, days = ''] = /^3\. after (\d+) days, `secret: \[new\]`/m.exec(readFileSync(new URL('../../../docs/deployment.md', import.meta.url), 'utf8')) ?? []
   const complaintsAfter = async (passed: number): Promise<number> => {
     const all = fleet()

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import t from 'tap'
 import { accountKey, addressKey, apiKeyKey, canonicalAddress, customKey, knownDeviceKey, messageKey, networkKey } from '../../../lib/limits/attempt-keys.ts'
 
-t.test('RL-8 one address has one spelling', async (t) => {
+// covers RL-8
+t.test('one address has one spelling', async (t) => {
   const cases: Array<[string | undefined, string | null]> = [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -36,7 +37,8 @@ t.test('RL-8 one address has one spelling', async (t) => {
   for (const [given, expected] of cases) t.equal(canonicalAddress(given), expected, String(given))
 })
 
-t.test('RL-7 IPv6 counts per /64, IPv4 per address, and all that is no address as one', async (t) => {
+// covers RL-7
+t.test('IPv6 counts per /64, IPv4 per address, and all that is no address as one', async (t) => {
   const same: Array<[string | undefined, string | undefined]> = [
     ['2001:db8:1:2::1', '2001:db8:1:2:ffff:ffff:ffff:ffff'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
@@ -54,14 +56,16 @@ t.test('RL-7 IPv6 counts per /64, IPv4 per address, and all that is no address a
   for (const [a, b] of different) t.not(addressKey(a), addressKey(b), `${a} and ${b}`)
 })
 
-t.test('RL-30 A17 the network of an IPv6 address is its /48; IPv4 and what is no address has none', async (t) => {
+// covers RL-30 A17
+t.test('the network of an IPv6 address is its /48; IPv4 and what is no address has none', async (t) => {
   t.equal(networkKey('2001:db8:1:2::1'), networkKey('2001:0DB8:1:ffff:ffff::'))
   t.not(networkKey('2001:db8:1::'), networkKey('2001:db8:2::'))
   t.not(networkKey('2001:db8:1::1'), addressKey('2001:db8:1::1'))
   for (const none of ['192.0.2.1', '::ffff:192.0.2.1', '::ffff:c000:201', 'garbage', '', undefined]) t.equal(networkKey(none), null, String(none))
 })
 
-t.test('RL-13 RL-14 keys have one length, no user bytes, and one for each subject', async (t) => {
+// covers RL-13 RL-14
+t.test('keys have one length, no user bytes, and one for each subject', async (t) => {
   const nasty = ['__proto__', 'constructor', 'x'.repeat(8192), 'a:{slot}:*', '\r\nFLUSHALL', '', '\ud800']
   for (const value of nasty) {
     const keys = [accountKey(value), apiKeyKey(value), customKey(value), addressKey(value), knownDeviceKey(value, value)]

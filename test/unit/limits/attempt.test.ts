@@ -88,6 +88,7 @@ t.test('what proves itself is counted where the proof failed, and only then', as
   t.strictSame(unlimited.calls, ['plan'], 'without a limit no store is asked')
 })
 
-t.test('RL-30 a /48 may do twenty times as much as a /64, up to 10,000 and never less', async (t) => {
+// covers RL-30
+t.test('a /48 may do twenty times as much as a /64, up to 10,000 and never less', async (t) => {
   for (const [max, ofNetwork] of [[1, 20], [10, 200], [500, 10_000], [501, 10_000], [10_000, 10_000], [20_000, 20_000]] as const) t.equal(networkMax(max), ofNetwork)
 })

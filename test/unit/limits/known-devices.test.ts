@@ -8,14 +8,16 @@ const of = (account: string): DeviceAccount => ({ account, password: 'hash-1' })
 const ANN = of('ann')
 const idOf = (token: string | undefined, account: string, key = KEY): string | null => verifyDevice(key, token, account)?.deviceId ?? null
 
-t.test('RL-24 a token makes one browser known for one account', async (t) => {
+// covers RL-24
+t.test('a token makes one browser known for one account', async (t) => {
   const token = extendDevice(KEY, undefined, ANN, ID)
   t.equal(idOf(token, 'ann'), ID)
   t.equal(idOf(token, 'bob'), null, 'not for another account')
   t.equal(idOf(token, 'ann', Buffer.alloc(32, 2)), null, 'not under another key')
 })
 
-t.test('RL-24 nothing made up, cut, moved or mixed counts', async (t) => {
+// covers RL-24
+t.test('nothing made up, cut, moved or mixed counts', async (t) => {
   const token = extendDevice(KEY, undefined, ANN, ID)
   const [, mac = ''] = token.split('.')
   const cases: Array<string | undefined> = [
@@ -38,7 +40,8 @@ t.test('a token that is none of ours is replaced', async (t) => {
   t.equal(idOf(token, 'ann'), ID)
 })
 
-t.test('A9 a device is known by the password of its sign-in, and by no other', async (t) => {
+// covers A9
+t.test('a device is known by the password of its sign-in, and by no other', async (t) => {
   const token = extendDevice(KEY, undefined, ANN, ID)
   t.equal(verifyDevice(KEY, token, 'ann')?.isCurrent('hash-1'), true)
   t.equal(verifyDevice(KEY, token, 'ann')?.isCurrent('hash-2'), false)

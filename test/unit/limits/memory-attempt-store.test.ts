@@ -15,14 +15,16 @@ function stage (maxKeysPerRule: number) {
   return { clock, store, attempt, block }
 }
 
-t.test('RL-20 a flood of other keys never frees a blocked one', async (t) => {
+// covers RL-20
+t.test('a flood of other keys never frees a blocked one', async (t) => {
   const { attempt, block } = stage(100)
   block('victim')
   for (let i = 0; i < 10_000; i++) attempt(`flood-${i}`)
   t.equal(attempt('victim'), false)
 })
 
-t.test('RL-20 a flood of keys, each of them blocked, frees none and stays bounded', async (t) => {
+// covers RL-20
+t.test('a flood of keys, each of them blocked, frees none and stays bounded', async (t) => {
   const { clock, attempt, block } = stage(100)
   block('victim')
   for (let i = 0; i < 500; i++) block(`flood-${i}`)
@@ -36,7 +38,8 @@ t.test('RL-20 a flood of keys, each of them blocked, frees none and stays bounde
   t.equal(attempt('new'), true)
 })
 
-t.test('RL-20 a full rule forgets the key whose last attempt is oldest', async (t) => {
+// covers RL-20
+t.test('a full rule forgets the key whose last attempt is oldest', async (t) => {
   const { clock, attempt } = stage(3)
   for (const key of ['a', 'b', 'c', 'a', 'a']) { attempt(key); clock.step(1) }
   // a: 3 and blocked; b is the oldest that is not.
@@ -46,7 +49,8 @@ t.test('RL-20 a full rule forgets the key whose last attempt is oldest', async (
   t.same([attempt('c'), attempt('c')], [true, false], 'c was kept: this is its third')
 })
 
-t.test('RL-20 expired keys make room before living ones', async (t) => {
+// covers RL-20
+t.test('expired keys make room before living ones', async (t) => {
   const { clock, attempt, block } = stage(2)
   block('blocked')
   clock.step(WINDOW - 1)
@@ -56,7 +60,8 @@ t.test('RL-20 expired keys make room before living ones', async (t) => {
   t.same([attempt('living'), attempt('living'), attempt('living')], [true, true, false], 'its first attempt was not forgotten')
 })
 
-t.test('RL-20 rules are bounded apart', async (t) => {
+// covers RL-20
+t.test('rules are bounded apart', async (t) => {
   const { attempt, block } = stage(2)
   attempt('a', { rule: 'account' })
   attempt('a', { rule: 'account' })
@@ -64,7 +69,8 @@ t.test('RL-20 rules are bounded apart', async (t) => {
   t.same([attempt('a', { rule: 'account' }), attempt('a', { rule: 'account' })], [true, false])
 })
 
-t.test('RL-20 a place in a coarse bucket can be given back', async (t) => {
+// covers RL-20
+t.test('a place in a coarse bucket can be given back', async (t) => {
   const { store, attempt, block } = stage(1)
   block('only')
   for (let i = 0; i < 20; i++) {
@@ -74,7 +80,8 @@ t.test('RL-20 a place in a coarse bucket can be given back', async (t) => {
   t.same([attempt('coarse'), attempt('coarse'), attempt('coarse'), attempt('coarse')], [true, true, true, false])
 })
 
-t.test('RL-17 the window slides: ttl-1, ttl, ttl+1', async (t) => {
+// covers RL-17
+t.test('the window slides: ttl-1, ttl, ttl+1', async (t) => {
   for (const [later, passes] of [[WINDOW - 1, false], [WINDOW, true], [WINDOW + 1, true]] as const) {
     const { clock, attempt, block } = stage(10)
     block('a')
@@ -83,7 +90,8 @@ t.test('RL-17 the window slides: ttl-1, ttl, ttl+1', async (t) => {
   }
 })
 
-t.test('RL-28 the wall clock may jump either way', async (t) => {
+// covers RL-28
+t.test('the wall clock may jump either way', async (t) => {
   for (const jump of [-86_400_000, 86_400_000]) {
     const { clock, attempt, block } = stage(10)
     block('a')
@@ -103,7 +111,8 @@ t.test('a lowered max holds at once, and says rightly when the next passes', asy
   t.equal(outcome.standings[0]?.remaining, 0)
 })
 
-t.test('RL-13 hostile keys are keys like others', async (t) => {
+// covers RL-13
+t.test('hostile keys are keys like others', async (t) => {
   const { attempt } = stage(10)
   for (const key of ['__proto__', 'constructor', 'x'.repeat(8192)]) {
     t.same([attempt(key), attempt(key), attempt(key), attempt(key)], [true, true, true, false])

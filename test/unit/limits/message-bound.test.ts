@@ -20,7 +20,8 @@ function bound (rule: Rule | false, allowed = true): { calls: unknown[], send: (
 
 const LIMITS = [{ rule: 'passwordReset', key: messageKey(['reset', 'u1']), windowMs: 300_000, max: 1 }]
 
-t.test('A11 one message in five minutes to one person', async (t) => {
+// covers A11
+t.test('one message in five minutes to one person', async (t) => {
   const first = bound(RULE)
   t.equal(await first.send(async () => { first.calls.push('work') }), true)
   t.strictSame(first.calls, [['reserve', 'id', LIMITS], 'work'])
@@ -29,7 +30,8 @@ t.test('A11 one message in five minutes to one person', async (t) => {
   t.strictSame(second.calls, [['reserve', 'id', LIMITS]])
 })
 
-t.test('A11 a message that could not be sent does not count', async (t) => {
+// covers A11
+t.test('a message that could not be sent does not count', async (t) => {
   const { calls, send } = bound(RULE)
   await t.rejects(send(async () => { throw new Error('no mail') }), { message: 'no mail' })
   t.strictSame(calls, [['reserve', 'id', LIMITS], ['refund', 'id', LIMITS]])

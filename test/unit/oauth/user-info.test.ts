@@ -8,7 +8,8 @@ async function ask (one: World, accessToken: string): Promise<Record<string, unk
   return await userInfo(await one.accessTokens.verify(accessToken), { ...one, accounts: { users: one.users } } as unknown as GrantDeps)
 }
 
-t.test('OIDF-oidcc-scope-all OIDC-5.4 sub, the claims of the granted scopes, and no other', async (t) => {
+// covers OIDF-oidcc-scope-all OIDC-5.4
+t.test('sub, the claims of the granted scopes, and no other', async (t) => {
   const one = await world()
   const cases: Array<[string, Record<string, unknown>]> = [
     ['openid', { sub: 'u1' }],
@@ -20,13 +21,15 @@ t.test('OIDF-oidcc-scope-all OIDC-5.4 sub, the claims of the granted scopes, and
   for (const [scope, claims] of cases) t.strictSame(await ask(one, (await one.signIn({ scope })).accessToken), claims, scope)
 })
 
-t.test('OIDF-oidcc-claims-essential OIDC-5.5 the userinfo member of the claims parameter is answered, the id_token member is not', async (t) => {
+// covers OIDF-oidcc-claims-essential OIDC-5.5
+t.test('the userinfo member of the claims parameter is answered, the id_token member is not', async (t) => {
   const one = await world()
   const authorization = formatAuthorizationDetails({ redirectUri: 'https://a.example/', claims: { userinfo: { name: { essential: true }, nickname: null, sub: { value: 'u2' } }, id_token: { email: null } } })
   t.strictSame(await ask(one, (await one.signIn({ clientId: 'spa', authorization })).accessToken), { sub: 'u1', name: 'Ann' })
 })
 
-t.test('ASVS-8.2.3 the claims of the host: its own always, a standard one where it is asked for, sub never', async (t) => {
+// covers ASVS-8.2.3
+t.test('the claims of the host: its own always, a standard one where it is asked for, sub never', async (t) => {
   const uses: unknown[] = []
   const one = await world({ claims: (_user, context) => {
     uses.push(context)
@@ -36,13 +39,15 @@ t.test('ASVS-8.2.3 the claims of the host: its own always, a standard one where 
   t.strictSame(uses, [{ scopes: ['openid', 'profile'], client: { clientId: 'spa' }, use: 'userinfo' }])
 })
 
-t.test('OIDC-5.3.1 a token that belongs to no session is none, a client\'s own among them', async (t) => {
+// covers OIDC-5.3.1
+t.test('a token that belongs to no session is none, a client\'s own among them', async (t) => {
   const one = await world()
   await t.rejects(ask(one, one.accessTokens.mint({ sub: 'own', client_id: 'own', scope: 'openid' })), { error: 'invalid_token' } as unknown as Error)
   await t.rejects(ask(one, one.accessTokens.mint({ sub: 'u1', client_id: 'u1', scope: 'openid' })), { error: 'invalid_token' } as unknown as Error, 'R9700-4.15 a client that is called like a user')
 })
 
-t.test('OIDF-oidcc-codereuse-30seconds a revocation on another instance, or a disabled user, is seen at once', async (t) => {
+// covers OIDF-oidcc-codereuse-30seconds
+t.test('a revocation on another instance, or a disabled user, is seen at once', async (t) => {
   const one = await world()
   const revoked = await one.signIn()
   t.strictSame(await ask(one, revoked.accessToken), { sub: 'u1' })

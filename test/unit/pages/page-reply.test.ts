@@ -41,7 +41,8 @@ function appOf (t: Test, { settings = {}, before, ...pages }: Given = {}) {
 
 const policy = (app: FastifyInstance, url = '/login') => app.inject(url).then(({ headers }) => String(headers['content-security-policy']))
 
-t.test('ASVS-3.4.3 ASVS-3.4.6 the headers of every page', async (t) => {
+// covers ASVS-3.4.3 ASVS-3.4.6
+t.test('the headers of every page', async (t) => {
   const { app } = appOf(t)
   for (const name of PAGES) {
     const answer = await app.inject(`/${name}`)
@@ -177,7 +178,8 @@ t.test('beside what the host sets', async (t) => {
   t.equal((await app.inject('/other')).headers['x-is-page'], 'false')
 })
 
-t.test('ASVS-3.2.1 stylesheet and script: typed, versioned, kept', async (t) => {
+// covers ASVS-3.2.1
+t.test('stylesheet and script: typed, versioned, kept', async (t) => {
   const { app, replies } = appOf(t)
   const { style, script } = replies.assets
   for (const [asset, type, body] of [[style, 'text/css; charset=utf-8', stylesheet('#1f5fbf')], [script, 'text/javascript; charset=utf-8', PAGE_SCRIPT]] as const) {

@@ -32,7 +32,8 @@ function poisoned (value: unknown, evil: string, key = ''): unknown {
 
 const WRONG: PageError = { error: 'invalid_request', text: 'Wrong.', field: null }
 
-t.test('ASVS-1.2.1 R6749-10.14 no text of any field of any page gets out of its place', async (t) => {
+// covers ASVS-1.2.1 R6749-10.14
+t.test('no text of any field of any page gets out of its place', async (t) => {
   for (const name of PAGES) {
     const structure = (model: object): string[] => all(parse(renderPage(name, model as PageModels[typeof name]))).map(({ tag, attributes }) => `${tag} ${Object.keys(attributes).sort().join(' ')}`)
     const states: object[] = [MODELS[name], { ...MODELS[name], logoUrl: '/logo.svg' }, ...('sent' in MODELS[name] ? [{ ...MODELS[name], sent: true }] : []), ...('done' in MODELS[name] ? [{ ...MODELS[name], done: true }] : []), ...('error' in MODELS[name] ? [{ ...MODELS[name], error: WRONG }, { ...MODELS[name], error: { ...WRONG, field: 'username' } }] : [])]
@@ -44,7 +45,8 @@ t.test('ASVS-1.2.1 R6749-10.14 no text of any field of any page gets out of its 
   }
 })
 
-t.test('ASVS-1.2.1 texts arrive as they are', async (t) => {
+// covers ASVS-1.2.1
+t.test('texts arrive as they are', async (t) => {
   for (const evil of CORPUS) {
     t.equal(input(page('login', { username: evil }), 'username').value, evil)
     t.match(textOf(one(page('consent', { client: { ...MODELS.consent.client, name: evil } }), 'main')), evil)
@@ -53,7 +55,8 @@ t.test('ASVS-1.2.1 texts arrive as they are', async (t) => {
   }
 })
 
-t.test('ASVS-1.2.2 no link and no form leads to a scheme that runs or loads something', async (t) => {
+// covers ASVS-1.2.2
+t.test('no link and no form leads to a scheme that runs or loads something', async (t) => {
   for (const url of URLS) {
     for (const name of PAGES) {
       const root = parse(renderPage(name, poisoned(MODELS[name], url) as PageModels[typeof name]))
@@ -93,7 +96,8 @@ t.test('the logo stands for the title', async (t) => {
   t.equal(textOf(one(page('login'), 'header')), 'Example Service')
 })
 
-t.test('ASVS-6.2.7 fields that browsers and password managers know, one submit button', async (t) => {
+// covers ASVS-6.2.7
+t.test('fields that browsers and password managers know, one submit button', async (t) => {
   const table: Array<[PageName, Record<string, string>]> = [
     ['login', { username: 'username', password: 'current-password' }],
     ['signup', { username: 'username', password: 'new-password', email: 'email' }],

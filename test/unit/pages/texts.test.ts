@@ -42,7 +42,8 @@ t.test('scopes in words', async (t) => {
   t.same(['openid', 'offline_access', 'photos:write', 'constructor', '__proto__'].map(scopeDescription), ['scopeOpenid', 'scopeOfflineAccess', null, null, null])
 })
 
-t.test('OIDF-oidcc-ui-locales the language: ui_locales, then Accept-Language, by lookup', async (t) => {
+// covers OIDF-oidcc-ui-locales
+t.test('the language: ui_locales, then Accept-Language, by lookup', async (t) => {
   const table: Array<[string[], string | undefined, string]> = [
     [[], undefined, 'en'],
     [[], '', 'en'],

@@ -156,7 +156,8 @@ t.test('DOS-stored-hash-bomb ENUM-login what may not run costs one decoy and nev
   t.equal(unusable.length, bombs.length)
 })
 
-t.test('ENUM-login an unknown user costs one verify of the decoy, and never matches', async (t) => {
+// covers ENUM-login
+t.test('an unknown user costs one verify of the decoy, and never matches', async (t) => {
   const { hashing, calls, unusable } = spied({}, { atOnce: true })
   await hashing.ready()
   await hashing.ready()
@@ -167,7 +168,8 @@ t.test('ENUM-login an unknown user costs one verify of the decoy, and never matc
   t.same(unusable, [])
 })
 
-t.test('ENUM-login the decoy has the current parameters; without ready() it is made at the first need, and again after a failure', async (t) => {
+// covers ENUM-login
+t.test('the decoy has the current parameters; without ready() it is made at the first need, and again after a failure', async (t) => {
   const engine = argon2Hasher()
   const verified: string[] = []
   let failures = 1
@@ -193,7 +195,8 @@ t.test('ENUM-login the decoy has the current parameters; without ready() it is m
   t.match(verified[0], /^\$argon2id\$v=19\$m=128,t=3,p=2\$/)
 })
 
-t.test('POL-argon2id peppers: named in the string, stripped for the engine, rotated in one run each', async (t) => {
+// covers POL-argon2id
+t.test('peppers: named in the string, stripped for the engine, rotated in one run each', async (t) => {
   const engine = argon2Hasher()
   const seen: string[] = []
   const make = (...peppers: Uint8Array[]) => createPasswordHashing({ ...cheap, concurrency: 1, maxQueue: 1, peppers, firebase: null }, {
@@ -244,7 +247,8 @@ t.test('POL-argon2id peppers: named in the string, stripped for the engine, rota
   t.equal(await rotated.verify(peppered.replace(/,keyid=[^$]+/, ''), 'right'), 'no_match')
 })
 
-t.test('ASVS-11.4.2 imported hashes verify by their own engine and are made anew', async (t) => {
+// covers ASVS-11.4.2
+t.test('imported hashes verify by their own engine and are made anew', async (t) => {
   const { hashing, calls } = spied({}, { atOnce: true })
   t.equal(await hashing.verify(BCRYPT, 'right'), 'match')
   t.equal(await hashing.verify(BCRYPT, 'wrong'), 'no_match')

@@ -102,7 +102,8 @@ t.test('what is malformed may not run, and the reason holds nothing of it', asyn
   }
 })
 
-t.test('ASVS-11.4.2 what is made anew at the next sign-in', async (t) => {
+// covers ASVS-11.4.2
+t.test('what is made anew at the next sign-in', async (t) => {
   const current = { memoryCost: 19456, timeCost: 2, parallelism: 1 }
   const table: Array<[what: string, encoded: string, keyId: string | undefined, expected: boolean]> = [
     ['current', argon2('m=19456,t=2,p=1'), undefined, false],

@@ -4,7 +4,8 @@ import { checkNewUsername, emailOf, normalizeUsername } from '../../../lib/accou
 const composed = 'jos\u00e9@example.com'
 const at254 = `${'a'.repeat(64)}@${`${'b'.repeat(59)}.`.repeat(3)}${'c'.repeat(6)}.de`
 
-t.test('POL-email-identifier one normal form for look-up, uniqueness and limits', async (t) => {
+// covers POL-email-identifier
+t.test('one normal form for look-up, uniqueness and limits', async (t) => {
   const table: Array<[what: string, input: string, expected: string | null]> = [
     ['plain', 'ada@example.com', 'ada@example.com'],
     ['upper case', 'ADA@EXAMPLE.COM', 'ada@example.com'],
@@ -50,7 +51,8 @@ t.test('POL-email-identifier one normal form for look-up, uniqueness and limits'
   for (const [what, input, expected] of table) t.equal(normalizeUsername(input), expected, what)
 })
 
-t.test('POL-email-identifier POL-username what a new account may be called', async (t) => {
+// covers POL-email-identifier POL-username
+t.test('what a new account may be called', async (t) => {
   const allowed = [
     'ada@example.com', 'a.d.a+tag@sub.example.co', 'o\'neill@example.com', 'a@b.de', 'ada@xn--bcher-kva.example', 'ada@1and1.com', at254,
     'ada', 'ada.lovelace', '0x_-.', 'a'.repeat(64)
@@ -83,12 +85,14 @@ t.test('the worst names and five megabytes are decided well within two seconds',
   t.ok(process.hrtime.bigint() - started < 2_000_000_000n)
 })
 
-t.test('POL-email-identifier what a domain of a new account is', async (t) => {
+// covers POL-email-identifier
+t.test('what a domain of a new account is', async (t) => {
   for (const domain of ['123.example', 'example.1a', 'example.a1', 'a.12b', 'xn--bcher-kva.example']) t.equal(checkNewUsername(`ada@${domain}`), null, domain)
   for (const domain of ['example', 'example.123', 'example.12', 'example.1', 'a..example', '.example', 'example.', 'a.xn--a', 'xn--zz.example', 'a_b.example', '-a.example', 'a-.example', `${'a'.repeat(64)}.example`]) t.equal(checkNewUsername(`ada@${domain}`), 'The e-mail address is not valid.', domain)
 })
 
-t.test('POL-email-identifier what is no normal form is no new name', async (t) => {
+// covers POL-email-identifier
+t.test('what is no normal form is no new name', async (t) => {
   for (const name of ['ADA', 'Ada@example.com', 'a b', 'ada@b\u00fccher.example', '', 'a'.repeat(255)]) t.equal(checkNewUsername(name), 'The username holds characters that are not allowed.', name)
   t.equal(normalizeUsername('a'.repeat(254)), 'a'.repeat(254))
   t.equal(normalizeUsername('a@b@c'), 'a@b@c', 'with two of them it is no e-mail address, and is looked up as it is')

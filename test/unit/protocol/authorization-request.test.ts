@@ -10,7 +10,8 @@ const invalid = (message: string | RegExp) => ({ code: 'FST_AUTHORITY_OAUTH', er
 const query = (entries: Record<string, unknown>): unknown => Object.assign(Object.create(null) as object, entries)
 const BASE: AuthorizationParams = { client_id: 'app', redirect_uri: 'https://app.example/cb', response_type: 'code' }
 
-t.test('R6749-3.1 what was sent', async (t) => {
+// covers R6749-3.1
+t.test('what was sent', async (t) => {
   t.same(readAuthorizationParams(query({ ...BASE, scope: 'openid', state: ' a+b%20 ' })), { ...BASE, scope: 'openid', state: ' a+b%20 ' }, 'values are left as they came')
   t.same(readAuthorizationParams(query({ ...BASE, state: '', nonce: '', prompt: '' })), BASE, 'an empty one counts as not sent')
   t.same(readAuthorizationParams(query({ ...BASE, extra: 'foobar', resource: ['a', 'b'], __proto__: 'x', toString: 'x' })), BASE, 'OIDF-oidcc-ensure-request-with-unknown-parameter-succeeds unknown ones are ignored')
@@ -19,7 +20,8 @@ t.test('R6749-3.1 what was sent', async (t) => {
   for (const raw of ['client_id=app', 1, true, [], [BASE]]) t.throws(() => readAuthorizationParams(raw), invalid(/must hold its parameters/), JSON.stringify(raw))
 })
 
-t.test('ASVS-2.2.1 R6749-3.1 each is a string, sent once', async (t) => {
+// covers ASVS-2.2.1 R6749-3.1
+t.test('each is a string, sent once', async (t) => {
   for (const name of [...Object.keys(LIMITS), 'request', 'id_token_hint']) {
     for (const value of [['a', 'b'], ['a'], [], { a: 'b' }, 1, true, null]) t.throws(() => readAuthorizationParams({ ...BASE, [name]: value }), invalid(`${name} must be a string, sent once.`), `${name}: ${JSON.stringify(value)}`)
   }
@@ -59,7 +61,8 @@ t.test('DOS-authorize-parameters ASVS-4.2.5 the whole fits into a URL', async (t
 const part = (value: unknown): string => Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)).toString('base64url')
 const unsigned = (payload: unknown, header: unknown = { alg: 'none' }): string => `${part(header)}.${part(payload)}.`
 
-t.test('C8b of an unsigned request object state and response_mode are read, where the query has none, and nothing else', async (t) => {
+// covers C8b
+t.test('of an unsigned request object state and response_mode are read, where the query has none, and nothing else', async (t) => {
   const read = (request: string, params: AuthorizationParams = {}): AuthorizationParams => {
     const { request: kept, ...rest } = readAuthorizationParams({ ...params, request })
     t.equal(kept, request)
@@ -113,7 +116,8 @@ t.test('a request comes out of a URL as it went in', async (t) => {
   t.match(serializeParams(params), /^[\x21-\x7e]+$/)
 })
 
-t.test('OIDF-oidcc-server a well-formed request', async (t) => {
+// covers OIDF-oidcc-server
+t.test('a well-formed request', async (t) => {
   t.strictSame(parseAuthorizationRequest(BASE), { params: BASE, responseMode: 'query', state: undefined, scopes: undefined, nonce: undefined, prompt: [], maxAge: undefined, loginHint: undefined, idTokenHint: undefined, uiLocales: [], acrValues: [], claims: {}, codeChallenge: undefined })
   const params: AuthorizationParams = {
     ...BASE, response_mode: 'form_post', scope: 'profile openid', state: 's', nonce: 'n', prompt: 'login consent', max_age: '10000', display: 'popup', login_hint: 'ann@example.com', id_token_hint: 'e.y.J', ui_locales: 'de-CH  en se', claims_locales: 'x'.repeat(100),
@@ -146,7 +150,8 @@ const REFUSED: Row[] = [
   ...['{', '[]', 'null', '"x"', '{"userinfo":1}'].map((claims): Row => ['claims', { claims }, 'invalid_request', /^claims /])
 ]
 
-t.test('R6749-4.1.2.1 each mistake has its code', async (t) => {
+// covers R6749-4.1.2.1
+t.test('each mistake has its code', async (t) => {
   for (const [name, params, error, message] of REFUSED) {
     t.throws(() => parseAuthorizationRequest({ ...BASE, ...params }), { code: 'FST_AUTHORITY_OAUTH', error, statusCode: 400, message }, `${name} ${JSON.stringify(params).slice(0, 60)}`)
   }

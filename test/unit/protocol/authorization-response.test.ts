@@ -8,7 +8,8 @@ const location = (uri: string, mode: 'query' | 'fragment', params: Record<string
 }
 const STATES = ['s', ' ', '+', '%', '%20', '%2B', 'a+b c%20d', '&state=x', 'a&code=evil', '=', '#', '?', '/', '\\', '"\'<>`', ';', ',', '\r\nSet-Cookie: a=b', '\t\0\x7f', 'é', '😀', '\u202e', 'x'.repeat(2048), '!*()~-._', '<script>alert(1)</script>']
 
-t.test('R6749-3.1.2 where the parameters go', async (t) => {
+// covers R6749-3.1.2
+t.test('where the parameters go', async (t) => {
   const rows: Array<[string, 'query' | 'fragment', string]> = [
     [CB, 'query', `${CB}?code=c&state=s`],
     [`${CB}?dummy1=lorem&dummy2=ipsum`, 'query', `${CB}?dummy1=lorem&dummy2=ipsum&code=c&state=s`],
@@ -38,7 +39,8 @@ t.test('R6749-3.1.2 where the parameters go', async (t) => {
   t.equal(location(CB, 'query', { state: undefined }), CB)
 })
 
-t.test('R6749-4.1.2 state comes back byte for byte', async (t) => {
+// covers R6749-4.1.2
+t.test('state comes back byte for byte', async (t) => {
   for (const state of STATES) {
     for (const uri of [CB, `${CB}?dummy1=lorem`]) {
       const inQuery = location(uri, 'query', { code: 'c', state, iss: 'https://auth.example.com' })
@@ -56,13 +58,15 @@ t.test('R6749-4.1.2 state comes back byte for byte', async (t) => {
   }
 })
 
-t.test('FP-2 the form', async (t) => {
+// covers FP-2
+t.test('the form', async (t) => {
   t.same(authorizationResponse(`${CB}?dummy1=lorem`, 'form_post', { code: 'c', state: undefined, iss: 'https://auth.example.com' }), { kind: 'form', action: `${CB}?dummy1=lorem`, params: { code: 'c', iss: 'https://auth.example.com' } })
   const form = authorizationResponse(CB, 'form_post', { code: 'c', state: undefined, iss: 'i' })
   t.strictSame(form.kind === 'form' ? Object.keys(form.params) : [], ['code', 'iss'], 'what was not sent is no field')
 })
 
-t.test('ASVS-1.2.2 never to what nobody could have registered', async (t) => {
+// covers ASVS-1.2.2
+t.test('never to what nobody could have registered', async (t) => {
   for (const uri of ['javascript:alert(1)', 'data:text/html,x', 'vbscript:x', 'file:///x', 'intent://x', 'http://app.example/cb', '//evil.example', '/cb', '', `${CB}#f`, 'https://me@app.example', 'https://app.example\\cb', `${CB}\r\nSet-Cookie:a=b`, 'https://app.example/é']) {
     for (const mode of ['query', 'fragment', 'form_post'] as const) t.throws(() => authorizationResponse(uri, mode, { code: 'c' }), { code: 'FST_AUTHORITY_OAUTH', error: 'server_error', statusCode: 500, detail: /^the redirect URI should have been ./ }, `${uri} ${mode}`)
   }

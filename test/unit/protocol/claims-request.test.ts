@@ -5,7 +5,8 @@ import { formatAuthorizationDetails, readAuthorizationDetails } from '../../../l
 const invalid = (message: RegExp) => ({ code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusCode: 400, message })
 const parse = (value: unknown) => parseClaimsRequest(JSON.stringify(value))
 
-t.test('OIDF-oidcc-claims-essential what is asked for', async (t) => {
+// covers OIDF-oidcc-claims-essential
+t.test('what is asked for', async (t) => {
   const whole = {
     userinfo: { given_name: { essential: true }, nickname: null, email: {}, 'http://example.info/claims/groups': null, 'name#ja-Hani-JP': null },
     id_token: { auth_time: { essential: true }, acr: { values: ['urn:mace:incommon:iap:silver'] }, sub: { value: '248289761001' } }
@@ -21,7 +22,8 @@ t.test('unknown members are ignored', async (t) => {
   t.same(parse({ userinfo: { ['x'.repeat(128)]: null } }), { userinfo: { ['x'.repeat(128)]: null } })
 })
 
-t.test('ASVS-15.3.6 nothing can be found in it but what was sent', async (t) => {
+// covers ASVS-15.3.6
+t.test('nothing can be found in it but what was sent', async (t) => {
   const json = '{"__proto__":{"userinfo":{"a":null}},"id_token":{"__proto__":{"essential":true},"constructor":null,"acr":{"__proto__":{"essential":true},"value":"1"}}}'
   const claims = parseClaimsRequest(json)
   t.equal(claims.userinfo, undefined)

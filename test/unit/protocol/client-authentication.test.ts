@@ -4,7 +4,8 @@ import { clientCredentials, invalidClient } from '../../../lib/protocol/client-a
 const basic = (text: string): string => `Basic ${Buffer.from(text).toString('base64')}`
 const clientSecret = 's'.repeat(32)
 
-t.test('R6749-2.3 how a client names itself', async (t) => {
+// covers R6749-2.3
+t.test('how a client names itself', async (t) => {
   t.equal(clientCredentials(undefined, {}), undefined)
   for (const header of ['Bearer abc', '', 'Basically abc', 'Basic-2 abc', 'XBasic YTpi', 'Bas', 'Digest Basic']) t.equal(clientCredentials(header, {}), undefined, `another scheme is no client authentication: ${header}`)
   t.same(clientCredentials(undefined, { client_id: 'app' }), { method: 'none', clientId: 'app' })
@@ -12,7 +13,8 @@ t.test('R6749-2.3 how a client names itself', async (t) => {
   t.same(clientCredentials(undefined, { client_id: 'app', client_secret: clientSecret }), { method: 'client_secret_post', clientId: 'app', clientSecret })
 })
 
-t.test('R6749-2.3.1 the Basic scheme', async (t) => {
+// covers R6749-2.3.1
+t.test('the Basic scheme', async (t) => {
   const cases: Array<[header: string, clientId: string, secret: string, asSent?: [string, string]]> = [
     [basic(`app:${clientSecret}`), 'app', clientSecret],
     [basic(`app:${clientSecret}`).replace('Basic', 'bAsIc'), 'app', clientSecret],
@@ -37,13 +39,15 @@ t.test('R6749-2.3.1 the Basic scheme', async (t) => {
   }
 })
 
-t.test('R6749-5.2 C5 a malformed or bare header is 401 with the challenge of its scheme', async (t) => {
+// covers R6749-5.2 C5
+t.test('a malformed or bare header is 401 with the challenge of its scheme', async (t) => {
   for (const header of ['Basic', 'basic', 'BASIC', 'Basic ', 'Basic  ', 'Basic,', 'Basic=', 'Basic:YTpi', 'Basic, Bearer abc', 'Basic !!', 'Basic a b', basic(''), basic('app'), basic(':secret'), `Basic ${'A'.repeat(4097)}`, 'Basic YTpi, Basic YTpi']) {
     t.throws(() => clientCredentials(header, {}), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_client', statusCode: 401, headers: { 'www-authenticate': /^Basic realm=/ } }, header.slice(0, 40))
   }
 })
 
-t.test('R6749-2.3.1 no more of a header is decoded than any good one needs', async (t) => {
+// covers R6749-2.3.1
+t.test('no more of a header is decoded than any good one needs', async (t) => {
   const ofLength = (length: number): string => `Basic ${Buffer.from(`app:${'s'.repeat(length - 4)}`).toString('base64')}`
   t.match(clientCredentials(ofLength(3072), {}), { clientId: 'app' }, '4096 characters')
   t.throws(() => clientCredentials(ofLength(3073), {}), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_client', statusCode: 401, message: /./ }, 'and more')
@@ -51,7 +55,8 @@ t.test('R6749-2.3.1 no more of a header is decoded than any good one needs', asy
   for (const odd of ['Basic YXBwOnM===', 'Basic YXBw=OnM', 'Basic YXBwO-nM', 'Basic YXBwO_nM', 'Basic YXBw OnM', 'Basic YXBw\u00e9OnM']) t.throws(() => clientCredentials(odd, {}), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_client', statusCode: 401, message: /./ }, odd)
 })
 
-t.test('R6749-2.3 one method at a time', async (t) => {
+// covers R6749-2.3
+t.test('one method at a time', async (t) => {
   const invalid = (message: RegExp) => ({ code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusCode: 400, message })
   t.throws(() => clientCredentials(basic('app:x'), { client_id: 'app', client_secret: 'x' }), invalid(/one way/))
   t.throws(() => clientCredentials(basic('app:x'), { client_secret: 'x' }), invalid(/one way/))
@@ -59,7 +64,8 @@ t.test('R6749-2.3 one method at a time', async (t) => {
   t.throws(() => clientCredentials(undefined, { client_secret: 'x' }), invalid(/needs a client_id/))
 })
 
-t.test('R6749-5.2 the challenge goes only to who used the header', async (t) => {
+// covers R6749-5.2
+t.test('the challenge goes only to who used the header', async (t) => {
   t.match(invalidClient('client_secret_basic'), { statusCode: 401, headers: { 'www-authenticate': /^Basic/ } })
   for (const method of ['client_secret_post', 'none', undefined] as const) t.same(invalidClient(method).headers, {}, String(method))
 })

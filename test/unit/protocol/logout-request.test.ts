@@ -4,7 +4,8 @@ import { readLogoutParams } from '../../../lib/protocol/logout-request.ts'
 const LIMITS: Record<string, number> = { id_token_hint: 8192, logout_hint: 512, client_id: 512, post_logout_redirect_uri: 2048, state: 2048, ui_locales: 512 }
 const invalid = (message: string | RegExp) => ({ code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusCode: 400, message })
 
-t.test('OIDF-oidcc-rp-initiated-logout what was sent', async (t) => {
+// covers OIDF-oidcc-rp-initiated-logout
+t.test('what was sent', async (t) => {
   for (const nothing of [undefined, null, {}, Object.create(null), { state: '' }, { extra: 'x', client_secret: ['a'] }]) t.same(readLogoutParams(nothing), {}, 'OIDF-oidcc-rp-initiated-logout-no-params')
   const params = Object.fromEntries(Object.keys(LIMITS).map((name) => [name, `${name} +%20é`]))
   t.same(readLogoutParams(Object.assign(Object.create(null) as object, params)), params)
@@ -20,7 +21,8 @@ t.test('DOS-authorize-parameters what does not fit names its parameter', async (
   }
 })
 
-t.test('C8 returnTo is post_logout_redirect_uri by the name that Auth0 gave it', async (t) => {
+// covers C8
+t.test('returnTo is post_logout_redirect_uri by the name that Auth0 gave it', async (t) => {
   t.same(readLogoutParams({ returnTo: 'https://app.example/' }), { post_logout_redirect_uri: 'https://app.example/' })
   t.same(readLogoutParams({ returnTo: 'https://evil.example/', post_logout_redirect_uri: 'https://app.example/' }), { post_logout_redirect_uri: 'https://app.example/' })
   t.same(readLogoutParams({ returnTo: '' }), {})

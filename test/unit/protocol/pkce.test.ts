@@ -6,7 +6,8 @@ import { digest } from '../../../lib/protocol/digest.ts'
 const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk'
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM'
 
-t.test('ASVS-10.4.6 R7636-4.6 the verifier must give the challenge', async (t) => {
+// covers ASVS-10.4.6 R7636-4.6
+t.test('the verifier must give the challenge', async (t) => {
   t.ok(verifyCodeChallenge(VERIFIER, CHALLENGE))
   t.notOk(verifyCodeChallenge(CHALLENGE, CHALLENGE), 'R7636-7.2 not plain')
   t.notOk(verifyCodeChallenge(VERIFIER, VERIFIER), 'R7636-7.2 not plain')
@@ -14,7 +15,8 @@ t.test('ASVS-10.4.6 R7636-4.6 the verifier must give the challenge', async (t) =
   for (const verifier of ['', `${VERIFIER}x`, VERIFIER.replace('d', 'D')]) t.notOk(verifyCodeChallenge(verifier, CHALLENGE), verifier)
 })
 
-t.test('R9700-4.8.2 one without the other fails', async (t) => {
+// covers R9700-4.8.2
+t.test('one without the other fails', async (t) => {
   t.notOk(verifyCodeChallenge(VERIFIER, undefined), 'a downgrade: the challenge was taken out')
   t.notOk(verifyCodeChallenge(undefined, CHALLENGE))
   t.notOk(verifyCodeChallenge('', undefined))
@@ -22,13 +24,15 @@ t.test('R9700-4.8.2 one without the other fails', async (t) => {
   t.ok(verifyCodeChallenge(undefined, undefined), 'neither: whether there must be one was decided before')
 })
 
-t.test('R7636-4.1 ADV-CVE-2026-41213 a verifier is 43 to 128 unreserved characters', async (t) => {
+// covers R7636-4.1 ADV-CVE-2026-41213
+t.test('a verifier is 43 to 128 unreserved characters', async (t) => {
   const given = (verifier: string): boolean => verifyCodeChallenge(verifier, digest(verifier))
   for (const verifier of ['a'.repeat(43), 'a'.repeat(128), `${'-._~'.repeat(11)}Zz09`]) t.ok(given(verifier), verifier)
   for (const verifier of ['', 'a', 'a'.repeat(42), 'a'.repeat(129), 'a'.repeat(5000), `${'a'.repeat(43)}+`, `${'a'.repeat(43)}/`, `${'a'.repeat(43)}=`, `${'a'.repeat(43)} `, `${'a'.repeat(43)}\n`, `${'a'.repeat(43)}%`, `${'a'.repeat(43)}é`, `\0${'a'.repeat(43)}`]) t.notOk(given(verifier), JSON.stringify(verifier))
 })
 
-t.test('R7636-4.2 a challenge is 43 characters of base64url', async (t) => {
+// covers R7636-4.2
+t.test('a challenge is 43 characters of base64url', async (t) => {
   t.ok(isCodeChallenge(CHALLENGE))
   for (const challenge of ['', CHALLENGE.slice(1), `${CHALLENGE}x`, `${CHALLENGE}=`, CHALLENGE.replace('-', '+'), CHALLENGE.replace('-', '.'), `${CHALLENGE}\n`, `${CHALLENGE.slice(1)}\n`, `${CHALLENGE.slice(1)}é`]) t.notOk(isCodeChallenge(challenge), JSON.stringify(challenge))
 })

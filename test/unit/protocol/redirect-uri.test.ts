@@ -13,7 +13,8 @@ const NOT_REGISTERED = [
   'javascript:alert(1)', 'data:text/html,x', 'intent://app.example/cb', `${REGISTERED}${'x'.repeat(3000)}`, '__proto__', 'length', '0'
 ]
 
-t.test('ASVS-10.4.1 R6749-3.1.2.3 R9700-2.1 OIDF-oidcc-ensure-registered-redirect-uri only a registered URI, character by character', async (t) => {
+// covers ASVS-10.4.1 R6749-3.1.2.3 R9700-2.1 OIDF-oidcc-ensure-registered-redirect-uri
+t.test('only a registered URI, character by character', async (t) => {
   t.ok(matchesRedirectUri([REGISTERED], REGISTERED))
   t.ok(matchesRedirectUri(['https://other.example/', REGISTERED], REGISTERED))
   t.notOk(matchesRedirectUri([], REGISTERED))
@@ -24,7 +25,8 @@ t.test('ASVS-10.4.1 R6749-3.1.2.3 R9700-2.1 OIDF-oidcc-ensure-registered-redirec
   t.notOk(matchesRedirectUri(['HTTPS://app.example/cb'], REGISTERED), 'the registered one is not spelled anew either')
 })
 
-t.test('R8252-7.3 of a loopback URI the port may vary, and nothing else', async (t) => {
+// covers R8252-7.3
+t.test('of a loopback URI the port may vary, and nothing else', async (t) => {
   for (const host of ['127.0.0.1', '[::1]', 'localhost']) {
     for (const registered of [`http://${host}/cb?a=b`, `http://${host}:3000/cb?a=b`]) {
       for (const port of ['', ':1', ':80', ':3000', ':65535']) t.ok(matchesRedirectUri([registered], `http://${host}${port}/cb?a=b`, 'native'), `${registered} ${port}`)
@@ -57,7 +59,8 @@ const BAD: Array<[uri: string, takes: RegExp]> = [
   ...['https://app.example\\cb', 'https://app.example/ cb', ' https://app.example/cb', 'https://app.example/cb\n', 'https://app.example/\0', 'https://täst.example/cb', 'https://app.example/é', 'https://app.example/<x>', 'https://app.example/"', 'https://app.example/`', 'https://app.example/{x}', 'https://app.example/|', 'https://app.example/^', `https://app.example/${'x'.repeat(2029)}`].map((uri): [string, RegExp] => [uri, /at most 2048 characters/])
 ]
 
-t.test('ASVS-1.2.2 R9700-2.6 R8252-7.1 ADV-GHSA-86j7-9j95-vpqj what can be registered', async (t) => {
+// covers ASVS-1.2.2 R9700-2.6 R8252-7.1 ADV-GHSA-86j7-9j95-vpqj
+t.test('what can be registered', async (t) => {
   for (const uri of [...GOOD_WEB, ...GOOD_PRIVATE, `https://app.example/${'x'.repeat(2028)}`]) t.equal(checkRegistrableRedirectUri(uri), null, uri)
   for (const [uri, takes] of BAD) {
     t.match(checkRegistrableRedirectUri(uri), takes, JSON.stringify(uri).slice(0, 60))
@@ -65,7 +68,8 @@ t.test('ASVS-1.2.2 R9700-2.6 R8252-7.1 ADV-GHSA-86j7-9j95-vpqj what can be regis
   }
 })
 
-t.test('C1 whatever can be registered can be parsed, so that no page of that client fails', async (t) => {
+// covers C1
+t.test('whatever can be registered can be parsed, so that no page of that client fails', async (t) => {
   const hosts = ['a', 'a:1', 'a:99999', 'a:x', 'a:', ':1', '[::1]', '[::1', '::1]', '[x]', 'a%', 'a%zz', 'a b', '', '%2f', 'a[b', '*', '0x7f.1', '.', 'a..b']
   const tails = ['', '/', '/cb', '/cb?a=[', '/%', '/%zz', '/[', '//', '?', '?%']
   for (const scheme of ['com.example.app', 'https', 'http', 'a.b', 'x.1']) {
@@ -110,11 +114,13 @@ t.test('a form-action source never breaks out of its directive', async (t) => {
   for (const uri of [...GOOD_WEB, ...GOOD_PRIVATE, ...NOT_REGISTERED]) t.match(formActionOf(uri), /^(?:'self'|[a-z][a-z0-9+.-]*:(?:\/\/[a-z0-9._-]+(?::\d+)?)?)$/, uri)
 })
 
-t.test('R8252-8.6 what any app on the device could take for itself', async (t) => {
+// covers R8252-8.6
+t.test('what any app on the device could take for itself', async (t) => {
   for (const uri of [...GOOD_WEB, ...GOOD_PRIVATE]) t.equal(isPublicNativeRedirect(uri), !uri.startsWith('https:'), uri)
 })
 
-t.test('R8252-8.4 a private-use scheme is for native apps alone', async (t) => {
+// covers R8252-8.4
+t.test('a private-use scheme is for native apps alone', async (t) => {
   for (const uri of ['https://app.example/cb', 'http://localhost:3000/cb']) for (const type of ['web', 'native'] as const) t.equal(checkClientRedirectUri(uri, type), null, `${uri} ${type}`)
   t.equal(checkClientRedirectUri('com.example.app:/cb', 'native'), null)
   t.match(checkClientRedirectUri('com.example.app:/cb', 'web'), /private-use scheme only where applicationType is "native"$/)

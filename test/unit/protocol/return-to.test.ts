@@ -13,7 +13,8 @@ t.test('paths on the issuer’s own origin', async (t) => {
   }
 })
 
-t.test('ASVS-3.7.2 ADV-CVE-2024-56734 ADV-CVE-2024-39694 what leaves the origin, in whatever spelling', async (t) => {
+// covers ASVS-3.7.2 ADV-CVE-2024-56734 ADV-CVE-2024-39694
+t.test('what leaves the origin, in whatever spelling', async (t) => {
   const refused = [
     undefined, '', ' ', 'cart', './cart', '../cart', '?a=b', '#a', ' /cart', '\t/cart', '\0/cart', '*',
     '//evil.example', '///evil.example', '////evil.example', '//evil.example/%2f..', '//auth.example.com', '//', '/\\evil.example', '\\/evil.example', '\\\\evil.example', '/\\/evil.example', '/a\\b', '/\\\\evil.example',

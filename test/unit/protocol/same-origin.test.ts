@@ -3,7 +3,8 @@ import { isFromOtherOrigin, isSameOrigin } from '../../../lib/protocol/same-orig
 
 const OWN = 'https://auth.example.com'
 
-t.test('ASVS-3.5.1 R6749-10.12 only a form of our own pages', async (t) => {
+// covers ASVS-3.5.1 R6749-10.12
+t.test('only a form of our own pages', async (t) => {
   const foreign = ['https://evil.example', 'http://auth.example.com', 'https://auth.example.com:8443', 'https://auth.example.com.evil.example', 'https://evil.auth.example.com', 'https://auth.example.com/', 'HTTPS://AUTH.EXAMPLE.COM', 'https://auth.example.com, https://evil.example', 'null', '', undefined]
   for (const issuer of [OWN, `${OWN}/tenant`]) {
     for (const origin of [OWN, 'null', undefined]) t.ok(isSameOrigin({ 'sec-fetch-site': 'same-origin', origin }, issuer), `same-origin ${origin}`)

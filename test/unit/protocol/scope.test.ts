@@ -4,7 +4,8 @@ import { grantScope, parseScope, scopeMember } from '../../../lib/protocol/scope
 
 const many = (count: number): string => Array.from({ length: count }, (_, index) => `s${index}`).join(' ')
 
-t.test('R6749-3.3 scope tokens are read in order, each once', async (t) => {
+// covers R6749-3.3
+t.test('scope tokens are read in order, each once', async (t) => {
   const cases: Array<[string | undefined, string[] | undefined]> = [
     [undefined, undefined],
     ['openid', ['openid']],
@@ -23,14 +24,16 @@ t.test('R6749-3.3 scope tokens are read in order, each once', async (t) => {
   for (const [requested, tokens] of cases) t.same(parseScope(requested), tokens, String(requested).slice(0, 40))
 })
 
-t.test('R6749-3.3 what is no list of scope tokens is invalid_scope', async (t) => {
+// covers R6749-3.3
+t.test('what is no list of scope tokens is invalid_scope', async (t) => {
   const cases = ['', ' ', ' a', 'a ', 'a  b', 'a\tb', 'a\nb', 'a"b', 'a\\b', 'a\u007fb', 'a\u0000', 'ä', 'a\u00a0b', 'x'.repeat(1025), many(51)]
   for (const requested of cases) {
     t.throws(() => parseScope(requested), { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_scope', statusCode: 400 }, JSON.stringify(requested).slice(0, 40))
   }
 })
 
-t.test('R6749-3.3 granted scope', async (t) => {
+// covers R6749-3.3
+t.test('granted scope', async (t) => {
   const allowed = ['openid', 'profile', 'admin']
   t.same(grantScope(undefined, allowed), allowed, 'all that is allowed where nothing was requested')
   t.not(grantScope(undefined, allowed), allowed, 'a copy: nobody changes the option through it')
@@ -47,7 +50,8 @@ t.test('R6749-3.3 granted scope', async (t) => {
   }
 })
 
-t.test('R6749-3.3 an empty list is no scope', async (t) => {
+// covers R6749-3.3
+t.test('an empty list is no scope', async (t) => {
   t.strictSame(scopeMember([]), {})
   t.strictSame(scopeMember(['openid']), { scope: 'openid' })
   t.strictSame(scopeMember(['openid', 'profile']), { scope: 'openid profile' })

@@ -4,7 +4,8 @@ import { parseTokenRequest, required } from '../../../lib/protocol/token-request
 const LIMITS: Record<string, number> = { grant_type: 256, username: 1024, password: 16384, scope: 4096, client_id: 512, client_secret: 1024, code: 16384, redirect_uri: 2048, code_verifier: 256, refresh_token: 16384 }
 const invalid = (message: string | RegExp) => ({ code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusCode: 400, message })
 
-t.test('R6749-3.2 parameters of a token request', async (t) => {
+// covers R6749-3.2
+t.test('parameters of a token request', async (t) => {
   t.same(parseTokenRequest({ grant_type: 'password', username: 'ann', password: ' p ' }), { grant_type: 'password', username: 'ann', password: ' p ' }, 'values are left as they came')
   t.same(parseTokenRequest({ grant_type: 'password', nonsense: 1, audience: ['x'] }), { grant_type: 'password' }, 'unknown ones are ignored')
   t.same(parseTokenRequest({ grant_type: 'password', scope: '', client_id: '' }), { grant_type: 'password' }, 'one without a value counts as not sent')
@@ -12,7 +13,8 @@ t.test('R6749-3.2 parameters of a token request', async (t) => {
   t.same(parseTokenRequest(bare), { grant_type: 'x' }, 'a form without a prototype')
 })
 
-t.test('R6749-5.2 what does not fit is invalid_request and names the parameter', async (t) => {
+// covers R6749-5.2
+t.test('what does not fit is invalid_request and names the parameter', async (t) => {
   for (const body of ['grant_type=password', 1, true, [], [{ grant_type: 'password' }]]) t.throws(() => parseTokenRequest(body), invalid(/must hold its parameters by name/), JSON.stringify(body))
   for (const body of [undefined, null]) t.throws(() => parseTokenRequest(body), invalid('grant_type is missing.'), JSON.stringify(body))
   t.throws(() => parseTokenRequest({}), invalid('grant_type is missing.'))

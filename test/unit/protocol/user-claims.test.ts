@@ -5,7 +5,8 @@ const PROFILE = { name: 'Ann Lee', family_name: 'Lee', given_name: 'Ann', middle
 const ADDRESS = { formatted: 'A\nB', street_address: '1 Way', locality: 'Bern', region: 'BE', postal_code: '3000', country: 'CH' }
 const ANN = { id: 'u1', username: 'ann', passwordHash: '$argon2id$secret', disabled: false, role: 'admin', ...PROFILE, updated_at: 1_700_000_000, email: 'ann@example.com', emailVerified: true, address: ADDRESS, phone_number: '+41 31 000 00 00', phone_number_verified: false }
 
-t.test('OIDF-oidcc-scope-profile OIDF-oidcc-scope-all each scope asks for its claims and nothing more', async (t) => {
+// covers OIDF-oidcc-scope-profile OIDF-oidcc-scope-all
+t.test('each scope asks for its claims and nothing more', async (t) => {
   const profile = { ...PROFILE, preferred_username: 'ann', updated_at: 1_700_000_000 }
   const email = { email: 'ann@example.com', email_verified: true }
   const phone = { phone_number: '+41 31 000 00 00', phone_number_verified: false }
@@ -19,7 +20,8 @@ t.test('OIDF-oidcc-scope-profile OIDF-oidcc-scope-all each scope asks for its cl
   t.same(Object.keys(standardClaims(ANN, CLAIM_SCOPES)).sort(), ['sub', ...Object.values(CLAIMS_OF_SCOPE).flat()].sort(), 'every claim there is')
 })
 
-t.test('C7 L2 preferred_username: the row’s own before the username, and no e-mail address for who has not the scope email', (t) => {
+// covers C7 L2
+t.test('preferred_username: the row’s own before the username, and no e-mail address for who has not the scope email', (t) => {
   const rows: Array<[row: object, profile: string | undefined, withEmail: string | undefined]> = [
     [{ username: 'ann' }, 'ann', 'ann'],
     [{ username: 'ann', preferred_username: 'annie' }, 'annie', 'annie'],
@@ -65,7 +67,8 @@ t.test('updated_at is seconds', async (t) => {
   for (const [given, claim] of rows) t.equal(standardClaims({ ...ANN, updated_at: given }, ['profile'])['updated_at'], claim, String(given))
 })
 
-t.test('OIDF-oidcc-claims-essential the claims parameter picks', async (t) => {
+// covers OIDF-oidcc-claims-essential
+t.test('the claims parameter picks', async (t) => {
   const all = standardClaims(ANN, CLAIM_SCOPES)
   t.same(requestedClaims(all, undefined), {})
   t.same(requestedClaims(all, {}), {})
@@ -77,7 +80,8 @@ t.test('OIDF-oidcc-claims-essential the claims parameter picks', async (t) => {
   t.strictSame(requestedClaims(all, kept), { name: 'Ann Lee' }, 'read back from the store')
 })
 
-t.test('OIDC-5.1 the times at which a number is no longer seconds', async (t) => {
+// covers OIDC-5.1
+t.test('the times at which a number is no longer seconds', async (t) => {
   const at = (value: unknown): unknown => standardClaims({ id: '1', username: 'ada', updated_at: value }, ['profile'])['updated_at']
   t.equal(at(1e11), 1e8)
   t.equal(at(1e11 - 1), 1e11 - 1)

@@ -22,7 +22,8 @@ t.test('a session is found by the cookie that began it, and by nothing else', as
   t.notMatch(JSON.stringify(await state.browserSessions.listSessionsOfUser('ann', 0)), new RegExp(`${sessionId}|${secret}`), 'the store keeps neither part')
 })
 
-t.test('ASVS-7.2.4 a new sign-in: another cookie, and the former one is dead', async (t) => {
+// covers ASVS-7.2.4
+t.test('a new sign-in: another cookie, and the former one is dead', async (t) => {
   const { browser, clock, browsers, loggedOut } = sessionWorld()
   const first = await browser.start('ann', NEW_BROWSER)
   await browser.use(first.session, 'app')
@@ -38,7 +39,8 @@ t.test('ASVS-7.2.4 a new sign-in: another cookie, and the former one is dead', a
   t.strictSame(loggedOut, [], 'nobody was signed out')
 })
 
-t.test('ASVS-7.2.4 a planted cookie is never adopted', async (t) => {
+// covers ASVS-7.2.4
+t.test('a planted cookie is never adopted', async (t) => {
   const { browser, random, sidOf } = sessionWorld()
   const planted = formatCredential(`abc${random.id()}`, random.secret())
   const { session, cookie } = await browser.start('ann', { session: await browser.find(planted), cookie: planted, origin })
@@ -47,7 +49,8 @@ t.test('ASVS-7.2.4 a planted cookie is never adopted', async (t) => {
   t.equal(await browser.find(planted), null)
 })
 
-t.test('ASVS-7.2.4 another user in this browser: the former session ends with what hangs on it, and its clients hear of it', async (t) => {
+// covers ASVS-7.2.4
+t.test('another user in this browser: the former session ends with what hangs on it, and its clients hear of it', async (t) => {
   const world = sessionWorld()
   const { browser } = world
   const first = await browser.start('eve', NEW_BROWSER)
@@ -79,7 +82,8 @@ t.test('parallel sign-ins of one user in one browser all work, and the former co
   t.equal(await browser.find(first.cookie), null)
 })
 
-t.test('ASVS-7.3.1 a session ends when it is not used, and each use puts that off', async (t) => {
+// covers ASVS-7.3.1
+t.test('a session ends when it is not used, and each use puts that off', async (t) => {
   const { browser, clock } = sessionWorld()
   const { session, cookie } = await browser.start('ann', NEW_BROWSER)
   clock.step(IDLE_TIMEOUT - 1)
@@ -93,7 +97,8 @@ t.test('ASVS-7.3.1 a session ends when it is not used, and each use puts that of
   t.equal(await browser.find(cookie), null)
 })
 
-t.test('ASVS-7.3.2 no use moves the absolute end, only a new sign-in does', async (t) => {
+// covers ASVS-7.3.2
+t.test('no use moves the absolute end, only a new sign-in does', async (t) => {
   const { browser, clock } = sessionWorld()
   const { session, cookie } = await browser.start('ann', NEW_BROWSER)
   while (clock.now() + HOUR < session.expiresAt) {
@@ -118,7 +123,8 @@ t.test('ASVS-7.3.2 no use moves the absolute end, only a new sign-in does', asyn
   t.equal(await active.browser.find(other.cookie), null)
 })
 
-t.test('ASVS-7.4.1 an ended session is not found, not used and not renewed', async (t) => {
+// covers ASVS-7.4.1
+t.test('an ended session is not found, not used and not renewed', async (t) => {
   const { browser, sessions, loggedOut, ended } = sessionWorld()
   const { session, cookie } = await browser.start('ann', NEW_BROWSER)
   await browser.use(session, 'app')

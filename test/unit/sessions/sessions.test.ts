@@ -44,7 +44,8 @@ t.test('the client that asks for the sign-out loses its offline families too; ot
   t.strictSame(await world.families(), without('here-app', 'here-app-offline', 'here-shop'))
 })
 
-t.test('ASVS-8.2.2 revoking a family or a browser session: the user\'s own only', async (t) => {
+// covers ASVS-8.2.2
+t.test('revoking a family or a browser session: the user\'s own only', async (t) => {
   const world = sessionWorld()
   const { here, there } = await annEverywhere(world)
   for (const sid of [here, there, 'device', 'here-app', 'nothing', '']) t.equal(await world.sessions.revoke('bob', sid, 'user', origin), false, sid)
@@ -57,7 +58,8 @@ t.test('ASVS-8.2.2 revoking a family or a browser session: the user\'s own only'
   t.strictSame(world.ended, [], 'a family is no browser session')
 })
 
-t.test('ASVS-7.4.3 ASVS-7.4.5 revokeAll ends families, codes and browser sessions, but those of exceptSid', async (t) => {
+// covers ASVS-7.4.3 ASVS-7.4.5
+t.test('revokeAll ends families, codes and browser sessions, but those of exceptSid', async (t) => {
   const cases: Array<[string, (sids: { here: string, there: string }) => string | undefined, string[], Array<'here' | 'there'>]> = [
     ['nothing kept', () => undefined, [], []],
     ['a family with its browser session', () => 'here-app', ['here-app'], ['here']],

@@ -107,7 +107,8 @@ function outcome (options: unknown): unknown {
   }
 }
 
-t.test('A6 the example has every option, so none is left out of these tests', async (t) => {
+// covers A6
+t.test('the example has every option, so none is left out of these tests', async (t) => {
   const names = (schema: TSchema, path: string): string[] => pathsOf(schema, []).map((steps) => [path, ...steps.filter((step) => step !== 0)].filter(Boolean).join('.'))
   const all = new Set(names(OPTIONS_SCHEMA, ''))
   const had = new Set(OPTIONAL.map((steps) => steps.filter((step) => step !== 0).join('.')))
@@ -118,7 +119,8 @@ t.test('A6 the example has every option, so none is left out of these tests', as
   t.ok(OPTIONAL.length > 100)
 })
 
-t.test('A6 undefined at any path is the same as leaving it out', async (t) => {
+// covers A6
+t.test('undefined at any path is the same as leaving it out', async (t) => {
   for (const path of OPTIONAL) {
     const name = path.join('.')
     const left = outcome(withChange(path, (holder, step) => { Reflect.deleteProperty(holder, step) }))
@@ -128,7 +130,8 @@ t.test('A6 undefined at any path is the same as leaving it out', async (t) => {
   }
 })
 
-t.test('A6 undefined in what is alone in its section', async (t) => {
+// covers A6
+t.test('undefined in what is alone in its section', async (t) => {
   const bare = settingsOf({ issuer: ISSUER, users })
   for (const path of OPTIONAL.filter(([first]) => first !== 'issuer' && first !== 'users' && first !== 'clients' && first !== 'keys')) {
     // What has a required part of its own can't be given without it.
@@ -138,14 +141,16 @@ t.test('A6 undefined in what is alone in its section', async (t) => {
   }
 })
 
-t.test('A6 accessToken.alg, which the option keys excludes', async (t) => {
+// covers A6
+t.test('accessToken.alg, which the option keys excludes', async (t) => {
   t.strictSame(settingsOf({ issuer: ISSUER, users, accessToken: { alg: undefined } }), settingsOf({ issuer: ISSUER, users }))
   t.equal(settingsOf({ issuer: ISSUER, users, accessToken: { alg: 'RS256' } }).accessToken.alg, 'RS256')
   t.type(outcome({ ...EVERYTHING, accessToken: { alg: undefined } }), 'object')
   t.match(outcome({ ...EVERYTHING, accessToken: { alg: 'ES256' } }), /^Invalid option "accessToken\.alg": got "ES256"; it takes nothing where the option keys is set/)
 })
 
-t.test('A6 nothing in the settings is undefined', async (t) => {
+// covers A6
+t.test('nothing in the settings is undefined', async (t) => {
   const undefinedPaths = (value: unknown, path: string): string[] => {
     if (value === undefined) return [path]
     if (typeof value !== 'object' || value === null || ['users', 'state', 'clock', 'password.hasher', 'registration.fields'].includes(path)) return []
@@ -156,7 +161,8 @@ t.test('A6 nothing in the settings is undefined', async (t) => {
   }
 })
 
-t.test('A6 an object of a class, and options that others see through', async (t) => {
+// covers A6
+t.test('an object of a class, and options that others see through', async (t) => {
   class Options { issuer = ISSUER; users = users; secret = undefined; get prefix (): string { return '/getter' } }
   t.match(settingsOf(new Options()), { issuer: ISSUER, prefix: '/getter', secrets: [] })
   const { users: same, state, clock } = settingsOf(EVERYTHING)

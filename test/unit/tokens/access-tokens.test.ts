@@ -78,7 +78,8 @@ t.test('a token verified once is not verified again', async (t) => {
   t.equal(verifications(), 1)
 })
 
-t.test('A14 R9068-2.2 nothing of a host takes the place of a registered claim, or says whose key it is bound to or who acts for whom', async (t) => {
+// covers A14 R9068-2.2
+t.test('nothing of a host takes the place of a registered claim, or says whose key it is bound to or who acts for whom', async (t) => {
   const { tokens, key } = await instance()
   const names = ['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'jti', 'client_id', 'scope', 'sid', 'auth_time', 'cnf', 'act', 'may_act', 's_hash', 'sub_jwk']
   const forged = key.verify(tokens.mint({ ...SUBJECT, extra: { ...Object.fromEntries(names.map((name) => [name, 'forged'])), role: 'reader' } })) as Record<string, unknown>

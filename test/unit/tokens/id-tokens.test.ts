@@ -8,7 +8,8 @@ import { ann, ISSUER, keyOf, world } from './world.ts'
 const spa = { clientId: 'spa' }
 const subject = { user: ann, client: spa, scopes: ['openid', 'profile', 'email'], authenticatedAt: Date.UTC(2025, 0, 1), sid: 's1', accessToken: 'a.b.c' }
 
-t.test('OIDF-oidcc-server OIDC-5.4 an ID token has no claim of a scope', async (t) => {
+// covers OIDF-oidcc-server OIDC-5.4
+t.test('an ID token has no claim of a scope', async (t) => {
   const { idTokens } = await world()
   const { header, claims } = decodeJwt(await idTokens.mint({ ...subject, nonce: 'n' }))
   t.strictSame(header, { alg: 'RS256', typ: 'JWT', kid: (await keyOf('RS256')).kid })
@@ -16,7 +17,8 @@ t.test('OIDF-oidcc-server OIDC-5.4 an ID token has no claim of a scope', async (
   t.match(claims, { iss: ISSUER, sub: 'u1', aud: 'spa', nonce: 'n', sid: 's1', at_hash: accessTokenHash('a.b.c', 'RS256') })
 })
 
-t.test('OIDF-oidcc-claims-essential OIDC-5.5 the id_token member of the claims parameter is answered, the userinfo member is not', async (t) => {
+// covers OIDF-oidcc-claims-essential OIDC-5.5
+t.test('the id_token member of the claims parameter is answered, the userinfo member is not', async (t) => {
   const { idTokens } = await world()
   const { claims } = decodeJwt(await idTokens.mint({ ...subject, claims: { id_token: { email: { essential: true }, phone_number: null, nickname: null, sub: null, exp: { value: 5 } }, userinfo: { name: null } } }))
   t.equal(claims['email'], 'ann@example.com')
@@ -59,7 +61,8 @@ t.test('what a client has registered signs, else RS256, else the first of the ho
   await t.rejects(idTokens.ready({ ...spa, idTokenSignedResponseAlg: 'PS256' }), { error: 'server_error' } as unknown as Error, 'never another than was registered')
 })
 
-t.test('OIDF-oidcc-id-token-hint a hint is read, expired or not, whatever key it was signed with', async (t) => {
+// covers OIDF-oidcc-id-token-hint
+t.test('a hint is read, expired or not, whatever key it was signed with', async (t) => {
   const { idTokens, clock, ring } = await world()
   const token = await idTokens.mint(subject)
   t.strictSame(await idTokens.readHint(token), { sub: 'u1', aud: 'spa', sid: 's1' })
@@ -68,7 +71,8 @@ t.test('OIDF-oidcc-id-token-hint a hint is read, expired or not, whatever key it
   t.strictSame(await idTokens.readHint(ring.signingKey('ES256').sign(decodeJwt(token).claims, 'JWT')), { sub: 'u1', aud: 'spa', sid: 's1' })
 })
 
-t.test('R8725-3.11 RPI-Logout-2 what is no ID token of ours is no hint', async (t) => {
+// covers R8725-3.11 RPI-Logout-2
+t.test('what is no ID token of ours is no hint', async (t) => {
   const { idTokens, ring, signIn } = await world()
   const good = await idTokens.mint(subject)
   const [header = '', payload = '', signature = ''] = good.split('.')
@@ -117,7 +121,8 @@ t.test('a hint whose key was made elsewhere: the store is asked, and an outage i
   t.match(await reader.readHint(token), { sub: 'u1' })
 })
 
-t.test('BCL-2.4 a logout token', async (t) => {
+// covers BCL-2.4
+t.test('a logout token', async (t) => {
   const { idTokens, clock } = await world()
   const mint = async (): Promise<ReturnType<typeof decodeJwt>> => decodeJwt(await idTokens.mintLogoutToken({ client: spa, userId: 'u1', sid: 's1' }))
   const { header, claims } = await mint()

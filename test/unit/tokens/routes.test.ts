@@ -18,7 +18,8 @@ async function send (app: FastifyInstance, options: InjectOptions): Promise<Answ
   return { status: reply.statusCode, body: reply.json(), raw: reply.body, headers: reply.headers }
 }
 
-t.test('OIDF-oidcc-userinfo-get OIDF-oidcc-userinfo-post-header OIDF-oidcc-userinfo-post-body R6750-2', async (t) => {
+// covers OIDF-oidcc-userinfo-get OIDF-oidcc-userinfo-post-header OIDF-oidcc-userinfo-post-body
+t.test('R6750-2', async (t) => {
   const one = await world()
   const { app } = await routes(one, [userinfoRoute])
   t.teardown(async () => { await app.close() })
@@ -64,7 +65,8 @@ t.test('OIDF-oidcc-userinfo-get OIDF-oidcc-userinfo-post-header OIDF-oidcc-useri
   t.equal((await app.inject({ method: 'POST', url, headers: { ...bearer(accessToken), 'content-type': 'text/plain' }, payload: 'x' })).statusCode, 415)
 })
 
-t.test('R7662-2.1 only a client that proves itself by a secret may ask; who fails to counts as a failed attempt', async (t) => {
+// covers R7662-2.1
+t.test('only a client that proves itself by a secret may ask; who fails to counts as a failed attempt', async (t) => {
   const one = await world()
   const { app, failures } = await routes(one, [introspectRoute])
   t.teardown(async () => { await app.close() })
@@ -108,7 +110,8 @@ t.test('R7662 a client token has members for what it has, and no null', async (t
   t.strictSame(Object.keys(body), ['active', 'scope', 'client_id', 'sub', 'aud', 'iss', 'exp', 'iat', 'jti', 'token_type'])
 })
 
-t.test('R9068-4 both documents are one, with the addresses of the issuer', async (t) => {
+// covers R9068-4
+t.test('both documents are one, with the addresses of the issuer', async (t) => {
   const one = await world()
   const { app } = await routes(one, [(child, deps) => { metadataRoute(child, deps, { constraints: {}, openidConstraints: {}, hasKeySet: true }) }])
   t.teardown(async () => { await app.close() })
@@ -119,7 +122,8 @@ t.test('R9068-4 both documents are one, with the addresses of the issuer', async
   t.notMatch(openid.raw, /evil/)
 })
 
-t.test('OIDC-10.1.1 the key set waits for the first key of each algorithm; what lacks one is not kept', async (t) => {
+// covers OIDC-10.1.1
+t.test('the key set waits for the first key of each algorithm; what lacks one is not kept', async (t) => {
   const asked: unknown[] = []
   let broken = false
   const one = await world({ ring: (ring) => ({
