@@ -99,7 +99,7 @@ t.test('confirmAuthentic', async (t) => {
   ]
   for (const [name, act, holds] of gone) {
     // covers R6749-5.2
-    t.test(`${name}`, async (t) => {
+    t.test(name, async (t) => {
       const w = await world()
       await w.addUser()
       const user = await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps)

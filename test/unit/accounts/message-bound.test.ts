@@ -53,7 +53,7 @@ const others: Array<[string, (w: World) => Promise<void>, number]> = [
 ]
 for (const [name, act, links] of others) {
   // covers A11
-  t.test(`${name}`, async (t) => {
+  t.test(name, async (t) => {
     const w = await world({ bounded: true, verifyEmail: true })
     await w.addUser()
     await ask(w)

@@ -18,8 +18,8 @@ async function send (app: FastifyInstance, options: InjectOptions): Promise<Answ
   return { status: reply.statusCode, body: reply.json(), raw: reply.body, headers: reply.headers }
 }
 
-// covers OIDF-oidcc-userinfo-get OIDF-oidcc-userinfo-post-header OIDF-oidcc-userinfo-post-body
-t.test('R6750-2', async (t) => {
+// covers R6750-2 OIDF-oidcc-userinfo-get OIDF-oidcc-userinfo-post-header OIDF-oidcc-userinfo-post-body
+t.test('userinfo takes a token by GET, in the header of a POST and in its form, and nowhere else', async (t) => {
   const one = await world()
   const { app } = await routes(one, [userinfoRoute])
   t.teardown(async () => { await app.close() })
