@@ -1,3 +1,4 @@
+import { setTimeout as wait } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { PASSWORD } from '../support/app.ts'
@@ -8,9 +9,14 @@ import { ALL_PAGES } from './support/states.ts'
 
 const { newPage } = await withChromium(t)
 
-/** The element with the focus, as a person would call it. */
+/** The element with the focus, as a person would call it. Where a page gives it to a field, it does so when it is drawn, which is after it was loaded. */
 async function focused (page: Page): Promise<string> {
-  return await page.evaluate<string>("document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.textContent")
+  for (let tries = 0; tries < 200; tries++) {
+    const found = await page.evaluate<string>("document.activeElement === document.body ? '' : document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.textContent")
+    if (found !== '') return found
+    await wait(25)
+  }
+  return 'nothing'
 }
 
 for (const { name, options } of WITH_AND_WITHOUT) {
@@ -27,6 +33,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       }
       t.strictSame(order, ['password', ...(options.javaScriptEnabled === false ? [] : ['Show password']), 'Sign in', 'Forgot your password?', 'Create an account'])
       await page.reload()
+      t.equal(await focused(page), 'username')
       await page.keyboard.type('ann')
       await page.keyboard.press('Tab')
       await page.keyboard.type('not this one')

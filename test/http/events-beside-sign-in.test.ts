@@ -106,10 +106,11 @@ t.test('a signing key is told of when it is made and when it is removed, by its 
   const start = new Date(clock.now()).toISOString()
   const [{ kid }] = (await app.inject('/.well-known/jwks.json')).json().keys
   t.strictSame(heard, [{ name: 'key_created', time: start, requestId: null, kid, alg: 'ES256', signsFrom: start }])
-  /** A minute after this many days: the ring looks at its keys. */
+  /** After this many days: the ring looks at its keys, and the clock stands while it makes one. */
   const after = async (days: number, told: number): Promise<void> => {
     clock.step(days * DAY_MS)
-    for (let turn = 0; turn < 10_000 && heard.length < told; turn++) { clock.step(60_000); await setImmediate() }
+    const end = performance.now() + 10_000
+    while (heard.length < told && performance.now() < end) await setImmediate()
   }
   await after(89, 2)
   t.match(heard[1], { name: 'key_created', alg: 'ES256' })
