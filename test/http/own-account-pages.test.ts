@@ -1,5 +1,6 @@
 /** The pages of a person's own account: who gets there, what a form does and for whom, and what it never does. */
 import t from 'tap'
+import cors from '@fastify/cors'
 import { Type } from '@sinclair/typebox'
 import { memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, type TestApp, testApp } from '../support/app.ts'
@@ -267,7 +268,9 @@ t.test('access: what was allowed, and how it ends', async (t) => {
   t.match(shown.body, /value="third"/)
   t.match(shown.body, /recognize you by your account[\s\S]*see your profile/)
   t.match(await use(browser, page, {}), { statusCode: 400 })
+  const { access_token: own } = await subject.app.authority.issueTokens(subject.ann.sub, { clientId: 'spa' })
   for (const other of ['spa', 'nobody', '\0', 'x'.repeat(3000)]) t.equal((await use(browser, page, { client: other })).statusCode, 303)
+  t.equal((await subject.app.inject({ url: '/me', headers: bearer(own) })).statusCode, 200, 'a client that was allowed nothing loses nothing')
   t.match((await browser.get(page)).body, /value="third"/)
   const ended = await use(browser, page, { client: 'third' })
   t.match((await done(browser, ended)).body, /role="status">The app no longer has access[\s\S]*You have not given/)
@@ -319,7 +322,14 @@ t.test('headers of the pages, and no other origin reads them', async (t) => {
     t.match(headers, { 'cache-control': 'no-store', 'x-frame-options': 'DENY', 'content-security-policy': /default-src 'none'.*form-action 'self'; frame-ancestors 'none'/, vary: /Cookie/ }, page)
     t.equal(headers['access-control-allow-origin'], undefined)
   }
-  t.equal(ISSUER, 'http://localhost:3000')
+  const withCors = await testApp({ keys: KEYS, clients: CLIENTS, registration: { fields: FIELDS } }, {}, async (app) => { await app.register(cors, { origin: 'https://spa.example', credentials: true, methods: ['DELETE'] }) })
+  t.teardown(withCors.close)
+  for (const page of PAGES) {
+    const { headers } = await withCors.app.inject({ url: page, headers: { origin: 'https://spa.example' } })
+    t.equal(headers['access-control-allow-origin'], undefined, `${page} beside the host's CORS plugin`)
+  }
+  const preflight = await withCors.app.inject({ method: 'OPTIONS', url: '/auth/account', headers: { origin: 'https://spa.example', 'access-control-request-method': 'DELETE' } })
+  t.match(preflight, { statusCode: 204, headers: { 'access-control-allow-origin': 'https://spa.example', 'access-control-allow-methods': 'DELETE' } }, 'which still answers for the JSON endpoint at the path of the page')
 })
 
 t.test('the profile: what the person may change, as it is; nothing else', async (t) => {
