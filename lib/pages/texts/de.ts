@@ -9,6 +9,11 @@ export const DE: Messages = {
   newPasswordLabel: 'Neues Passwort',
   passwordHint: 'Mindestens {minLength} Zeichen.',
   showPassword: 'Passwort anzeigen',
+  passwordGuessHint: 'Kein gängiges Passwort, und nicht Ihr Name oder der dieses Dienstes.',
+  strengthWeak: 'Schwaches Passwort',
+  strengthFair: 'Mittleres Passwort',
+  strengthGood: 'Gutes Passwort',
+  strengthStrong: 'Starkes Passwort',
 
   loginTitle: 'Anmelden',
   loginSubmit: 'Anmelden',
@@ -47,6 +52,9 @@ export const DE: Messages = {
   verifySubmit: 'Adresse bestätigen',
   verifyDoneTitle: 'Ihre E\u2011Mail-Adresse ist bestätigt',
   verifyDoneText: 'Sie können sich jetzt anmelden.',
+  expiredTitle: 'Dieser Link gilt nicht mehr',
+  expiredNewLink: 'Neuen Link senden',
+  expiredVerifyText: 'Melden Sie sich an: Ist Ihre Adresse noch nicht bestätigt, können Sie sich dort einen neuen Link schicken lassen.',
 
   continueTitle: 'Weiter zur App?',
   continueText: '{client} möchte Sie anmelden.',
@@ -76,6 +84,8 @@ export const DE: Messages = {
 
   accountTitle: 'Ihr Konto',
   accountBack: 'Zurück zu Ihrem Konto',
+  badgeConfirmed: 'Bestätigt',
+  badgeUnconfirmed: 'Nicht bestätigt',
   profileTitle: 'Profil und Angaben',
   profileSubmit: 'Speichern',
   emailTitle: 'E\u2011Mail-Adresse',
@@ -114,10 +124,17 @@ export const DE: Messages = {
 
   errorTitle: 'Das hat nicht funktioniert',
   errorCode: 'Fehlercode: {code}',
+  copyCode: 'Kopieren',
+  copiedCode: 'Kopiert',
   formPostTitle: 'Einen Moment bitte',
   formPostText: 'Sie werden zu {client} zurückgeleitet.',
   formPostTextNoClient: 'Sie werden zur Anwendung zurückgeleitet.',
   continueSubmit: 'Weiter',
+
+  languageLabel: 'Sprache',
+  linkTerms: 'Nutzungsbedingungen',
+  linkPrivacy: 'Datenschutz',
+  linkSupport: 'Hilfe',
 
   errorInvalidGrant: 'Der Benutzername oder das Passwort ist falsch.',
   errorCurrentPassword: 'Das aktuelle Passwort ist falsch.',

@@ -8,6 +8,11 @@ export const EN = {
   newPasswordLabel: 'New password',
   passwordHint: 'At least {minLength} characters.',
   showPassword: 'Show password',
+  passwordGuessHint: 'Not a common password, and not your name or that of this service.',
+  strengthWeak: 'Weak password',
+  strengthFair: 'Fair password',
+  strengthGood: 'Good password',
+  strengthStrong: 'Strong password',
 
   loginTitle: 'Sign in',
   loginSubmit: 'Sign in',
@@ -47,6 +52,9 @@ export const EN = {
   verifySubmit: 'Confirm address',
   verifyDoneTitle: 'Your e\u2011mail address is confirmed',
   verifyDoneText: 'You can sign in now.',
+  expiredTitle: 'This link no longer works',
+  expiredNewLink: 'Send a new link',
+  expiredVerifyText: 'Sign in: where your address still has to be confirmed, you can have a new link sent there.',
 
   continueTitle: 'Continue to the app?',
   continueText: '{client} would like to sign you in.',
@@ -76,6 +84,8 @@ export const EN = {
 
   accountTitle: 'Your account',
   accountBack: 'Back to your account',
+  badgeConfirmed: 'Confirmed',
+  badgeUnconfirmed: 'Not confirmed',
   profileTitle: 'Profile',
   profileSubmit: 'Save',
   emailTitle: 'E\u2011mail address',
@@ -114,10 +124,17 @@ export const EN = {
 
   errorTitle: 'That did not work',
   errorCode: 'Error code: {code}',
+  copyCode: 'Copy',
+  copiedCode: 'Copied',
   formPostTitle: 'One moment, please',
   formPostText: 'You are being taken back to {client}.',
   formPostTextNoClient: 'You are being taken back to the application.',
   continueSubmit: 'Continue',
+
+  languageLabel: 'Language',
+  linkTerms: 'Terms of use',
+  linkPrivacy: 'Privacy',
+  linkSupport: 'Help',
 
   errorInvalidGrant: 'The username or password is wrong.',
   errorCurrentPassword: 'The current password is wrong.',

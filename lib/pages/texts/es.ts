@@ -9,6 +9,11 @@ export const ES: Messages = {
   newPasswordLabel: 'Nueva contraseña',
   passwordHint: 'Al menos {minLength} caracteres.',
   showPassword: 'Mostrar contraseña',
+  passwordGuessHint: 'Ni una contraseña común, ni su nombre, ni el de este servicio.',
+  strengthWeak: 'Contraseña débil',
+  strengthFair: 'Contraseña regular',
+  strengthGood: 'Contraseña buena',
+  strengthStrong: 'Contraseña fuerte',
 
   loginTitle: 'Iniciar sesión',
   loginSubmit: 'Iniciar sesión',
@@ -47,6 +52,9 @@ export const ES: Messages = {
   verifySubmit: 'Confirmar dirección',
   verifyDoneTitle: 'Su correo electrónico está confirmado',
   verifyDoneText: 'Ya puede iniciar sesión.',
+  expiredTitle: 'Este enlace ya no funciona',
+  expiredNewLink: 'Enviar un enlace nuevo',
+  expiredVerifyText: 'Inicie sesión: si su dirección aún no está confirmada, podrá pedir que se le envíe un enlace nuevo.',
 
   continueTitle: '¿Continuar a la aplicación?',
   continueText: '{client} quiere iniciar su sesión.',
@@ -76,6 +84,8 @@ export const ES: Messages = {
 
   accountTitle: 'Su cuenta',
   accountBack: 'Volver a su cuenta',
+  badgeConfirmed: 'Confirmada',
+  badgeUnconfirmed: 'Sin confirmar',
   profileTitle: 'Perfil',
   profileSubmit: 'Guardar',
   emailTitle: 'Correo electrónico',
@@ -114,10 +124,17 @@ export const ES: Messages = {
 
   errorTitle: 'Algo no ha funcionado',
   errorCode: 'Código de error: {code}',
+  copyCode: 'Copiar',
+  copiedCode: 'Copiado',
   formPostTitle: 'Un momento, por favor',
   formPostText: 'Se le está redirigiendo a {client}.',
   formPostTextNoClient: 'Se le está redirigiendo a la aplicación.',
   continueSubmit: 'Continuar',
+
+  languageLabel: 'Idioma',
+  linkTerms: 'Condiciones de uso',
+  linkPrivacy: 'Privacidad',
+  linkSupport: 'Ayuda',
 
   errorInvalidGrant: 'El nombre de usuario o la contraseña no son correctos.',
   errorCurrentPassword: 'La contraseña actual no es correcta.',

@@ -10,6 +10,11 @@ export const FR: Messages = {
   newPasswordLabel: 'Nouveau mot de passe',
   passwordHint: 'Au moins {minLength} caractères.',
   showPassword: 'Afficher le mot de passe',
+  passwordGuessHint: 'Ni un mot de passe courant, ni votre nom, ni celui de ce service.',
+  strengthWeak: 'Mot de passe faible',
+  strengthFair: 'Mot de passe moyen',
+  strengthGood: 'Bon mot de passe',
+  strengthStrong: 'Mot de passe fort',
 
   loginTitle: 'Connexion',
   loginSubmit: 'Se connecter',
@@ -48,6 +53,9 @@ export const FR: Messages = {
   verifySubmit: 'Confirmer l’adresse',
   verifyDoneTitle: 'Votre adresse e-mail est confirmée',
   verifyDoneText: 'Vous pouvez maintenant vous connecter.',
+  expiredTitle: 'Ce lien ne fonctionne plus',
+  expiredNewLink: 'Envoyer un nouveau lien',
+  expiredVerifyText: 'Connectez-vous\u00a0: si votre adresse n’est pas encore confirmée, vous pourrez y faire envoyer un nouveau lien.',
 
   continueTitle: 'Continuer vers l’application\u00a0?',
   continueText: '{client} souhaite vous connecter.',
@@ -77,6 +85,8 @@ export const FR: Messages = {
 
   accountTitle: 'Votre compte',
   accountBack: 'Retour à votre compte',
+  badgeConfirmed: 'Confirmée',
+  badgeUnconfirmed: 'Non confirmée',
   profileTitle: 'Profil et informations',
   profileSubmit: 'Enregistrer',
   emailTitle: 'Adresse e-mail',
@@ -115,10 +125,17 @@ export const FR: Messages = {
 
   errorTitle: 'Une erreur s’est produite',
   errorCode: 'Code d’erreur\u00a0: {code}',
+  copyCode: 'Copier',
+  copiedCode: 'Copié',
   formPostTitle: 'Un instant, s’il vous plaît',
   formPostText: 'Vous allez être redirigé vers {client}.',
   formPostTextNoClient: 'Vous allez être redirigé vers l’application.',
   continueSubmit: 'Continuer',
+
+  languageLabel: 'Langue',
+  linkTerms: 'Conditions d’utilisation',
+  linkPrivacy: 'Confidentialité',
+  linkSupport: 'Aide',
 
   errorInvalidGrant: 'Le nom d’utilisateur ou le mot de passe est incorrect.',
   errorCurrentPassword: 'Le mot de passe actuel est incorrect.',

@@ -9,6 +9,11 @@ export const JA: Messages = {
   newPasswordLabel: '新しいパスワード',
   passwordHint: '{minLength} 文字以上で入力してください。',
   showPassword: 'パスワードを表示',
+  passwordGuessHint: 'よく使われるパスワードや、お名前、このサービスの名前は使用できません。',
+  strengthWeak: '弱いパスワード',
+  strengthFair: '普通のパスワード',
+  strengthGood: '良いパスワード',
+  strengthStrong: '強いパスワード',
 
   loginTitle: 'ログイン',
   loginSubmit: 'ログイン',
@@ -47,6 +52,9 @@ export const JA: Messages = {
   verifySubmit: 'アドレスを確認',
   verifyDoneTitle: 'メールアドレスを確認しました',
   verifyDoneText: 'ログインできるようになりました。',
+  expiredTitle: 'このリンクは使用できません',
+  expiredNewLink: '新しいリンクを送信',
+  expiredVerifyText: 'ログインしてください。メールアドレスの確認がまだの場合は、そこから新しいリンクを送信できます。',
 
   continueTitle: 'アプリに進みますか？',
   continueText: '{client} にサインインしようとしています。',
@@ -76,6 +84,8 @@ export const JA: Messages = {
 
   accountTitle: 'アカウント',
   accountBack: 'アカウントに戻る',
+  badgeConfirmed: '確認済み',
+  badgeUnconfirmed: '未確認',
   profileTitle: 'プロフィール',
   profileSubmit: '保存',
   emailTitle: 'メールアドレス',
@@ -114,10 +124,17 @@ export const JA: Messages = {
 
   errorTitle: '処理できませんでした',
   errorCode: 'エラーコード：{code}',
+  copyCode: 'コピー',
+  copiedCode: 'コピーしました',
   formPostTitle: '少々お待ちください',
   formPostText: '{client} に戻ります。',
   formPostTextNoClient: 'アプリケーションに戻ります。',
   continueSubmit: '続ける',
+
+  languageLabel: '言語',
+  linkTerms: '利用規約',
+  linkPrivacy: 'プライバシー',
+  linkSupport: 'ヘルプ',
 
   errorInvalidGrant: 'ユーザー名またはパスワードが正しくありません。',
   errorCurrentPassword: '現在のパスワードが正しくありません。',
