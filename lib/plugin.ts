@@ -6,7 +6,7 @@ import { withCheckedHooks } from './composition/hooks.ts'
 import { createServices, type Services } from './composition/services.ts'
 import { authenticateHook, authenticateOptionalHook, type Hook, type ReadAuth, requireFirstPartyHook, requireScopeHook } from './http/edge/guard.ts'
 import { requestBrowser } from './http/edge/request-browser.ts'
-import { registeredOrigins } from './http/edge/client-origins.ts'
+import { oncePerRequest, registeredOrigins } from './http/edge/client-origins.ts'
 import { createCors } from './http/edge/cors.ts'
 import { ownProfileFields } from './accounts/profile.ts'
 import { registrationWith } from './http/edge/registration.ts'
@@ -80,16 +80,19 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
 
   const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields, ownProfileFields)
   const shared = { limiter, registration, path }
+  const listed = Array.isArray(settings.clients) ? settings.clients : null
+  const clientsOf = listed === null ? oncePerRequest(grants.clients) : () => grants.clients
   await registerRoutes(host, {
     ...shared,
     grants,
+    clientsOf,
     ring,
     authenticate,
     readAuth,
     browser,
-    cors: createCors(Array.isArray(settings.clients) ? settings.clients : grants.clients),
+    cors: createCors(listed ?? clientsOf),
     secretHeaders: settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
-    senders: { issuer: settings.issuer, ...registeredOrigins(Array.isArray(settings.clients) ? settings.clients : grants.clients) },
+    senders: { issuer: settings.issuer, ...registeredOrigins(listed ?? clientsOf) },
     openid: places.redirectLogin ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, algs: () => ring.algs() } : null,
     pages: settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, redirectLogin: places.redirectLogin })
   }, {

@@ -1,7 +1,9 @@
+import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import t from 'tap'
-import type { Client } from '../../lib/index.ts'
+import authPlugin, { type Client } from '../../lib/index.ts'
 import { PASSWORD } from '../support/app.ts'
-import { answerOf, authorizePath, CALLBACK, CLIENTS, openidApp, redeem } from '../support/openid.ts'
+import { answerOf, authorizePath, basic, CALLBACK, CLIENTS, KEYS, openidApp, redeem, SECRET } from '../support/openid.ts'
+import { ownOptions } from './coexistence/support/host.ts'
 
 const NATIVE: Client = { clientId: 'app', applicationType: 'native', redirectUris: ['com.example.app:/cb'] }
 const ORIGIN = new URL(CALLBACK).origin
@@ -57,6 +59,13 @@ t.test('a refused redemption looks it up once too, and lets the page of the clie
   t.same(asked(), ['web'])
 })
 
+t.test('an introspection that a page of the client asks for looks it up once', async (t) => {
+  const { app, asked } = await appWithStore(t)
+  const reply = await app.inject({ method: 'POST', url: '/auth/introspect', headers: { ...basic('web', SECRET), origin: ORIGIN, 'sec-fetch-site': 'cross-site' }, payload: { token: 'none' } })
+  t.same(reply.json(), { active: false })
+  t.same(asked(), ['web'])
+})
+
 t.test('an app on a device gets its code from the sign-in page, after one look-up', async (t) => {
   const { browser, asked } = await appWithStore(t)
   const login = String((await browser.get(authorizePath({ client_id: 'app', redirect_uri: 'com.example.app:/cb' }))).headers.location)
@@ -80,4 +89,38 @@ t.test('consent: one look-up to ask, one for each answer', async (t) => {
     t.match(reply.headers.location, answer)
     t.same(asked(), ['third'], decision)
   }
+})
+
+t.test('two plugins in one host each ask their own store for a client id that both have, also within one request', async (t) => {
+  const app = Fastify() as unknown as FastifyInstance
+  t.teardown(async () => { await app.close() })
+  const asked: string[] = []
+  const tokenOf = async (prefix: string, secret: string): Promise<LightMyRequestResponse> =>
+    await app.inject({ method: 'POST', url: `${prefix}/token`, headers: { ...basic('svc', secret), origin: `https://${prefix.slice(1)}.example`, 'sec-fetch-site': 'cross-site' }, payload: { grant_type: 'client_credentials' } })
+  const secretOf = (prefix: string): string => `the client secret of ${prefix}, for tests only`
+  const nested: LightMyRequestResponse[] = []
+  const client = (prefix: string): Client => ({ clientId: 'svc', clientSecret: secretOf(prefix), grantTypes: ['client_credentials'], origins: [`https://${prefix.slice(1)}.example`] })
+  for (const [prefix, decorators] of [['/a', {}], ['/b', { authenticate: 'authenticateB', requireScope: 'requireScopeB', authority: 'authorityB', auth: 'authB' }]] as const) {
+    await app.register(authPlugin, ownOptions({
+      issuer: `http://localhost:3000${prefix}`,
+      keys: KEYS,
+      prefix,
+      decorators,
+      clients: {
+        async findById (clientId) {
+          asked.push(`${prefix} ${clientId}`)
+          // In the middle of its own request, a asks b.
+          if (prefix === '/a') nested.push(await tokenOf('/b', secretOf('/b')))
+          return client(prefix)
+        }
+      }
+    }))
+  }
+  const reply = await tokenOf('/a', secretOf('/a'))
+  for (const [answer, prefix] of [[reply, '/a'], [nested[0], '/b']] as const) {
+    t.equal(answer?.statusCode, 200, prefix)
+    t.equal(answer?.headers['access-control-allow-origin'], `https://${prefix.slice(1)}.example`)
+  }
+  t.same(asked, ['/a svc', '/b svc'], 'each once')
+  t.equal((await tokenOf('/b', secretOf('/a'))).statusCode, 401, 'the secret of the one is none for the other')
 })

@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fast
 import t, { type Test } from 'tap'
 import { OAuthError } from '../../lib/errors.ts'
 import { registerBodyParsers, useStrictValidation } from '../../lib/http/edge/body.ts'
-import { clientsOf } from '../../lib/http/edge/client-origins.ts'
+import { oncePerRequest } from '../../lib/http/edge/client-origins.ts'
 import { createCors, rememberClient } from '../../lib/http/edge/cors.ts'
 import { guarded, useErrorReply } from '../../lib/http/edge/error-reply.ts'
 import type { Client, ClientStore } from '../../lib/ports/client-store.ts'
@@ -20,7 +20,8 @@ const CLIENTS: Client[] = [
 async function corsApp (t: Test, clients: Client[] | ClientStore): Promise<FastifyInstance> {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => { await app.close() })
-  const cors = createCors(clients)
+  const clientsOf = 'findById' in clients ? oncePerRequest(clients) : null
+  const cors = createCors(clientsOf ?? clients as Client[])
   const answer = async (body: unknown): Promise<unknown> => await guarded(async () => {
     const { fail } = (body ?? {}) as { fail?: string }
     if (fail === 'bug') throw new Error('a bug')
@@ -40,7 +41,7 @@ async function corsApp (t: Test, clients: Client[] | ClientStore): Promise<Fasti
     child.post('/token', { bodyLimit: 200 }, async (request) => await answer(request.body))
     child.post('/remembering', async (request) => {
       // As the token endpoint does: it looks for the client, and remembers which one it was.
-      if ('findById' in clients) await clientsOf(request, clients).findById('spa')
+      await clientsOf?.(request).findById('spa')
       rememberClient(request, 'spa')
       return await answer(request.body)
     })

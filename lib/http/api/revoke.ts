@@ -5,7 +5,6 @@ import { parseTokenQuery } from '../../protocol/token-query.ts'
 import { revokeToken } from '../../oauth/revoke-token.ts'
 import { registerBodyParsers } from '../edge/body.ts'
 import { callableBy } from '../edge/callers.ts'
-import { clientsOf } from '../edge/client-origins.ts'
 import { rememberClient } from '../edge/cors.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
@@ -14,7 +13,7 @@ import { describeRoute, ErrorResponse, Nothing, TokenQuery } from '../edge/schem
 const BODY_LIMIT = 16_384
 
 /** `POST /auth/revoke`. @see RFC 7009 */
-export function revokeRoute (child: FastifyInstance, { grants, limiter, path }: HttpDeps): void {
+export function revokeRoute (child: FastifyInstance, { grants, clientsOf, limiter, path }: HttpDeps): void {
   registerBodyParsers(child, { forms: true })
   child.post(path('revoke'), {
     ...callableBy('anyone'),
@@ -33,7 +32,7 @@ export function revokeRoute (child: FastifyInstance, { grants, limiter, path }: 
     try {
       await limiter.countFailure(request, reply, async () => {
         const origin = originOf(request)
-        const client = await authenticateClient(request.headers.authorization, query, origin, { clients: clientsOf(request, grants.clients), events: grants.accounts.events })
+        const client = await authenticateClient(request.headers.authorization, query, origin, { clients: clientsOf(request), events: grants.accounts.events })
         if (client !== null) rememberClient(request, client.clientId)
         await revokeToken(query.token, client, origin, grants)
       })

@@ -5,7 +5,6 @@ import { checkGrantAllowed, findGrant } from '../../oauth/grants/registry.ts'
 import { parseTokenRequest } from '../../protocol/token-request.ts'
 import { registerBodyParsers } from '../edge/body.ts'
 import { callableBy } from '../edge/callers.ts'
-import { clientsOf } from '../edge/client-origins.ts'
 import { rememberClient } from '../edge/cors.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
@@ -14,7 +13,7 @@ import { describeRoute, ErrorResponse, TokenRequest, TokenResponse } from '../ed
 const BODY_LIMIT = 16_384
 
 /** `POST /auth/token`. @see RFC 6749 §3.2 */
-export function tokenRoute (child: FastifyInstance, { grants: deps, limiter, path }: HttpDeps): void {
+export function tokenRoute (child: FastifyInstance, { grants: deps, clientsOf, limiter, path }: HttpDeps): void {
   registerBodyParsers(child, { forms: true })
   child.post(path('token'), {
     ...callableBy('anyone'),
@@ -32,7 +31,7 @@ export function tokenRoute (child: FastifyInstance, { grants: deps, limiter, pat
     const params = parseTokenRequest(request.body)
     const grant = findGrant(params.grant_type, deps)
     // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong client secret.
-    const client = await limiter.countFailure(request, reply, async () => await authenticateClient(request.headers.authorization, params, originOf(request), { clients: clientsOf(request, deps.clients), events: deps.accounts.events }))
+    const client = await limiter.countFailure(request, reply, async () => await authenticateClient(request.headers.authorization, params, originOf(request), { clients: clientsOf(request), events: deps.accounts.events }))
     if (client !== null) rememberClient(request, client.clientId)
     checkGrantAllowed(grant, client)
     const handle = async (): Promise<GrantAnswer> => await grant.handle(params, { client, origin: originOf(request) }, deps)

@@ -3,7 +3,6 @@ import { userInfo } from '../../oauth/user-info.ts'
 import { registerBodyParsers } from '../edge/body.ts'
 import { tokenOf } from '../edge/caller-guards.ts'
 import { callableBy } from '../edge/callers.ts'
-import { clientsOf } from '../edge/client-origins.ts'
 import type { HttpDeps } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
 import { describeRoute, ErrorResponse, NEEDS_ACCESS_TOKEN, UserInfo } from '../edge/schemas.ts'
@@ -14,7 +13,7 @@ const BODY_LIMIT = 16_384
  * `GET` and `POST /auth/userinfo`. A token in the query is never looked at.
  * @see OpenID Connect Core 1.0 §5.3, RFC 6750 §2, §3
  */
-export function userinfoRoute (child: FastifyInstance, { grants, path }: HttpDeps): void {
+export function userinfoRoute (child: FastifyInstance, { grants, clientsOf, path }: HttpDeps): void {
   registerBodyParsers(child, { forms: true })
   const described = {
     summary: 'Claims about me',
@@ -22,7 +21,7 @@ export function userinfoRoute (child: FastifyInstance, { grants, path }: HttpDep
     response: { 200: UserInfo, '4xx': ErrorResponse, 503: ErrorResponse }
   }
   const handler = async (request: FastifyRequest): Promise<Record<string, unknown>> => await guarded(async () => {
-    return await userInfo(tokenOf(request), { ...grants, clients: clientsOf(request, grants.clients) })
+    return await userInfo(tokenOf(request), { ...grants, clients: clientsOf(request) })
   })
   child.get(path('userinfo'), { ...callableBy({ scope: 'openid' }), schema: describeRoute(described), onRequest: noStoreHook }, handler)
   child.post(path('userinfo'), {

@@ -14,6 +14,7 @@ import { requireFirstParty } from '../../oauth/require-first-party.ts'
 import { liveSession } from '../../sessions/live-session.ts'
 import type { RequestBrowser } from './request-browser.ts'
 import type { Callers, Guard } from './callers.ts'
+import type { ClientsOf } from './client-origins.ts'
 import { rememberClient } from './cors.ts'
 import { originOf } from './deps.ts'
 import { guarded } from './error-reply.ts'
@@ -33,6 +34,7 @@ interface AccountCaller {
 
 export interface GuardDeps {
   grants: GrantDeps
+  clientsOf: ClientsOf
   authenticate: Hook
   readAuth: ReadAuth
   browser: Pick<RequestBrowser, 'hasCookie' | 'signedIn'>
@@ -120,12 +122,12 @@ async function accountOfBrowser (request: FastifyRequest, { grants, browser }: G
   return { user, sid, authenticatedAt, sessionSid: sid }
 }
 
-async function provenClient (request: FastifyRequest, reply: Parameters<Hook>[1], { grants, limiter }: GuardDeps): Promise<Client> {
+async function provenClient (request: FastifyRequest, reply: Parameters<Hook>[1], { grants, clientsOf, limiter }: GuardDeps): Promise<Client> {
   const query = parseTokenQuery(request.body)
   // Only client authentication counts here. If bad tokens counted too, anybody could lock an API out by sending it bad tokens to check.
   return await limiter.countFailure(request, reply, async () => {
     const origin = originOf(request)
-    const client = await authenticateClient(request.headers.authorization, query, origin, { clients: grants.clients, events: grants.accounts.events })
+    const client = await authenticateClient(request.headers.authorization, query, origin, { clients: clientsOf(request), events: grants.accounts.events })
     if (client === null || isPublic(client)) {
       grants.accounts.events.emit('client_authentication_failed', { reason: 'no_secret', clientId: client?.clientId ?? null, method: 'none' }, origin)
       throw invalidClient('client_secret_basic')

@@ -3,12 +3,24 @@ import { originsOf } from '../../clients/rights.ts'
 import type { Client, ClientStore } from '../../ports/client-store.ts'
 import { clientCredentials } from '../../protocol/client-authentication.ts'
 
-const found = new WeakMap<FastifyRequest, Map<string, Promise<Client | null>>>()
+/** The clients as one request sees them. */
+export type ClientsOf = (request: FastifyRequest) => ClientStore
 
-/** The clients as one request sees them: a store is asked for each of them once, whoever needs it. */
-export function clientsOf (request: FastifyRequest, clients: ClientStore): ClientStore {
-  const known = found.get(request) ?? new Map<string, Promise<Client | null>>()
-  found.set(request, known)
+/**
+ * Asks a host's client store for a client once a request, whoever needs it. Of two plugins in one host, each has its own; a listed
+ * client needs none of this.
+ */
+export function oncePerRequest (clients: ClientStore): ClientsOf {
+  const views = new WeakMap<FastifyRequest, ClientStore>()
+  return (request) => {
+    const view = views.get(request) ?? remembering(clients)
+    views.set(request, view)
+    return view
+  }
+}
+
+function remembering (clients: ClientStore): ClientStore {
+  const known = new Map<string, Promise<Client | null>>()
   return {
     findById (clientId) {
       const client = known.get(clientId) ?? clients.findById(clientId)
@@ -22,18 +34,18 @@ export function clientsOf (request: FastifyRequest, clients: ClientStore): Clien
 export type IsRegistered = (request: FastifyRequest, origin: string) => boolean | Promise<boolean>
 
 /**
- * `clients` as in the options. Of an array, the set of origins is made once. A store can't be asked by origin: there the origin must be
- * one of the client that the request names, which may be in its body.
+ * Of listed clients, the set of origins is made once. A store can't be asked by origin: there the origin must be one of the client that
+ * the request names, which may be in its body.
  */
-export function registeredOrigins (clients: readonly Client[] | ClientStore): { isRegistered: IsRegistered, needsBody: boolean } {
-  if (!('findById' in clients)) {
+export function registeredOrigins (clients: readonly Client[] | ClientsOf): { isRegistered: IsRegistered, needsBody: boolean } {
+  if (typeof clients !== 'function') {
     const known = new Set(clients.flatMap(originsOf))
     return { isRegistered: (_request, origin) => known.has(origin), needsBody: false }
   }
   return {
     async isRegistered (request, origin) {
       const clientId = claimedClientId(request)
-      const client = clientId === undefined ? null : await clientsOf(request, clients).findById(clientId)
+      const client = clientId === undefined ? null : await clients(request).findById(clientId)
       return client !== null && originsOf(client).includes(origin)
     },
     needsBody: true

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, FastifySchema, onSendHookHandler } from 'fastify'
-import type { Client, ClientStore } from '../../ports/client-store.ts'
+import type { Client } from '../../ports/client-store.ts'
 import { callableBy } from './callers.ts'
 import { originOfUrl, originsOf } from '../../clients/rights.ts'
 import { isLoopbackHost } from '../../protocol/redirect-uri.ts'
-import { claimedClientId, clientsOf } from './client-origins.ts'
+import { claimedClientId, type ClientsOf } from './client-origins.ts'
 
 /** Holds for every route that is registered in `child` after it; adds a hidden OPTIONS route to each path of them. */
 export type CorsPolicy = (child: FastifyInstance) => void
@@ -49,12 +49,12 @@ export function rememberClient (request: FastifyRequest, clientId: string): void
 }
 
 /**
- * `clients` as in the options. Of an array, the set of origins is made once. With a store, nobody knows at a preflight which client the
+ * Of listed clients, the set of origins is made once. With a store, nobody knows at a preflight which client the
  * request will name, so preflights of all web origins are allowed, which lets nobody read anything; the answer to the request can be read
  * only by the origins of its client.
  */
-export function createCors (clients: readonly Client[] | ClientStore): Cors {
-  if ('findById' in clients) {
+export function createCors (clients: readonly Client[] | ClientsOf): Cors {
+  if (typeof clients === 'function') {
     return {
       ofClients: registeredOrigins(byClient(clients, claimedClientId)),
       ofAccessTokens: registeredOrigins(byClient(clients, () => undefined)),
@@ -169,13 +169,13 @@ function varyByOrigin (reply: FastifyReply): void {
   if (!names.some((name) => name === '*' || name.toLowerCase() === 'origin')) reply.header('vary', [...names, 'Origin'].join(', '))
 }
 
-function byClient (clients: ClientStore, clientIdOf: (request: FastifyRequest) => string | undefined): AllowsOrigin {
+function byClient (clientsOf: ClientsOf, clientIdOf: (request: FastifyRequest) => string | undefined): AllowsOrigin {
   return async (request, origin) => {
     if (request.method === 'OPTIONS') return isWebOrigin(origin)
     const known = provenClientIds.get(request) ?? clientIdOf(request)
     if (known === undefined) return false
     try {
-      const client = await clientsOf(request, clients).findById(known)
+      const client = await clientsOf(request).findById(known)
       return client !== null && originsOf(client).includes(origin)
     } catch {
       // The answer is already made. Where its handler met the same failure, it has answered and logged it.

@@ -3,12 +3,15 @@ import type { GrantDeps } from '../../oauth/deps.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
 import type { PathName } from '../../settings/paths.ts'
 import type { Origin } from '../../sessions/sessions.ts'
+import type { ClientsOf } from './client-origins.ts'
 import type { RequestLimiter } from './limit.ts'
 import type { Registration } from './registration.ts'
 
 /** What the routes are built from. */
 export interface HttpDeps {
   grants: GrantDeps
+  /** `grants.clients`, as one request sees them. */
+  clientsOf: ClientsOf
   ring: KeyRing
   limiter: RequestLimiter
   registration: Registration | null

@@ -17,9 +17,9 @@ export function accessPage (child: FastifyInstance, deps: PageDeps): void {
     summaries: { page: 'Page of the apps with access', form: 'Take access back by a form' },
     body: Type.Object({ client: Type.String({ maxLength: 255 }) }),
     fields: [],
-    async open ({ person: { user }, request }) {
+    async open ({ person: { user } }) {
       const consents = await consentsOf(user, authorize)
-      const nameOf = await clientNames(request, consents.map(({ clientId }) => clientId), authorize)
+      const nameOf = await clientNames(consents.map(({ clientId }) => clientId), authorize)
       return {
         clients: consents.map(({ clientId, scopes, grantedAt }) => ({
           clientId,

@@ -19,9 +19,9 @@ export function sessionsPage (child: FastifyInstance, deps: PageDeps): void {
     summaries: { page: 'Sessions page', form: 'End sign-ins by a form' },
     body: Type.Object({ session: Type.Optional(Type.String({ maxLength: 128 })), decision: Type.Optional(EndOf) }),
     fields: [],
-    async open ({ person: { user, session }, request }) {
+    async open ({ person: { user, session } }) {
       const listed = await listSessions(user.id, sessions)
-      const nameOf = await clientNames(request, listed.flatMap(({ clientId }) => clientId ?? []), authorize)
+      const nameOf = await clientNames(listed.flatMap(({ clientId }) => clientId ?? []), authorize)
       const shown = listed.map(({ id, clientId, userAgent, createdAt, lastUsedAt }): AccountSession => ({
         id,
         current: id === session.sid,

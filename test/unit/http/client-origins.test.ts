@@ -1,0 +1,48 @@
+import type { FastifyRequest } from 'fastify'
+import t from 'tap'
+import { oncePerRequest } from '../../../lib/http/edge/client-origins.ts'
+import type { Client, ClientStore } from '../../../lib/ports/client-store.ts'
+
+function counted (name: string): ClientStore & { asked: string[] } {
+  const asked: string[] = []
+  return {
+    asked,
+    async findById (clientId): Promise<Client | null> {
+      asked.push(clientId)
+      return clientId === 'gone' ? null : { clientId, name }
+    }
+  }
+}
+
+const request = (): FastifyRequest => ({}) as FastifyRequest
+
+t.test('a request asks for each client once, one that is unknown too, and another request asks again', async (t) => {
+  const store = counted('one')
+  const clientsOf = oncePerRequest(store)
+  const [first, second] = [request(), request()]
+  await Promise.all([clientsOf(first).findById('spa'), clientsOf(first).findById('spa'), clientsOf(first).findById('gone')])
+  t.same(await clientsOf(first).findById('spa'), { clientId: 'spa', name: 'one' })
+  t.equal(await clientsOf(first).findById('gone'), null)
+  t.same(store.asked, ['spa', 'gone'])
+  await clientsOf(second).findById('spa')
+  t.same(store.asked, ['spa', 'gone', 'spa'])
+})
+
+t.test('two stores that one request asks for the same id each answer with their own client', async (t) => {
+  const [one, other] = [counted('one'), counted('other')]
+  const [ofOne, ofOther] = [oncePerRequest(one), oncePerRequest(other)]
+  const shared = request()
+  t.match(await ofOne(shared).findById('spa'), { name: 'one' })
+  t.match(await ofOther(shared).findById('spa'), { name: 'other' })
+  t.match(await ofOne(shared).findById('spa'), { name: 'one' })
+  t.same([one.asked, other.asked], [['spa'], ['spa']])
+})
+
+t.test('a failure is the same failure for all of the request', async (t) => {
+  let calls = 0
+  const clientsOf = oncePerRequest({ findById: async () => { throw new Error(`down ${++calls}`) } })
+  const shared = request()
+  await t.rejects(clientsOf(shared).findById('spa'), { message: 'down 1' })
+  await t.rejects(clientsOf(shared).findById('spa'), { message: 'down 1' })
+  await t.rejects(clientsOf(request()).findById('spa'), { message: 'down 2' })
+})
