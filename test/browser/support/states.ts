@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core'
 import { Type } from '@sinclair/typebox'
 import type { AuthorityOptions } from '../../../lib/index.ts'
 import { PASSWORD } from '../../support/app.ts'
+import { formAction, type TestBrowser, testBrowser } from '../../support/browser.ts'
 import type { Provider } from './provider.ts'
 
 /** What a provider must be given for all of its pages to be there. */
@@ -37,9 +38,7 @@ export const PAGE_STATES: readonly PageState[] = [
     name: 'login-unconfirmed',
     async open (page, provider) {
       const username = nextName()
-      await signup(page, provider)
-      await post(page, { username, password: PASSWORD })
-      await provider.messages.next('verify_email')
+      await signUp(provider, username)
       await login(page, provider)
       await post(page, { username, password: PASSWORD })
     }
@@ -116,10 +115,9 @@ export const PAGE_STATES: readonly PageState[] = [
   {
     name: 'account-access',
     async open (page, provider) {
-      await signIn(page, provider)
-      await page.goto(provider.authorizeUrl({ client_id: 'third', prompt: 'consent', scope: 'openid profile orders:read' }))
-      await page.locator('button[value=allow]:enabled').click()
-      await page.waitForURL((url) => !url.href.startsWith(provider.origin))
+      const browser = await signIn(page, provider)
+      const asked = await browser.get(provider.authorizeUrl({ client_id: 'third', prompt: 'consent', scope: 'openid profile orders:read' }))
+      await browser.submit(formAction((await browser.follow(asked)).reply.body), { decision: 'allow' })
       await page.goto(`${provider.origin}/auth/account/access`)
     }
   },
@@ -173,9 +171,19 @@ async function signup (page: Page, { origin }: Provider): Promise<void> {
   await page.goto(`${origin}/auth/signup`)
 }
 
-async function signIn (page: Page, { origin }: Provider): Promise<void> {
-  await page.goto(`${origin}/auth/login`)
-  await post(page, { username: 'ann', password: PASSWORD })
+/** Past the pages: each has its own state. */
+async function signIn (page: Page, { app, origin }: Provider): Promise<TestBrowser> {
+  const browser = testBrowser(app, origin)
+  const { statusCode } = await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
+  if (statusCode !== 303) throw new Error(`sign-in: ${statusCode}`)
+  await page.context().addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url: origin })))
+  return browser
+}
+
+/** Resolves to the link in the message. */
+async function signUp ({ app, origin, messages }: Provider, username: string): Promise<string> {
+  await testBrowser(app, origin).submit('/auth/signup', { username, password: PASSWORD })
+  return (await messages.next('verify_email')).url
 }
 
 async function resetPassword (page: Page, { app, ann, messages }: Provider): Promise<void> {
@@ -185,10 +193,7 @@ async function resetPassword (page: Page, { app, ann, messages }: Provider): Pro
 }
 
 async function verifyEmail (page: Page, provider: Provider): Promise<void> {
-  await signup(page, provider)
-  await post(page, { username: nextName(), password: PASSWORD })
-  const { url } = await provider.messages.next('verify_email')
-  await page.goto(url)
+  await page.goto(await signUp(provider, nextName()))
 }
 
 let names = 0

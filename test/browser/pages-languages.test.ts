@@ -1,0 +1,68 @@
+/** Every page in every language. The way to each is gone once; what differs by language is looked at in one page of the browser. */
+import t from 'tap'
+import { PAGE_SCRIPT } from '../../lib/pages/script.ts'
+import { LOCALES } from '../../lib/pages/texts.ts'
+import { withChromium } from './support/chromium.ts'
+import { startProvider } from './support/provider.ts'
+import { pageRecorder, type RecordedPage } from './support/recorded-pages.ts'
+import { ALL_PAGES, PAGE_STATES } from './support/states.ts'
+import { ALL_RULES, BUT_COLORS, BY_SIGHT, viewerIn } from './support/viewer.ts'
+
+const PHONE = { width: 390, height: 844 }
+const DESKTOP = { width: 1280, height: 800 }
+/** 1280 pixels at 400 %. @see WCAG 2.2 §1.4.10 */
+const NARROW = { width: 320, height: 568 }
+
+const chromium = await withChromium(t)
+const recorder = pageRecorder()
+const provider = await startProvider(t, { ...ALL_PAGES, pages: { title: 'Example Accounts', render: recorder.render } })
+const states = new Map<string, RecordedPage>()
+// The document that answers by a form would leave at once, and the button that allows is held back for a moment.
+const script = `if (document.querySelector('[data-submit]') === null) { ${PAGE_SCRIPT}; if (deliberate) deliberate.disabled = false }`
+const [, styleUrl = ''] = /<link rel="stylesheet" href="([^"]+)">/.exec((await provider.app.inject('/auth/login')).body) ?? []
+const { page, look } = await viewerIn(await chromium.newPage(t), { style: (await provider.app.inject(styleUrl)).body, script })
+
+t.test('every page, as it is served: in the language of the browser, with its style, and nothing is said in the console', async (t) => {
+  // English is what a page would be in anyway.
+  const page = await chromium.newPage(t, { locale: 'de' })
+  for (const { name, open } of PAGE_STATES) {
+    await page.context().clearCookies()
+    await open(page, provider)
+    t.equal(await page.locator('html').getAttribute('lang'), 'de', name)
+    t.equal(await page.evaluate('getComputedStyle(document.querySelector(".page")).display'), 'flex', name)
+    states.set(name, recorder.last())
+  }
+})
+
+t.test('every page in English: no violation on phone and desktop, light and dark', async (t) => {
+  const documents = [...states.values()].map((state) => state.in('en'))
+  for (const [colorScheme, viewport, axe] of [['light', PHONE, ALL_RULES], ['dark', DESKTOP, BY_SIGHT], ['dark', PHONE, BY_SIGHT], ['light', DESKTOP, BY_SIGHT]] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize(viewport)
+    const sights = await look(documents, { axe })
+    for (const [index, name] of [...states.keys()].entries()) t.strictSame(sights[index]?.violations, [], `${name}, ${colorScheme}, ${viewport.width} pixels`)
+  }
+})
+
+/** The elements of the English pages. */
+let english: string[][] = []
+
+for (const locale of LOCALES) {
+  t.test(`every page in ${locale}: the elements of the English one, no violation, and nothing to scroll sideways, zoomed or not`, async (t) => {
+    const documents = [...states.values()].map((state) => state.in(locale))
+    for (const [viewport, textSizes, axe] of [[PHONE, [100, 200], BUT_COLORS], [NARROW, [100], undefined], [DESKTOP, [200], undefined]] as const) {
+      await page.setViewportSize(viewport)
+      const sights = await look(documents, { textSizes, axe })
+      if (locale === 'en') english = sights.map(({ parts }) => parts)
+      for (const [index, name] of [...states.keys()].entries()) {
+        const sight = sights[index]
+        if (sight === undefined) throw new Error(`${name} was not looked at`)
+        t.equal(sight.lang, locale, name)
+        // Where they are, so are their colours.
+        t.strictSame(sight.parts, english[index], name)
+        t.strictSame(sight.violations, [], name)
+        for (const [at, over] of sight.overflow.entries()) t.ok(over <= 0, `${name}, ${viewport.width} pixels, text at ${textSizes[at]} %: ${over} to scroll`)
+      }
+    }
+  })
+}

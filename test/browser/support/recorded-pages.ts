@@ -1,0 +1,45 @@
+import type { RenderPage } from '../../../lib/index.ts'
+import type { CommonModel, PageError, PageModels, PageName } from '../../../lib/pages/model.ts'
+import { renderPage } from '../../../lib/pages/render.ts'
+import { format, type Locale, type MessageKey, messagesOf } from '../../../lib/pages/texts.ts'
+
+/** The pages of a provider with this `render`, as they were last shown, so that each can be had in every language without going there again. */
+export interface Recorder {
+  render: RenderPage
+  last(): RecordedPage
+}
+
+export interface RecordedPage {
+  /** The whole document, as the provider would serve it to a browser of this language. */
+  in(locale: Locale): string
+}
+
+type Model = CommonModel & { error?: PageError | null, minLength?: number }
+
+export function pageRecorder (): Recorder {
+  let page: PageName | null = null
+  let model: Model | null = null
+  return {
+    render: (...shown) => {
+      [page, model] = shown
+      return undefined
+    },
+    last () {
+      const [name, shown] = [page, model]
+      if (name === null || shown === null) throw new Error('no page was shown')
+      page = model = null
+      return { in: (locale) => renderPage(name, translated(shown, locale) as PageModels[typeof name]) }
+    }
+  }
+}
+
+/** All that depends on the language: the catalogue, and what went wrong in its words. */
+function translated (model: Model, locale: Locale): Model {
+  const messages = messagesOf(locale)
+  const { error = null } = model
+  if (error === null) return { ...model, lang: locale, messages }
+  const values = { minLength: model.minLength ?? 0 }
+  const key = (Object.keys(messages) as MessageKey[]).find((each) => each.startsWith('error') && format(model.messages[each], values) === error.text)
+  if (key === undefined) throw new Error(`no message says: ${error.text}`)
+  return { ...model, lang: locale, messages, error: { ...error, text: format(messages[key], values) } }
+}

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { Page } from 'playwright-core'
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What one document was found to be. */
+export interface Sight {
+  lang: string
+  /** The findings of axe: the rule, and the elements that break it. */
+  violations: string[]
+  /** How many pixels there are to scroll sideways, in the page or in an element whose content sticks out, at each of the `textSizes`. */
+  overflow: number[]
+  /** Each element with its attributes, and whether it says anything and in the document's language, in no order: what is left where texts are taken out. */
+  parts: string[]
+  /** The box of each element that `measure` selects. */
+  boxes: Array<{ y: number, height: number }>
+}
+
+export interface Look {
+  /** Options of `axe.run`; nothing of it runs without. */
+  axe?: Record<string, unknown> | undefined
+  /** In percent. */
+  textSizes?: readonly number[]
+  measure?: string
+}
+
+/** The rules of axe that look at colours, at sizes, or at where things lie: alone they can find something else in another sight of a document. */
+export const BY_SIGHT = { runOnly: ['color-contrast', 'link-in-text-block', 'target-size'] }
+export const ALL_RULES = { rules: { 'target-size': { enabled: true } } }
+/** Colours know no language. */
+export const BUT_COLORS = { rules: { 'target-size': { enabled: true }, 'color-contrast': { enabled: false } } }
+
+/** Looks at documents one after another in a page that has axe already: that takes a tenth of loading each as a page of its own. */
+export interface Viewer {
+  page: Page
+  /** The size and the colours are those that the page has. Each document becomes the page's whole content. */
+  look(documents: readonly string[], look: Look): Promise<Sight[]>
+}
+
+/** `style` stands for the style sheets that the documents link to, `script` for their scripts, and runs in each. */
+export async function viewerIn (page: Page, { style = '', script = '' } = {}): Promise<Viewer> {
+  await page.setContent('<!doctype html><html lang="en"><title>Viewer</title><h1>Viewer</h1>')
+  await page.evaluate(AXE)
+  await page.evaluate(`globalThis.lookAt = ${lookAt}; globalThis.STYLE = ${JSON.stringify(style)}; globalThis.SCRIPT = new Function(${JSON.stringify(script)})`)
+  return {
+    page,
+    look: async (documents, look) => await page.evaluate<Sight[]>(`(async () => {
+      const sights = []
+      for (const html of ${JSON.stringify(documents)}) sights.push(await lookAt(html, ${JSON.stringify({ textSizes: [], ...look })}))
+      return sights
+    })()`)
+  }
+}
+
+/** Runs in the page. */
+const lookAt = `async (html, { axe: options, textSizes, measure }) => {
+  const parsed = new DOMParser().parseFromString(html, 'text/html')
+  for (const element of parsed.querySelectorAll('link[rel=stylesheet], script')) element.remove()
+  if (STYLE !== '') {
+    const style = parsed.createElement('style')
+    style.textContent = STYLE
+    parsed.head.append(style)
+  }
+  document.documentElement.replaceWith(document.adoptNode(parsed.documentElement))
+  const root = document.documentElement
+  SCRIPT()
+  const all = [...document.querySelectorAll('body *')]
+  const overflow = textSizes.map((size) => {
+    root.style.fontSize = size + '%'
+    return Math.max(root.scrollWidth, ...all.map((element) => Math.ceil(element.getBoundingClientRect().right))) - root.clientWidth
+  })
+  root.style.fontSize = ''
+  const SAID = ['alt', 'aria-label', 'data-reveal', 'title']
+  return {
+    lang: root.lang,
+    overflow,
+    boxes: measure === undefined ? [] : [...document.querySelectorAll(measure)].map((element) => element.getBoundingClientRect()).map(({ y, height }) => ({ y, height })),
+    parts: all.map((element) => [element.localName, ...[...element.attributes].map(({ name, value }) => name + '=' + (name === 'lang' ? value === root.lang : SAID.includes(name) ? value !== '' : value)), element.textContent.trim() !== ''].join(' ')).sort(),
+    violations: options === undefined ? [] : (await axe.run({ preload: false, resultTypes: ['violations'], ...options })).violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + (failureSummary ?? '')))
+  }
+}`
