@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import authPlugin from 'fastify-authority'
 import type { Config } from './config.ts'
+import { lifecycle } from './lifecycle.ts'
 import { messageSender } from './messages.ts'
 import { site } from './site.ts'
 import { openStores } from './stores.ts'
@@ -14,7 +15,7 @@ export async function buildApp (config: Config): Promise<FastifyInstance> {
   const { users, state, redis, close } = openStores(config, (error, server) => { app.log.warn({ reason: error.message }, `${server} can't be reached`) })
   // Hooks run last in, first out: the plugin, registered later, has let go of the stores by then.
   app.addHook('onClose', async () => { await close() })
-  hangUpWhenClosing(app)
+  lifecycle(app)
 
   await app.register(authPlugin, {
     issuer: config.issuer,
@@ -23,7 +24,7 @@ export async function buildApp (config: Config): Promise<FastifyInstance> {
     ...redis === undefined ? {} : { redis },
     secret: config.secret,
     clients: [config.clients.spa, config.clients.thirdParty, ...config.moreClients],
-    pages: { title: 'fastify-authority example', home: '/' },
+    pages: { title: 'fastify-authority example', logoUrl: '/logo.svg', home: '/' },
     sendMessage: await messageSender(config, () => app.log),
     rateLimit: { bypass: config.bypass }
   })
@@ -36,13 +37,6 @@ export async function buildApp (config: Config): Promise<FastifyInstance> {
     return { sub: user.id, username: user.username, ...user.email === undefined ? {} : { email: user.email }, scope: request.auth?.scope }
   })
   return app
-}
-
-/** Fastify closes idle connections at once. One with a request under way would stay open for as long as keep-alive lasts, and hold up the end. */
-function hangUpWhenClosing (app: FastifyInstance): void {
-  let closing = false
-  app.addHook('preClose', async () => { closing = true })
-  app.addHook('onSend', async (_request, reply) => { if (closing) reply.header('connection', 'close') })
 }
 
 /** Without the query: the callbacks of the demo clients get codes in theirs. (On its own routes the plugin sees to it.) */

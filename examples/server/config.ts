@@ -25,6 +25,8 @@ export interface Config {
   smtpUrl: string | undefined
   /** The sender of mails. */
   mailFrom: string
+  /** For how long after SIGTERM requests are still taken, while `/ready` says no: as long as the balancer needs to notice. */
+  drainSeconds: number
   /** A level of pino. At `info` every request is two lines. */
   logLevel: string
 }
@@ -35,6 +37,7 @@ export class ConfigError extends Error {}
 const MIN_SECRET_BYTES = 32
 /** Whoever tries things out on their own machine would meet a limit of three sign-ups an hour within ten minutes. */
 const LOOPBACK = ['127.0.0.0/8', '::1']
+const MAX_DRAIN_SECONDS = 300
 const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /** @throws ConfigError */
@@ -57,6 +60,7 @@ export function readConfig (env: NodeJS.ProcessEnv): Config {
     redisUrl: serverUrl(env, 'REDIS_URL', ['redis:', 'rediss:'], 'redis://localhost:6379'),
     smtpUrl: serverUrl(env, 'SMTP_URL', ['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com'),
     mailFrom: set(env['MAIL_FROM']) ?? `no-reply@${new URL(issuer).hostname}`,
+    drainSeconds: secondsOf(set(env['DRAIN_SECONDS']) ?? '0'),
     logLevel: logLevelOf(set(env['LOG_LEVEL']) ?? 'info')
   }
 }
@@ -98,6 +102,12 @@ function portOf (value: string): number {
   const port = Number(value)
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new ConfigError(`PORT is ${JSON.stringify(value)}; it takes a whole number from 1 to 65535.`)
   return port
+}
+
+function secondsOf (value: string): number {
+  const seconds = Number(value)
+  if (!Number.isInteger(seconds) || seconds < 0 || seconds > MAX_DRAIN_SECONDS) throw new ConfigError(`DRAIN_SECONDS is ${JSON.stringify(value)}; it takes a whole number from 0 to ${MAX_DRAIN_SECONDS}.`)
+  return seconds
 }
 
 function secretOf (env: NodeJS.ProcessEnv, dataDirectory: string): string {

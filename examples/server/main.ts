@@ -13,12 +13,16 @@ try {
     // Who asks twice does not want to wait.
     if (stopping) process.exit(1)
     stopping = true
-    app.log.info({ signal }, 'stopping')
-    setTimeout(() => { process.exit(1) }, STOP_WITHIN_MS).unref()
-    app.close().then(() => { process.exit(0) }, (error: unknown) => {
-      app.log.error({ err: error }, 'could not stop cleanly')
-      process.exit(1)
-    })
+    const drainMs = config.drainSeconds * 1000
+    app.log.info({ signal, drainSeconds: config.drainSeconds }, 'stopping')
+    app.leave()
+    setTimeout(() => { process.exit(1) }, drainMs + STOP_WITHIN_MS).unref()
+    setTimeout(() => {
+      app.close().then(() => { process.exit(0) }, (error: unknown) => {
+        app.log.error({ err: error }, 'could not stop cleanly')
+        process.exit(1)
+      })
+    }, drainMs)
   }
   process.on('SIGTERM', stop)
   process.on('SIGINT', stop)

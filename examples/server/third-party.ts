@@ -2,7 +2,8 @@ import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Client } from 'fastify-authority'
 import * as openid from 'openid-client'
-import { claimList, document, html, type Html } from './html.ts'
+import { document } from './document.ts'
+import { claimList, html, type Html } from './html.ts'
 
 /** What this site keeps of one browser: a sign-in under way, or what it brought. */
 interface Visit {
@@ -27,7 +28,8 @@ export async function thirdParty (app: FastifyInstance, { issuer, client }: { is
   /** Anew each time: this is a demo, and the issuer may not be up yet at the first. */
   async function provider (): Promise<openid.Configuration> {
     const loopback = new URL(issuer).protocol === 'http:'
-    return await openid.discovery(new URL(issuer), clientId, clientSecret, undefined, loopback ? { execute: [openid.allowInsecureRequests] } : {})
+    // The token came straight from the issuer; its signature is checked all the same, since this page says so.
+    return await openid.discovery(new URL(issuer), clientId, clientSecret, undefined, { execute: [openid.enableNonRepudiationChecks, ...loopback ? [openid.allowInsecureRequests] : []] })
   }
 
   app.setErrorHandler((error, request, reply): FastifyReply => {
@@ -88,29 +90,42 @@ export async function thirdParty (app: FastifyInstance, { issuer, client }: { is
 }
 
 function send (reply: FastifyReply, content: Html): FastifyReply {
-  const body = html`<main>
-<h1>Third-party demo</h1>
+  const body = html`<main class="narrow">
 ${content}
-<p><a href="/">Start page</a></p>
 </main>`
-  return reply.type('text/html; charset=utf-8').header('cache-control', 'no-store').send(document({ title: 'Third-party demo', body }))
+  return reply.type('text/html; charset=utf-8').header('cache-control', 'no-store').send(document({ title: 'Third-party demo', site: 'other', person: html`<nav aria-label="Site"><a href="/">Start page</a></nav>`, body }))
 }
 
 function welcome (): Html {
-  return html`<p>This site is not the host's own (<code>firstParty: false</code>), so you are asked before it learns anything.</p>
-<p><a href="${PATH}/sign-in">Sign in with fastify-authority example</a></p>`
+  return html`<section class="hero">
+<h1>Somebody else's site</h1>
+<p class="lead">It has a client id and a secret, and is not the host's own (<code>firstParty: false</code>). So you are asked before it learns anything of you.</p>
+<p class="actions"><a class="button" href="${PATH}/sign-in">Sign in with fastify-authority example</a></p>
+</section>`
 }
 
 function refused (text: string): Html {
-  return html`<p role="alert">${text}</p>
-<p><a href="${PATH}/sign-in">Try again</a></p>`
+  return html`<section class="hero">
+<h1>Not signed in</h1>
+<p class="lead" role="alert">${text}</p>
+<p class="actions"><a class="button" href="${PATH}/sign-in">Try again</a></p>
+</section>`
 }
 
 function shown ({ claims, userinfo, scope }: NonNullable<Visit['given']>, signOutUrl: string): Html {
-  return html`<p>You allowed: <code>${scope}</code></p>
+  return html`<section class="hero">
+<h1>What this site knows of you</h1>
+<p class="lead">You allowed: <code>${scope}</code></p>
+<p class="actions"><a class="button quiet" href="${signOutUrl}">Sign out, here and at the provider</a></p>
+</section>
+<section class="card">
 <h2>ID token</h2>
+<p class="fine">Its signature, issuer, audience and nonce have been checked.</p>
 ${claimList(claims)}
+</section>
+<section class="card">
 <h2>Userinfo</h2>
+<p class="fine">Asked with the access token, server to server.</p>
 ${claimList(userinfo)}
-<p><a href="${signOutUrl}">Sign out, here and at the provider</a></p>`
+</section>`
 }

@@ -10,6 +10,12 @@ t.test('the example server takes LOG_LEVEL', async (t) => {
   t.throws(() => readConfig({ ...env, LOG_LEVEL: 'loud' }), /LOG_LEVEL is "loud"; it takes one of trace, /)
 })
 
+t.test('the example server takes DRAIN_SECONDS', async (t) => {
+  t.equal(readConfig(env).drainSeconds, 0)
+  t.equal(readConfig({ ...env, DRAIN_SECONDS: '15' }).drainSeconds, 15)
+  for (const wrong of ['-1', '1.5', 'soon', '301']) t.throws(() => readConfig({ ...env, DRAIN_SECONDS: wrong }), /DRAIN_SECONDS is .*; it takes a whole number from 0 to 300/)
+})
+
 // covers H15
 t.test('the example server leaves this machine unlimited outside production alone, and where nobody says otherwise', async (t) => {
   t.same(readConfig(env).bypass, ['127.0.0.0/8', '::1'])

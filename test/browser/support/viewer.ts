@@ -31,6 +31,12 @@ export const ALL_RULES = { rules: { 'target-size': { enabled: true } } }
 /** Colours know no language. */
 export const BUT_COLORS = { rules: { 'target-size': { enabled: true }, 'color-contrast': { enabled: false } } }
 
+/** The findings of axe in a page as it stands. */
+export async function violationsOf (page: Page, options: Record<string, unknown>): Promise<string[]> {
+  await page.evaluate(AXE)
+  return await page.evaluate<string[]>(`axe.run(${JSON.stringify({ preload: false, resultTypes: ['violations'], ...options })}).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + (failureSummary ?? ''))))`)
+}
+
 /** Looks at documents one after another in a page that has axe already: that takes a tenth of loading each as a page of its own. */
 export interface Viewer {
   page: Page

@@ -5,8 +5,8 @@ import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSy
 import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { transformSync } from 'esbuild'
 import type { Test } from 'tap'
-import ts from 'typescript-tap'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
 const START_WITHIN_MS = 30_000
@@ -89,14 +89,14 @@ function build (directory: string): string {
     }
   }
   writeFileSync(join(directory, 'package.json'), JSON.stringify({ name: 'fastify-authority', type: 'module', exports: { '.': './lib/index.js', './client': './lib/client/index.js' } }))
+  symlinkSync(join(root, 'docs'), join(directory, 'docs'), 'junction')
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'), 'junction')
   return join(directory, 'examples/server/main.js')
 }
 
 function compiled (file: string): string {
-  return ts.transpileModule(readFileSync(file, 'utf8'), {
-    compilerOptions: { target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true }
-  }).outputText
+  const { code } = transformSync(readFileSync(file, 'utf8'), { loader: file.endsWith('x') ? 'tsx' : 'ts', format: 'esm', target: 'node20', sourcefile: file })
+  return code.replace(/(\b(?:from|import)[\s(]*"\.{1,2}\/[^"]*)\.ts"/g, '$1.js"')
 }
 
 /** Without what a developer may have set for the example. */

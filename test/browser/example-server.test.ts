@@ -1,0 +1,109 @@
+/** The pages of the example server, the first that anybody sees: a person walks through all of them. */
+import type { Page } from 'playwright-core'
+import t, { type Test } from 'tap'
+import { example, freePort } from '../flow/support/example-server.ts'
+import { withChromium } from './support/chromium.ts'
+import { press } from './support/journeys.ts'
+import { ALL_RULES, BY_SIGHT, violationsOf } from './support/viewer.ts'
+
+const ANN = { username: 'ann@example.com', password: 'seven green boats at dawn' }
+const PHONE = { width: 390, height: 844 }
+const NARROW = { width: 320, height: 568 }
+const DESKTOP = { width: 1280, height: 800 }
+
+const chromium = await withChromium(t)
+const port = await freePort()
+const server = await example(t).start(port)
+const origin = `http://localhost:${port}`
+
+/** No violation on a phone in the dark and on a desktop in the light, and nothing to scroll sideways. */
+async function looksRight (t: Test, page: Page, name: string): Promise<void> {
+  for (const [colorScheme, viewport, rules] of [['dark', PHONE, ALL_RULES], ['light', DESKTOP, BY_SIGHT]] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize(viewport)
+    t.strictSame(await violationsOf(page, rules), [], `${name}, ${colorScheme}`)
+  }
+  await page.setViewportSize(NARROW)
+  const scrolled = await page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+  t.ok(scrolled <= 0, `${name}: ${scrolled} to scroll`)
+  await page.setViewportSize(DESKTOP)
+}
+
+/** Does what is on the page by the keyboard alone. */
+async function enter (page: Page, role: 'button' | 'link', name: string): Promise<void> {
+  await page.getByRole(role, { name, exact: true }).first().focus()
+  await page.keyboard.press('Enter')
+}
+
+const lines = async (page: Page): Promise<string[]> => await page.evaluate("[...document.querySelectorAll('#log li')].map(({ children }) => [...children].slice(1).map(({ textContent }) => textContent).join(' '))")
+
+t.test('from the start page through all demos', async (t) => {
+  const page = await chromium.newPage(t, { locale: 'en', viewport: DESKTOP, colorScheme: 'light', reducedMotion: 'reduce', allow: [/status of 401/] })
+  const requests: string[] = []
+  page.on('request', (request) => { requests.push(request.url()) })
+
+  await page.goto(origin)
+  await looksRight(t, page, 'the start page')
+  t.match(await page.locator('.facts').innerText(), /SQLite file[\s\S]*the log of the server[\s\S]*leave this machine alone, outside production/)
+  for (const name of ['Getting started', 'Options', 'Endpoints', 'Deployment']) t.ok(await page.getByRole('link', { name, exact: true }).isVisible(), name)
+  await Promise.all([page.waitForURL(/\/auth\/signup/), enter(page, 'link', 'Create an account')])
+  for (const [name, value] of Object.entries(ANN)) await page.locator(`[name=${name}]`).fill(value)
+  await press(page, 'Create account')
+  t.equal(page.url(), `${origin}/`)
+  t.match(await page.locator('.hero').innerText(), `Signed in as ${ANN.username}`)
+  await looksRight(t, page, 'the start page, signed in')
+
+  await Promise.all([page.waitForURL(/\/app$/), enter(page, 'link', 'Open the demo app')])
+  await page.locator('#signed-out').waitFor()
+  await looksRight(t, page, 'the demo app, signed out')
+  await enter(page, 'button', 'Sign in')
+  await page.locator('#sessions li').nth(1).waitFor()
+  t.equal(page.url(), `${origin}/app`, 'nobody had to sign in again, and the code is out of the address')
+  t.equal(await page.locator('h1:visible').innerText(), ANN.username)
+  t.strictSame((await lines(page)).toReversed().map((line) => line.replace(/ in \d+ ms$/, '')), ['The browser came back with a code in the address, which the client redeems', `authenticated ${ANN.username}`, 'GET /auth/sessions 200'])
+  t.match(await page.locator('#expires').innerText(), /^It expires in 1[45]:\d\d\.$/)
+
+  await enter(page, 'button', 'Call with the token')
+  await page.locator('#answer-status', { hasText: '200' }).waitFor()
+  t.match(JSON.parse(await page.locator('#me').innerText()), { username: ANN.username, scope: 'openid profile email offline_access' })
+  await enter(page, 'button', 'Call without')
+  await page.locator('#answer-status', { hasText: '401' }).waitFor()
+  t.match(await page.locator('#me').innerText(), 'WWW-Authenticate: Bearer')
+  const former = await page.locator('#claims').textContent()
+  await enter(page, 'button', 'Refresh now')
+  await page.locator('#log li', { hasText: 'token_refreshed' }).waitFor()
+  await page.waitForFunction(`document.getElementById('claims').textContent !== ${JSON.stringify(former)}`)
+
+  const elsewhere = await fetch(`${origin}/auth/token`, { method: 'POST', headers: { 'user-agent': 'curl/8.0' }, body: new URLSearchParams({ grant_type: 'password', ...ANN }) })
+  t.equal(elsewhere.status, 200)
+  await enter(page, 'button', 'Look again')
+  await page.locator('#sessions li').nth(2).waitFor()
+  await enter(page, 'button', 'End: App without a client, curl')
+  await page.locator('#sessions li').nth(2).waitFor({ state: 'detached' })
+  const { refresh_token: ended } = await elsewhere.json() as { refresh_token: string }
+  t.equal((await fetch(`${origin}/auth/refresh`, { method: 'POST', headers: { authorization: `Bearer ${ended}` } })).status, 401)
+
+  for (const summary of await page.locator('summary').all()) await summary.press('Enter')
+  t.match(await page.locator('#profile').innerText(), /email_verified\s+false/)
+  t.match(await page.locator('#claims').innerText(), /client_id\s+example-spa/)
+  await looksRight(t, page, 'the demo app')
+  t.notMatch(await page.locator('body').textContent(), /eyJ/, 'no token is on the page')
+
+  await enter(page, 'button', 'Sign out')
+  await page.locator('#signed-out').waitFor()
+  await page.goto(`${origin}/third-party`)
+  await looksRight(t, page, 'the third-party demo')
+  t.strictSame(requests.filter((url) => !url.startsWith(`${origin}/`)), [], 'nothing comes from elsewhere')
+
+  await page.goto(`http://127.0.0.1:${port}/app`)
+  t.match(await page.locator('#status', { hasText: 'This app is at' }).innerText(), `${origin}/app`, 'at another address it says where it is')
+})
+
+t.test('without JavaScript the demo app says so, and leads on', async (t) => {
+  const page = await chromium.newPage(t, { javaScriptEnabled: false, viewport: PHONE })
+  await page.goto(`${origin}/app`)
+  t.match(await page.locator('main').innerText(), 'This app needs JavaScript')
+  t.notOk(await page.getByRole('button', { name: 'Sign in' }).isVisible())
+})
+
+t.test('it stops', async (t) => { t.equal(await server.kill('SIGTERM'), 0) })
