@@ -90,6 +90,8 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     authenticate,
     readAuth,
     browser,
+    cookieName: cookie.name,
+    usualPaths: PATHS,
     cors: createCors(listed ?? clientsOf),
     secretHeaders: settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
     senders: { issuer: settings.issuer, ...registeredOrigins(listed ?? clientsOf) },

@@ -10,6 +10,8 @@ export interface Endpoint {
   method: string
   url: string
   callers: Callers
+  /** In the host's OpenAPI document. */
+  operationId: string
   schema: FastifySchema & { consumes?: string[], security?: unknown[] }
   /** The name in the option `paths`; `null`: it follows `prefix` alone. */
   pathName: string | null
@@ -25,10 +27,16 @@ export async function endpoints (): Promise<Endpoint[]> {
       method: String(route.method),
       url: route.url,
       callers: (route.config as CallersConfig).fastifyAuthority.callers,
+      operationId: operationIdOf(route),
       schema: (route.schema ?? {}) as Endpoint['schema'],
       pathName: moved[index]?.url === route.url ? null : moved[index]?.url.split('/')[1] ?? null
     }))
     .sort((a, b) => order.indexOf(`${a.method} ${a.url}`) - order.indexOf(`${b.method} ${b.url}`))
+}
+
+function operationIdOf (route: RouteOptions): string {
+  const { swaggerTransform } = route.config as { swaggerTransform?: false | ((given: object) => { schema: { operationId: string } }) }
+  return typeof swaggerTransform === 'function' ? swaggerTransform({ schema: route.schema, url: route.url, route, openapiObject: {} }).schema.operationId : ''
 }
 
 /** Of one algorithm, so that none has to be made in the background. */

@@ -98,7 +98,7 @@ async function endpointsPage (): Promise<string> {
     if (rows.length > 8) shown.set(content, title)
     return content
   }
-  const section = ({ method, url, callers, schema, pathName }: Endpoint): string[] => {
+  const section = ({ method, url, callers, operationId, schema, pathName }: Endpoint): string[] => {
     const title = `\`${method} ${url}\``
     const prose = PROSE[`${method} ${url}`]
     const responses = (schema.response ?? {}) as Record<string, unknown>
@@ -109,6 +109,7 @@ async function endpointsPage (): Promise<string> {
       prose?.what ?? '',
       [
         pathName === null ? '' : `Path option: \`paths.${pathName}\`.`,
+        operationId === '' ? '' : `Operation id: \`${operationId}\`.`,
         callersSentence(callers),
         query.length === 0 ? '' : 'Query:',
         body.length === 0 ? '' : `Body: ${(schema.consumes ?? ['application/json']).map((type) => `\`${type}\``).join(' or ')}.`

@@ -12,7 +12,7 @@ import { consentPage } from './pages/consent.ts'
 import type { Cors, CorsPolicy } from './edge/cors.ts'
 import { guardSenders, type SendersDeps } from './edge/senders.ts'
 import type { HttpDeps } from './edge/deps.ts'
-import { useDocuments } from './edge/documents.ts'
+import { tellOfLateDocuments, useDocuments } from './edge/documents.ts'
 import { useErrorReply, usePlainJson } from './edge/error-reply.ts'
 import { introspectRoute } from './api/introspect.ts'
 import { jwksRoute } from './api/jwks.ts'
@@ -27,7 +27,9 @@ import { registerFormParser } from './pages/forms.ts'
 import { isPageReply } from './pages/reply.ts'
 import { refreshRoute } from './api/refresh.ts'
 import { revokeRoute } from './api/revoke.ts'
+import { securitySchemes } from './edge/security-schemes.ts'
 import { sessionRoutes } from './api/sessions.ts'
+import type { PathName } from '../settings/paths.ts'
 import { tokenRoute } from './api/token.ts'
 import { userinfoRoute } from './api/userinfo.ts'
 
@@ -41,6 +43,10 @@ interface Placement {
 
 interface RouteDeps extends HttpDeps, GuardDeps {
   cors: Cors
+  /** The name of the session cookie. */
+  cookieName: string
+  /** Where each path is below the prefix by default; `null`: at the root. */
+  usualPaths: Readonly<Record<PathName, string | null>>
   /** Headers of requests that no log may show, beside the usual ones; in lower case. */
   secretHeaders: readonly string[]
   senders: Omit<SendersDeps, 'hostAnswersPreflights'>
@@ -62,6 +68,8 @@ interface Group {
  */
 export async function registerRoutes (host: FastifyInstance, deps: RouteDeps, placement: Placement): Promise<void> {
   const guardOf = createGuards(deps)
+  tellOfLateDocuments(host)
+  const schemes = securitySchemes({ ...deps, hostPrefix: host.prefix, cookieName: deps.pages === null ? null : deps.cookieName })
   for (const { cors: policy, pages, register } of groupsOf(deps, placement)) {
     await host.register(async (child) => {
       useStrictValidation(child)
@@ -75,7 +83,7 @@ export async function registerRoutes (host: FastifyInstance, deps: RouteDeps, pl
       }
       if (placement.watch !== null) child.addHook('onRequest', placement.watch)
       useCallers(child, guardOf)
-      useDocuments(child, { pages: pages !== undefined, refreshUrl: deps.path('refresh') })
+      useDocuments(child, { pages: pages !== undefined, schemes, path: deps.path, usualPaths: deps.usualPaths })
       policy?.(child)
       guardSenders(child, { ...deps.senders, hostAnswersPreflights: policy === undefined })
       child.addHook('onSend', (_request, reply, payload, done) => {

@@ -26,6 +26,7 @@ export const LOG_CODES = {
   FST_AUTHORITY_WORK_FAILED: 'error: something that no answer told of failed: work behind a reply, or tidying up after a failure. The line says what.',
   FST_AUTHORITY_RATE_LIMITED: 'info: a rate limit refuses requests. Said once a minute and rule; each refusal is a line at `debug`.',
   FST_AUTHORITY_UNSAFE: 'warn: a configuration that works and is unsafe. The line has the mend.',
+  FST_AUTHORITY_UNDOCUMENTED: 'warn: @fastify/swagger was registered after this plugin, so the app\'s document has none of the plugin\'s routes. Register it first.',
   FST_AUTHORITY_NOTICE: 'info: what follows from the configuration, such as state that is in memory.'
 } as const
 

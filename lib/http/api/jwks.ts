@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { callableBy } from '../edge/callers.ts'
 import { guarded } from '../edge/error-reply.ts'
 import type { HttpDeps } from '../edge/deps.ts'
-import { describeRoute } from '../edge/schemas.ts'
+import { describeRoute, KeySet } from '../edge/schemas.ts'
 
 /** How long others may cache the key set. It is far shorter than the time for which a new key is published before it signs. */
 const MAX_AGE_SECONDS = 300
@@ -12,7 +12,7 @@ export function jwksRoute (child: FastifyInstance, { ring, path }: HttpDeps, con
   child.get(path('jwks'), {
     ...callableBy('anyone'),
     constraints,
-    schema: describeRoute({ summary: 'Public signing keys' })
+    schema: describeRoute({ summary: 'Public signing keys', response: { 200: KeySet } })
   }, async (_request, reply) => await guarded(async () => {
     // The first answer waits until each algorithm has a key, because it may be cached. Where an algorithm fails, the keys of the others are
     // still sent, and the answer is not cached.

@@ -1,11 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { serverMetadata, type ServerMetadata } from '../../protocol/metadata.ts'
-import { findGrant } from '../../oauth/grants/registry.ts'
-import type { GrantDeps } from '../../oauth/deps.ts'
-import type { GrantType } from '../../ports/client-store.ts'
+import { grantTypesOn } from '../../oauth/grants/registry.ts'
 import { callableBy } from '../edge/callers.ts'
 import type { HttpDeps } from '../edge/deps.ts'
-import { describeRoute } from '../edge/schemas.ts'
+import { describeRoute, Metadata } from '../edge/schemas.ts'
 
 interface MetadataPlacement {
   constraints: { host?: string }
@@ -14,7 +12,6 @@ interface MetadataPlacement {
 }
 
 const MAX_AGE_SECONDS = 300
-const GRANT_TYPES: readonly GrantType[] = ['password', 'authorization_code', 'refresh_token', 'client_credentials']
 
 /**
  * The metadata: for OAuth clients, and where OpenID is on, at the place where OpenID clients look. All of its URLs come from the
@@ -27,7 +24,7 @@ export function metadataRoute (child: FastifyInstance, { grants, openid, path }:
   const document: ServerMetadata = serverMetadata({
     issuer,
     endpoints: { token: urlOf(path('token')), revoke: urlOf(path('revoke')), introspect: urlOf(path('introspect')), jwks: hasKeySet ? urlOf(path('jwks')) : null },
-    grantTypes: GRANT_TYPES.filter((type) => isOn(type, grants)),
+    grantTypes: grantTypesOn(grants),
     scopes: grants.scopes,
     openid: openid === null
       ? null
@@ -42,16 +39,7 @@ export function metadataRoute (child: FastifyInstance, { grants, openid, path }:
     reply.header('cache-control', `public, max-age=${MAX_AGE_SECONDS}`)
     return document
   }
-  child.get(path('metadata'), { ...callableBy('anyone'), constraints, schema: describeRoute({ summary: 'Authorization server metadata' }) }, handler)
-  if (openid !== null) child.get(path('openidConfiguration'), { ...callableBy('anyone'), constraints: openidConstraints, schema: describeRoute({ summary: 'OpenID provider metadata' }) }, handler)
-}
-
-/** Asks the registry of the token endpoint, so that the document always agrees with it. */
-function isOn (type: GrantType, grants: GrantDeps): boolean {
-  try {
-    findGrant(type, grants)
-    return true
-  } catch {
-    return false
-  }
+  const response = { 200: Metadata }
+  child.get(path('metadata'), { ...callableBy('anyone'), constraints, schema: describeRoute({ summary: 'Authorization server metadata', response }) }, handler)
+  if (openid !== null) child.get(path('openidConfiguration'), { ...callableBy('anyone'), constraints: openidConstraints, schema: describeRoute({ summary: 'OpenID provider metadata', response }) }, handler)
 }

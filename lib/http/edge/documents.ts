@@ -1,65 +1,142 @@
 import type { FastifyInstance, FastifySchema } from 'fastify'
-import { Type } from '@sinclair/typebox'
-import type { Callers, CallersConfig } from './callers.ts'
+import { type TSchema, Type } from '@sinclair/typebox'
+import type { PathName } from '../../settings/paths.ts'
+import { logLine } from '../../ports/log.ts'
+import type { CallersConfig } from './callers.ts'
+import { errorsOf, type Operation, type OperationErrors } from './operations.ts'
+import type { SecuritySchemes } from './security-schemes.ts'
 import { ErrorResponse } from './schemas.ts'
+import { forSwagger2 } from './swagger2.ts'
 
 /** What @fastify/swagger reads of a route, where the host has it. */
-interface DocumentedSchema extends FastifySchema {
-  operationId?: string
-  security?: ReadonlyArray<Readonly<Record<string, readonly string[]>>>
+interface RouteSchema extends FastifySchema { hide?: boolean, response?: Record<string, TSchema> }
+
+/** What it hands in to be completed: one of the two. */
+interface Documents {
+  openapiObject?: { tags?: Tag[], components?: { securitySchemes?: Record<string, unknown> } }
+  swaggerObject?: { tags?: Tag[], securityDefinitions?: Record<string, unknown> | null }
+}
+interface Tag { name: string, description?: string }
+interface Transformed extends Documents { schema: RouteSchema, url: string, route: { method: string | string[] } }
+
+interface DocumentsDeps {
+  /** Whether the routes are pages. */
+  pages: boolean
+  schemes: SecuritySchemes
+  path(name: PathName): string
+  /** Where each path is below the prefix by default; `null`: at the root. */
+  usualPaths: Readonly<Record<PathName, string | null>>
 }
 
-interface Documents { openapiObject?: { components?: { securitySchemes?: Record<string, unknown> } } }
+const PAGE = { content: { 'text/html': { schema: Type.String() } } }
+const ANY = Type.Object({}, { additionalProperties: true, description: 'A JSON object.' })
+const LOCATION = { Location: { type: 'string', description: 'Where the browser goes on with a GET.' } }
+const CHALLENGE = { 'WWW-Authenticate': { type: 'string', description: 'The challenge of RFC 6750 §3 or RFC 7617 §2.' } }
+const RETRY = { 'Retry-After': { type: 'string', description: 'Seconds.' } }
+const CHALLENGED = ['invalid_token', 'invalid_client', 'insufficient_scope', 'insufficient_user_authentication']
+const OAUTH: readonly (PathName | null)[] = ['token', 'refresh', 'revoke', 'introspect', 'userinfo', 'authorize', 'logout', 'jwks', 'metadata', 'openidConfiguration']
 
-const PAGE = { description: 'A page.', content: { 'text/html': { schema: Type.String() } } }
-const ANY = Type.Object({}, { additionalProperties: true })
-const ONWARD = Type.Null({ description: 'Onward: where the request came from, or back to the client.' })
-
-/** The schemes of a host's document that our operations name. A host that has one under the same name keeps its own. */
-const SCHEMES = {
-  accessToken: { type: 'http', scheme: 'bearer', description: 'An access token.' },
-  refreshToken: { type: 'http', scheme: 'bearer', description: 'A refresh token.' },
-  clientSecret: { type: 'http', scheme: 'basic', description: 'The id and the secret of a client, form-encoded.' }
+const TAGS = {
+  auth: 'Tokens, by OAuth 2.0 and OpenID Connect.',
+  'auth account': 'What people do with their own account.',
+  'auth pages': 'The hosted pages, for browsers.'
 } as const
-type Scheme = keyof typeof SCHEMES
+
+/** The operation ids of a server's routes, with the route that has each. */
+const ids = new WeakMap<object, Map<string, string>>()
 
 /**
- * Completes what the host's OpenAPI document says of every route that is registered in `child` after it: a name of its own, who may
- * call it, and the answers that all routes of its kind have.
+ * Lets @fastify/swagger complete what the host's document says of every route that is registered in `child` after it: an id that does not
+ * change when the route is moved, who may call it, and its answers. All of this is made when a document is, and costs nothing before. The
+ * host's own `transform` is not asked for these routes: most know schemas of one kind only.
  */
-export function useDocuments (child: FastifyInstance, { pages, refreshUrl }: { pages: boolean, refreshUrl: string }): void {
+export function useDocuments (child: FastifyInstance, deps: DocumentsDeps): void {
   child.addHook('onRoute', (route) => {
-    const { fastifyAuthority }: Partial<CallersConfig> = route.config ?? {}
-    const method = [route.method].flat()[0] ?? 'GET'
-    const shared = pages ? { [method === 'POST' ? '2xx' : 200]: PAGE, 303: ONWARD, '4xx': PAGE, 503: PAGE } : { ...(route.schema?.response === undefined ? { 200: ANY } : {}), '4xx': ErrorResponse, 503: ErrorResponse }
-    const schema: DocumentedSchema = { operationId: idOf(method, route.url), ...route.schema, response: { ...shared, ...route.schema?.response as object } }
-    const schemes = route.url.endsWith(refreshUrl) ? ['refreshToken' as const] : schemesOf(fastifyAuthority?.callers)
-    if (schemes.length > 0) {
-      schema.security = schemes.map((name) => ({ [name]: [] }))
-      // The document must define the schemes that it names, and only here can they be added to it.
-      Object.assign(route, { config: { ...route.config, swaggerTransform: ({ schema, url, openapiObject }: Documents & { schema: DocumentedSchema, url: string }) => ({ schema: withSchemes(schema, schemes, openapiObject), url }) } })
+    const { hide } = (route.schema ?? {}) as RouteSchema
+    const config: Partial<CallersConfig> = route.config ?? {}
+    const name = (Object.keys(deps.usualPaths) as PathName[]).find((one) => isAt(route.url, `${child.prefix}${deps.path(one)}`)) ?? null
+    const usual = name === null ? null : `${usualPath(name, deps)}${/\/:.*$/.exec(route.url)?.[0] ?? ''}`
+    const claim = (method: string): string => operationId(child.server, method, route.url, usual)
+    const id = hide === true ? '' : claim([route.method].flat()[0] ?? 'GET')
+    const transform = ({ schema, url, route: { method }, ...documents }: Transformed): { schema: object, url: string } => {
+      const verb = [method].flat()[0] ?? 'GET'
+      const operation: Operation = { name, method: verb, callers: config.fastifyAuthority?.callers, fromAnyPage: config.fastifyAuthority?.fromAnyPage === true, hasBody: schema.body !== undefined, isPage: deps.pages }
+      return { schema: described({ schema, operation, id: verb === 'HEAD' ? claim(verb) : id }, deps.schemes, documents), url }
     }
-    route.schema = schema
+    Object.assign(route, { config: { ...route.config, swaggerTransform: hide === true ? false : transform } })
   })
 }
 
-/** `postAuthPasswordResetConfirm`: by the address, which is a route's own, also where the plugin is there twice. */
+/** Says so where the host registers @fastify/swagger after us: its document would have none of our routes, and nothing else would tell. */
+export function tellOfLateDocuments (host: FastifyInstance): void {
+  if (host.hasDecorator('swagger')) return
+  host.addHook('onReady', async () => {
+    if (host.hasDecorator('swagger')) host.log.warn(...logLine('FST_AUTHORITY_UNDOCUMENTED', '@fastify/swagger was registered after this plugin, so its document has none of the routes of this plugin. Register @fastify/swagger first.'))
+  })
+}
+
+function described ({ schema, operation, id }: { schema: RouteSchema, operation: Operation, id: string }, schemes: SecuritySchemes, { openapiObject, swaggerObject }: Documents): object {
+  const { name, isPage } = operation
+  const tag = OAUTH.includes(name) ? 'auth' : isPage ? 'auth pages' : 'auth account'
+  const security = schemes.of(operation)
+  const complete = { operationId: id, tags: [tag], security, ...schema, response: { ...successes(schema, operation), ...failures(errorsOf(operation), isPage) } }
+  const document = openapiObject ?? swaggerObject
+  if (document !== undefined) document.tags = withTag(document.tags, tag)
+  if (openapiObject !== undefined) {
+    openapiObject.components = { ...openapiObject.components, securitySchemes: { ...schemes.openapi, ...openapiObject.components?.securitySchemes } }
+  } else if (swaggerObject !== undefined) {
+    swaggerObject.securityDefinitions = { ...schemes.swagger, ...swaggerObject.securityDefinitions }
+    return forSwagger2(complete, Object.keys(swaggerObject.securityDefinitions))
+  }
+  return complete
+}
+
+/** A tag that the host describes under the same name stays as it is. */
+function withTag (tags: Tag[] = [], name: keyof typeof TAGS): Tag[] {
+  return tags.some((one) => one.name === name) ? tags : [...tags, { name, description: TAGS[name] }]
+}
+
+function successes ({ response = {} }: RouteSchema, { method, isPage }: Operation): Record<string, object> {
+  if (isPage) return { [method === 'POST' ? '2xx' : 200]: { description: 'A page.', ...PAGE }, 303: { type: 'null', description: 'Onward: where the request came from, or back to the client.', headers: LOCATION } }
+  const declared = Object.entries(response).filter(([status]) => status.startsWith('2'))
+  if (declared.length === 0) return { 200: ANY }
+  return Object.fromEntries(declared.map(([status, schema]) => [status, schema['description'] === undefined ? { ...schema, description: 'Done.' } : schema]))
+}
+
+function failures (errors: OperationErrors, isPage: boolean): Record<string, object> {
+  return Object.fromEntries(Object.entries(errors).map(([status, codes]: [string, readonly string[]]) => {
+    const headers = status === '401' || status === '403' ? codes.some((code) => CHALLENGED.includes(code)) ? CHALLENGE : null : status === '429' || status === '503' ? RETRY : null
+    const shared = { description: codes.map((code) => `\`${code}\``).join(', '), ...(headers === null || (isPage && headers === CHALLENGE) ? {} : { headers }) }
+    const body = { ...ErrorResponse, properties: { ...ErrorResponse.properties, error: { type: 'string', enum: codes } } }
+    return [status, isPage ? { ...PAGE, ...shared } : { ...body, ...shared }]
+  }))
+}
+
+/**
+ * `postAuthPasswordResetConfirm`: by the default address, whatever `prefix` and `paths` say, so that a client that was generated stays the
+ * same. Of a second plugin in the app, by the address that its route has.
+ */
+function operationId (server: object, method: string, url: string, usualUrl: string | null): string {
+  const known = ids.get(server) ?? new Map<string, string>()
+  ids.set(server, known)
+  const usual = usualUrl === null ? null : idOf(method, usualUrl)
+  const id = usual !== null && [undefined, url].includes(known.get(usual)) ? usual : idOf(method, url)
+  known.set(id, url)
+  return id
+}
+
+function usualPath (name: PathName, { usualPaths }: Pick<DocumentsDeps, 'usualPaths'>): string {
+  if (name === 'metadata') return '/.well-known/oauth-authorization-server'
+  if (name === 'openidConfiguration') return '/.well-known/openid-configuration'
+  const path = usualPaths[name] ?? ''
+  return path.startsWith('/.well-known/') ? path : `/auth${path}`
+}
+
+/** Whether a route is that of a path, or has parameters below it. */
+function isAt (url: string, path: string): boolean {
+  return url === path || url.startsWith(`${path}/:`)
+}
+
 function idOf (method: string, url: string): string {
   return method.toLowerCase() + url.split(/[^A-Za-z0-9]+/).filter((word) => word !== '').map((word) => `${word[0]?.toUpperCase()}${word.slice(1)}`).join('')
-}
-
-function schemesOf (callers: Callers | undefined): Scheme[] {
-  if (callers === 'account' || typeof callers === 'object') return ['accessToken']
-  return callers === 'client' ? ['clientSecret'] : []
-}
-
-function withSchemes (schema: DocumentedSchema, names: Scheme[], document: Documents['openapiObject']): FastifySchema {
-  if (document === undefined) {
-    const { security: _security, ...rest } = schema
-    return rest
-  }
-  document.components ??= {}
-  const schemes = document.components.securitySchemes ??= {}
-  for (const name of names) schemes[name] ??= SCHEMES[name]
-  return schema
 }

@@ -6,7 +6,6 @@ interface RouteDescription extends FastifySchema {
   summary: string
   consumes?: string[]
   description?: string
-  tags?: string[]
   /** Left out of the host's document. */
   hide?: true
 }
@@ -16,8 +15,7 @@ export const NEEDS_ACCESS_TOKEN = 'Needs an access token: Authorization: Bearer.
 export const FOR_THE_ACCOUNT = 'Needs an access token of no client or of a first-party one (Authorization: Bearer), or the browser session from a page of the same origin.'
 
 export function describeRoute (description: RouteDescription): FastifySchema {
-  const schema: RouteDescription = { tags: ['auth'], ...description }
-  return schema
+  return description
 }
 
 /** Every error of every route. @see RFC 6749 §5.2 */
@@ -98,27 +96,43 @@ export const SessionList = Type.Object({
   }))
 })
 
-const text = () => Type.Optional(Type.String())
-/** For documents: lib/protocol reads the parameters. @see OpenID Connect Core 1.0 §3.1.2.1 */
-export const AuthorizationRequestSchema = Type.Object({
+const text = (description: string) => Type.Optional(Type.String({ description }))
+const AUTHORIZATION_PARAMETERS = {
   client_id: Type.String(),
-  redirect_uri: Type.String(),
+  redirect_uri: Type.String({ description: 'One that is registered for the client, character by character.' }),
   response_type: Type.Literal('code'),
-  response_mode: Type.Optional(Type.Union([Type.Literal('query'), Type.Literal('fragment'), Type.Literal('form_post')])),
-  scope: text(),
-  state: text(),
-  nonce: text(),
-  code_challenge: text(),
+  response_mode: Type.Optional(Type.Union([Type.Literal('query'), Type.Literal('fragment'), Type.Literal('form_post')], { description: 'Default: `query`.' })),
+  scope: text('Separated by spaces. Default: `openid`.'),
+  state: text('Comes back as it was sent.'),
+  nonce: text('Comes back in the ID token.'),
+  code_challenge: text('The SHA-256 of the code verifier in base64url (RFC 7636). Public clients need it.'),
   code_challenge_method: Type.Optional(Type.Literal('S256')),
-  prompt: text(),
-  screen_hint: text(),
-  max_age: text(),
-  login_hint: text(),
-  id_token_hint: text(),
-  ui_locales: text(),
-  acr_values: text(),
-  claims: text()
+  prompt: text('`none` alone, or of `login`, `consent`, `select_account` and `create`, separated by spaces.'),
+  screen_hint: text('`signup` shows the sign-up page in place of the sign-in page.'),
+  max_age: text('The longest time since the person signed in, in seconds.'),
+  login_hint: text('The username to fill in.'),
+  id_token_hint: text('An ID token of who is expected.'),
+  ui_locales: text('Languages as BCP 47 writes them, most wanted first, separated by spaces.'),
+  acr_values: text('Separated by spaces.'),
+  claims: text('JSON (OpenID Connect Core 1.0 §5.5).')
+}
+
+/** For documents: lib/protocol reads the parameters. @see OpenID Connect Core 1.0 §3.1.2.1 */
+export const AuthorizationRequestSchema = Type.Object(AUTHORIZATION_PARAMETERS)
+
+/** What the address of a sign-in page may have. */
+export const JourneySchema = Type.Object({
+  ...Type.Partial(AuthorizationRequestSchema).properties,
+  return_to: text('Without `client_id`: a path of the issuer\'s origin to go on to.')
 })
+
+/** @see RFC 7517 §5 */
+export const KeySet = Type.Object({
+  keys: Type.Array(Type.Object({ kty: Type.String(), kid: Type.String(), alg: Type.String(), use: Type.Literal('sig') }, { additionalProperties: true }))
+})
+
+/** @see RFC 8414 §2, OpenID Connect Discovery 1.0 §3 */
+export const Metadata = Type.Object({ issuer: Type.String(), token_endpoint: Type.String() }, { additionalProperties: true })
 
 export const BrowserSessionAnswer = Type.Object({
   user: Type.Object({ sub: Type.String() }, { additionalProperties: true, description: 'As userinfo has it.' }),

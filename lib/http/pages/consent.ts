@@ -32,7 +32,7 @@ export function consentPage (child: FastifyInstance, deps: PageDeps): void {
   })
 
   const decision = Type.Union([Type.Literal('allow'), Type.Literal('deny')])
-  child.post(deps.path('consent'), formPost({ summary: 'Allow or deny a client', body: Type.Object({ decision }) }), async (request, reply) => {
+  child.post(deps.path('consent'), formPost({ summary: 'Allow or deny a client', body: Type.Object({ decision }), querystring: AuthorizationRequestSchema }), async (request, reply) => {
     const { asked, params, browser, outcome } = await decide(request)
     if (outcome.to !== 'consent') return await follow(outcome, params, request, reply, deps)
     // Where somebody else has signed in meanwhile in another tab, the page has asked another person.

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { requestPasswordReset } from '../../accounts/reset-password.ts'
-import { Username } from '../edge/schemas.ts'
+import { JourneySchema, Username } from '../edge/schemas.ts'
 import type { PageDeps } from './deps.ts'
 import { formPage } from './form-page.ts'
 import { required } from './forms.ts'
@@ -13,6 +13,7 @@ export function forgotPasswordPage (child: FastifyInstance, deps: PageDeps): voi
     name: 'forgot_password',
     path: 'forgotPassword',
     summaries: { page: 'Forgotten password page', form: 'Ask for a password reset by a form' },
+    querystring: JourneySchema,
     body: Type.Object({ username: Username }),
     fields: ['username'],
     open: async ({ journey }) => ({ username: journey.loginHint ?? '', sent: false }),

@@ -109,7 +109,7 @@ export function formPage<Name extends FormPageName, Shown extends object> (child
     return await answer(visit, reply, await page.open(visit))
   })
 
-  child.post(path(page.path), formPost({ summary: formSummary, body }), async (request, reply) => {
+  child.post(path(page.path), formPost({ summary: formSummary, body, querystring: tokenInAddress ? undefined : querystring }), async (request, reply) => {
     const visit = await visitOf(request)
     const form = formOf(request)
     const outcome = await attempt(async () => {

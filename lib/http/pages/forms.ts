@@ -27,8 +27,8 @@ export function registerFormParser (child: FastifyInstance): void {
 interface FormPost { config: CallersConfig, bodyLimit: number, schema: FastifySchema, validatorCompiler: () => () => boolean, onRequest: onRequestHookHandler }
 
 /** The settings of a route that a form of ours posts to. */
-export function formPost ({ summary, body }: { summary: string, body: TObject }): FormPost {
-  return { ...postFromAnyPage({ summary, consumes: ['application/x-www-form-urlencoded'], body }), ...callableBy('own_page') }
+export function formPost ({ summary, body, querystring }: { summary: string, body: TObject, querystring?: TObject | undefined }): FormPost {
+  return { ...postFromAnyPage({ summary, consumes: ['application/x-www-form-urlencoded'], body, ...(querystring === undefined ? {} : { querystring }) }), ...callableBy('own_page') }
 }
 
 /** The settings of a route that pages of clients post to as well. It must not change anything for the post alone. */

@@ -5,7 +5,7 @@ import { resendTicket, resendVerification } from '../../accounts/verify-email.ts
 import { authorize as decide } from '../../authorize/authorize.ts'
 import { signIn } from '../../authorize/sign-in.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
-import { AuthorizationRequestSchema, Password, Username } from '../edge/schemas.ts'
+import { JourneySchema, Password, Username } from '../edge/schemas.ts'
 import { follow } from './authorize.ts'
 import type { PageDeps } from './deps.ts'
 import { type FormPage, formPage, goOn, type Submission, type Visit } from './form-page.ts'
@@ -28,7 +28,7 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
     name: 'login',
     path: 'login',
     summaries: SUMMARIES,
-    querystring: AuthorizationRequestSchema,
+    querystring: JourneySchema,
     body: Type.Object({ username: Username, password: Password }),
     fields: ['username', 'password'],
     leadsOn: true,
@@ -52,7 +52,7 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
   }
   if (loginUrl === null) formPage(child, page, deps)
   else {
-    child.get(path('login'), pageGet({ summary: SUMMARIES.page, querystring: AuthorizationRequestSchema }), async (request, reply) => {
+    child.get(path('login'), pageGet({ summary: SUMMARIES.page, querystring: JourneySchema }), async (request, reply) => {
       const journey = await journeys.read(request)
       return await reply.redirect(await needsNoSignIn(request, deps) ? journey.next : hostPage(loginUrl, journey), 303)
     })

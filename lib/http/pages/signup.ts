@@ -3,6 +3,7 @@ import { register } from '../../accounts/register.ts'
 import { OAuthError } from '../../errors.ts'
 import { logLine } from '../../ports/log.ts'
 import { aboutUsername, type Registration } from '../edge/registration.ts'
+import { JourneySchema } from '../edge/schemas.ts'
 import type { PageDeps } from './deps.ts'
 import { formPage, goOn } from './form-page.ts'
 import type { Form } from './forms.ts'
@@ -19,6 +20,7 @@ export function signupPage (child: FastifyInstance, deps: PageDeps, registration
     name: 'signup',
     path: 'signup',
     summaries: { page: 'Sign-up page', form: 'Sign up by a form' },
+    querystring: JourneySchema,
     body: registration.body,
     fields: profile.names,
     leadsOn: true,

@@ -30,9 +30,17 @@ const GRANTS: readonly Grant[] = [
 /** @throws OAuthError `unsupported_grant_type`. @see RFC 6749 §5.2 */
 export function findGrant (type: string, deps: Pick<GrantDeps, 'passwordGrant' | 'idTokens'>): Grant {
   const grant = GRANTS.find((candidate) => candidate.type === type)
-  const off = (type === 'password' && deps.passwordGrant === false) || (type === 'authorization_code' && deps.idTokens === null)
-  if (grant === undefined || off) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
+  if (grant === undefined || isOff(type, deps)) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
   return grant
+}
+
+/** Those that the token endpoint knows in this configuration. */
+export function grantTypesOn (deps: Pick<GrantDeps, 'passwordGrant' | 'idTokens'>): GrantType[] {
+  return GRANTS.map(({ type }) => type).filter((type) => !isOff(type, deps))
+}
+
+function isOff (type: string, deps: Pick<GrantDeps, 'passwordGrant' | 'idTokens'>): boolean {
+  return (type === 'password' && deps.passwordGrant === false) || (type === 'authorization_code' && deps.idTokens === null)
 }
 
 /** @throws OAuthError `unauthorized_client`. @see RFC 6749 §5.2 */

@@ -1,0 +1,82 @@
+import type { OAuthErrorCode } from '../../errors.ts'
+import type { PathName } from '../../settings/paths.ts'
+import type { Callers } from './callers.ts'
+
+/** Error codes by status. */
+export type OperationErrors = Readonly<Record<number, readonly OAuthErrorCode[]>>
+
+/** What an operation's callers and kind make of it. */
+export interface Operation {
+  name: PathName | null
+  method: string
+  callers: Callers | undefined
+  fromAnyPage: boolean
+  hasBody: boolean
+  /** Errors are pages. */
+  isPage: boolean
+}
+
+const LIMITED: OperationErrors = { 429: ['too_many_requests'] }
+const NOT_FRESH: OperationErrors = { 401: ['insufficient_user_authentication'] }
+const OF_REQUESTS: OperationErrors = { 400: ['invalid_client', 'invalid_request'] }
+
+/** What each operation may answer beside what follows from who may call it, for the host's API document alone. */
+const ERRORS: Readonly<Record<string, OperationErrors>> = {
+  'POST token': { 400: ['invalid_grant', 'invalid_scope', 'unauthorized_client', 'unsupported_grant_type'], 401: ['invalid_client'], ...LIMITED },
+  'POST refresh': { 401: ['invalid_token'], ...LIMITED },
+  'POST revoke': { 400: ['unauthorized_client'], 401: ['invalid_client'], ...LIMITED },
+  'POST introspect': LIMITED,
+  'POST userinfo': { 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'] },
+  'POST register': { 400: ['invalid_password'], 409: ['username_taken'], ...LIMITED },
+  'POST password': { 400: ['invalid_grant', 'invalid_password'], ...LIMITED },
+  'POST passwordReset': LIMITED,
+  'POST passwordResetConfirm': { 400: ['invalid_password', 'invalid_token'], ...LIMITED },
+  'POST emailVerify': { 400: ['invalid_token'], ...LIMITED },
+  'POST email': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
+  'POST emailResend': { 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'], ...LIMITED },
+  'DELETE account': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
+  'DELETE sessions': { 400: ['invalid_request'], 404: ['not_found'] },
+  'GET session': { 401: ['login_required'] },
+  'POST session': { 400: ['invalid_request'], 401: ['login_required'], 413: ['invalid_request'], 415: ['invalid_request'] },
+  'DELETE session': { 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'] },
+  'GET resetPassword': { 400: ['invalid_token'] },
+  'GET verifyEmail': { 400: ['invalid_token'] },
+  'POST login': { 400: ['invalid_grant'], ...LIMITED },
+  'POST signup': { 400: ['invalid_password'], 409: ['username_taken'], ...LIMITED },
+  'POST forgotPassword': LIMITED,
+  'POST resetPassword': { 400: ['invalid_password', 'invalid_token'], ...LIMITED },
+  'POST verifyEmail': { 400: ['invalid_token'], ...LIMITED },
+  'POST accountEmail': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
+  'POST accountPassword': { 400: ['invalid_grant', 'invalid_password'], ...LIMITED },
+  'POST accountRemove': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
+  'POST logout': { 403: ['access_denied'], 413: ['invalid_request'], 415: ['invalid_request'] }
+}
+
+/** Every error of an operation, by status. */
+export function errorsOf (operation: Operation): OperationErrors {
+  const found = new Map<number, Set<OAuthErrorCode>>()
+  for (const part of [ERRORS[`${operation.method} ${operation.name ?? ''}`] ?? {}, ofKind(operation)]) {
+    for (const [status, codes] of Object.entries(part)) found.set(Number(status), new Set([...found.get(Number(status)) ?? [], ...codes as readonly OAuthErrorCode[]]))
+  }
+  return Object.fromEntries([...found].map(([status, codes]) => [status, [...codes].sort()]))
+}
+
+function ofKind ({ method, callers, fromAnyPage, hasBody, isPage }: Operation): OperationErrors {
+  const isSafe = method === 'GET' || method === 'HEAD'
+  const ofBody: OperationErrors = hasBody ? { 413: ['invalid_request'], 415: ['invalid_request'] } : {}
+  return {
+    ...ofBody,
+    // A page's address has the authorization request.
+    ...(isPage ? OF_REQUESTS : hasBody ? { 400: ['invalid_request'] } : {}),
+    ...(callers === 'own_page' || (!isSafe && !fromAnyPage) ? { 403: ['access_denied'] } : {}),
+    ...ofCallers(callers),
+    500: ['server_error'],
+    503: ['temporarily_unavailable']
+  }
+}
+
+function ofCallers (callers: Callers | undefined): OperationErrors {
+  if (callers === 'account') return { 401: ['invalid_token'], 403: ['access_denied', 'insufficient_scope'] }
+  if (callers === 'client') return { 401: ['invalid_client'], 403: ['access_denied'] }
+  return typeof callers === 'object' ? { 401: ['invalid_token'], 403: ['insufficient_scope'] } : {}
+}
