@@ -56,7 +56,7 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
 export function errorsOf (operation: Operation): OperationErrors {
   const found = new Map<number, Set<OAuthErrorCode>>()
   for (const part of [ERRORS[`${operation.method} ${operation.name ?? ''}`] ?? {}, ofKind(operation)]) {
-    for (const [status, codes] of Object.entries(part)) found.set(Number(status), new Set([...found.get(Number(status)) ?? [], ...codes as readonly OAuthErrorCode[]]))
+    for (const [status, codes] of Object.entries(part)) found.set(Number(status), new Set([...found.get(Number(status)) ?? [], ...codes]))
   }
   return Object.fromEntries([...found].map(([status, codes]) => [status, [...codes].sort()]))
 }
