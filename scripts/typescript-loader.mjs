@@ -14,6 +14,8 @@ const require = module.createRequire(import.meta.url)
 if (module.registerHooks !== undefined) module.registerHooks({ load })
 else if (!import.meta.url.includes('?hooks')) module.register('./typescript-loader.mjs?hooks', import.meta.url)
 
+if (process.env.HOLD_UP_MS !== undefined) await import('./hold-up.mjs')
+
 export function load (url, context, next) {
   if (!url.startsWith('file:') || !/\.tsx?$/.test(new URL(url).pathname)) return next(url, context)
   return { format: 'module', shortCircuit: true, source: translated(fileURLToPath(url)) }

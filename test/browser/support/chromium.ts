@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type ConsoleMessage, type Page } from 'playwright-core'
 import type { Test } from 'tap'
 
@@ -7,6 +8,11 @@ const EXECUTABLES = JSON.parse(readFileSync(new URL('../../../scripts/chromium-p
 
 /** What a page must do within; a browser on a busy machine is slow, a browser that hangs is found. */
 const WITHIN_MS = 30_000
+
+/** What the environment asks for to find tests that look too early: CONTRIBUTING.md, "Tests by chance". */
+const DELAY_MS = Number(process.env.BROWSER_DELAY_MS ?? 0)
+const SLOWDOWN = Number(process.env.BROWSER_SLOWDOWN ?? 1)
+const DELAYED = 0.3
 
 export interface PageOptions extends Pick<BrowserContextOptions, 'javaScriptEnabled' | 'colorScheme' | 'locale' | 'viewport' | 'baseURL' | 'reducedMotion' | 'isMobile' | 'hasTouch'> {
   /** Messages of the console that this test brings about on purpose. */
@@ -27,6 +33,7 @@ export async function withChromium (t: Test): Promise<TestChromium> {
     async newPage (test, { allow = [], ...options } = {}) {
       const context = await browser.newContext(options)
       context.setDefaultTimeout(WITHIN_MS)
+      await slowDown(context)
       const problems = watch(context)
       test.teardown(async () => {
         await context.close()
@@ -69,4 +76,24 @@ function watch (context: BrowserContext): () => string[] {
     ...messages.filter((message) => !(message.text().startsWith('Failed to load resource') && documents.has(message.location().url))).map((message) => `${message.text()} (${message.location().url})`),
     ...thrown
   ]
+}
+
+/** Requests that wait by chance, and scripts that take longer. A request that a test's own route answers or continues does not wait. */
+async function slowDown (context: BrowserContext): Promise<void> {
+  if (DELAY_MS > 0) {
+    await context.route('**', async (route) => {
+      if (Math.random() < DELAYED) await setTimeout(Math.random() * DELAY_MS)
+      // The page may be gone meanwhile.
+      await route.fallback().catch(() => {})
+    })
+  }
+  if (SLOWDOWN > 1) {
+    context.on('page', (page) => {
+      const session = context.newCDPSession(page)
+      // The rate is the renderer's, and a page may get another one on its way. A page that has gone needs none.
+      const apply = (): void => { session.then(async (its) => await its.send('Emulation.setCPUThrottlingRate', { rate: SLOWDOWN })).catch(() => {}) }
+      apply()
+      page.on('framenavigated', (frame) => { if (frame === page.mainFrame()) apply() })
+    })
+  }
 }

@@ -136,7 +136,7 @@ export async function intercept (page: Page, url: string): Promise<Calls> {
   const calls: Calls = { forms: [], answer: null }
   await page.context().route(`${url}*`, async (route) => {
     if (route.request().method() === 'POST') calls.forms.push(Object.fromEntries(new URLSearchParams(route.request().postData() ?? '')))
-    await (calls.answer === null ? route.continue() : calls.answer(route))
+    await (calls.answer === null ? route.fallback() : calls.answer(route))
   })
   return calls
 }
