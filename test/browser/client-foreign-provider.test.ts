@@ -14,6 +14,10 @@ t.test('signs in, refreshes, signs out', async (t) => {
   const page = await chromium.newPage(t)
   const token = await intercept(page, `${provider.origin}/token`)
   const revoked = await intercept(page, `${provider.origin}/token/revocation`)
+  // The page that asks for it is gone before it is answered.
+  const isRevoked = new Promise<void>((resolve, reject) => {
+    revoked.answer = async (route) => { await route.fetch().then(() => { resolve() }, reject) }
+  })
   await page.goto(`${app.origin}/`)
   await app.leave(page, "auth.loginWithRedirect({ appState: { from: '/cart' } })")
   t.same(await app.arrived(page), { value: { appState: { from: '/cart' } } })
@@ -29,6 +33,7 @@ t.test('signs in, refreshes, signs out', async (t) => {
   await page.getByRole('button', { name: 'Yes' }).click()
   await page.waitForURL((url) => url.href === `${app.origin}/signed-out`)
   t.equal(await app.value(page, 'auth.getUser()'), null)
+  await isRevoked
   const refreshed = await fetch(`${provider.origin}/token`, { method: 'POST', body: new URLSearchParams({ grant_type: 'refresh_token', client_id: 'app', refresh_token: revoked.forms[0]?.token ?? '' }) })
   t.match(await refreshed.json(), { error: 'invalid_grant' })
 })

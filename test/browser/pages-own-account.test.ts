@@ -16,6 +16,8 @@ for (const { name, options } of WITH_AND_WITHOUT) {
     const heading = async (): Promise<string> => await page.locator('h1').innerText()
     const note = async (): Promise<string> => await page.locator('[role=status]').innerText()
     const enter = async (): Promise<void> => { await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')]) }
+    // A page gives the focus when it is drawn, which is after it was loaded.
+    const focused = async (id: string): Promise<void> => { await page.locator(`#${id}:focus`).waitFor() }
     const focusOn = async (text: string): Promise<void> => {
       for (let presses = 0; presses < 30; presses++) {
         await page.keyboard.press('Tab')
@@ -29,6 +31,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
     }
     await page.goto(`${provider.origin}/auth/account`)
     t.equal(await heading(), 'Sign in')
+    await focused('username')
     await page.keyboard.type('ann')
     await page.keyboard.press('Tab')
     await page.keyboard.type(PASSWORD)
@@ -45,7 +48,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
 
     await follow('Back to your account')
     await follow('Change password')
-    t.equal(await page.evaluate('document.activeElement.id'), 'current_password')
+    await focused('current_password')
     await page.keyboard.type(PASSWORD)
     await focusOn('password')
     await page.keyboard.type(NEXT)
