@@ -1,9 +1,10 @@
 /** Two instances of the example server over one PostgreSQL and one Redis, as processes: one truth, and what each fault costs. */
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { freePort } from '../support/free-port.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startRedis } from '../support/redis-server.ts'
-import { example, freePort, type Server } from '../flow/support/example-server.ts'
+import { example, type Server } from '../flow/support/example-server.ts'
 
 const ANN = { username: 'ann@example.com', password: 'nine tall ferns by noon' }
 const BOB = { username: 'bob@example.com', password: 'nine tall ferns by noon' }

@@ -4,8 +4,9 @@ import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:f
 import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
+import { freePort } from '../support/free-port.ts'
 import { decodeJwt } from '../support/jwt.ts'
-import { example, freePort } from './support/example-server.ts'
+import { example } from './support/example-server.ts'
 import { formBrowser } from './support/form-browser.ts'
 
 const ANN = { username: 'ann@example.com', password: 'nine tall ferns by noon' }

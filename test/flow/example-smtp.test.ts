@@ -2,8 +2,9 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { freePort } from '../support/free-port.ts'
 import { headerText, type ReceivedMail, SMTP_USER, startSmtpServer } from '../support/smtp-server.ts'
-import { example, freePort, type Server } from './support/example-server.ts'
+import { example, type Server } from './support/example-server.ts'
 import { formBrowser } from './support/form-browser.ts'
 
 const PASSWORD = 'nine tall ferns by noon'

@@ -1,7 +1,6 @@
 /** Where PostgreSQL is on this machine, who may run it, and what the system tells of its processes. */
 import { execFile, execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { delimiter, join } from 'node:path'
 import { promisify } from 'node:util'
 
@@ -54,18 +53,4 @@ async function processes (): Promise<Array<{ pid: number, parentPid: number }>> 
   return stdout.trim().split('\n').map((line) => line.trim().split(/\s+/))
     .filter(([, , status = '']) => !status.startsWith('Z'))
     .map(([pid, parentPid]) => ({ pid: Number(pid), parentPid: Number(parentPid) }))
-}
-
-export async function freePort (): Promise<number> {
-  return await new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() => {
-        if (typeof address === 'object' && address !== null) resolve(address.port)
-        else reject(new Error('No free port.'))
-      })
-    })
-  })
 }

@@ -11,8 +11,10 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { Client, Pool } from 'pg'
 import type { PoolConfig } from 'pg'
-import { childrenOf, findBinaries, freePort, isRunning, run, serverAccount } from './postgres-binaries.ts'
+import { freePort } from './free-port.ts'
+import { childrenOf, findBinaries, isRunning, run, serverAccount } from './postgres-binaries.ts'
 import type { Account } from './postgres-binaries.ts'
+import { preferServer } from './priority.ts'
 
 export interface PostgresDatabase {
   url: string
@@ -87,6 +89,7 @@ async function launch ({ binaries, directory, port, account, settings }: Launch)
   ]
   const server = spawn(join(binaries, 'postgres'), args, { ...account, cwd: directory, detached: true, stdio: ['ignore', log, log] })
   closeSync(log)
+  preferServer(server.pid)
   server.on('error', () => {})
   server.unref()
   await until(async () => isGone(server) || await as(port, 'postgres', async () => true).catch(() => false), 'the start')

@@ -2,11 +2,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants, mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Redis, type RedisOptions } from 'ioredis'
+import { freePort } from './free-port.ts'
+import { preferServer } from './priority.ts'
 
 /** Replies in the one shape that versions 5 and 6 share. */
 export type ClientOptions = Omit<RedisOptions, 'replyMapping'>
@@ -72,27 +74,6 @@ function executable (): string {
   return found
 }
 
-async function isFree (port: number): Promise<boolean> {
-  const probe = createServer()
-  try {
-    await once(probe.listen(port, HOST), 'listening')
-    return true
-  } catch {
-    return false
-  } finally {
-    probe.close()
-  }
-}
-
-/** Below the ports that the system hands to outgoing connections, or one of those could be in the way of a restart. */
-async function freePort (): Promise<number> {
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 12_000)
-    // A cluster node also listens 10,000 higher.
-    if (await isFree(port) && await isFree(port + 10_000)) return port
-  }
-}
-
 /** Whether a server answers PING there; not while it loads its data. */
 function answers (port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -109,6 +90,7 @@ function answers (port: number): Promise<boolean> {
 
 async function launch (port: number, directory: string, args: readonly string[]): Promise<ChildProcess> {
   const child = spawn(executable(), args, { cwd: directory, stdio: ['ignore', 'pipe', 'pipe'] })
+  preferServer(child.pid)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => { output = `${output}${chunk}`.slice(-2000) })
   running.add(child)

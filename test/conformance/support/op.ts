@@ -1,6 +1,6 @@
-import { createServer, type AddressInfo } from 'node:net'
 import { type AuthorityOptions, type Client, memoryUserStore, type User, type UserStore } from '../../../lib/index.ts'
 import { steppedClock, type SteppedClock } from '../../../lib/testing/index.ts'
+import { freePort } from '../../support/free-port.ts'
 import { CALLBACK, CLIENTS, LOGGED_OUT, openidApp, type OpenidApp, SECRET } from '../../support/openid.ts'
 import { httpBrowser, type HttpBrowser } from './http-browser.ts'
 import { readKeys, type PublicKey } from './jwt-checks.ts'
@@ -51,6 +51,7 @@ export interface Op extends Pick<OpenidApp, 'clock'> {
 
 /** The provider on a socket of its own, as the suite finds it: by its discovery document. */
 export async function startOp (t: Teardown, { clients = SUITE_CLIENTS, clock = steppedClock() }: { clients?: Client[], clock?: SteppedClock } = {}): Promise<Op> {
+  // The issuer must be known before the server listens.
   const port = await freePort()
   const issuer = `http://localhost:${port}`
   const options: Partial<AuthorityOptions> = { issuer, clients, clock, scopes: SUITE_SCOPES, users: withProfiles(memoryUserStore()) }
@@ -67,15 +68,6 @@ async function json (url: string): Promise<Record<string, unknown>> {
   const response = await fetch(url)
   if (response.status !== 200 || response.headers.get('content-type')?.startsWith('application/json') !== true) throw new Error(`${url}: ${response.status} ${String(response.headers.get('content-type'))}`)
   return await response.json() as Record<string, unknown>
-}
-
-/** The issuer must be known before the server listens. */
-async function freePort (): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => { server.listen(0, 'localhost', resolve) })
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => { server.close(resolve) })
-  return port
 }
 
 function withProfiles (store: ReturnType<typeof memoryUserStore>): UserStore {
