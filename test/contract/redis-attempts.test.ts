@@ -8,6 +8,8 @@ import { attemptStoreContract } from '../../lib/testing/attempt-store-contract.t
 import { steppedClock } from '../../lib/testing/clock.ts'
 import { runContract } from '../../lib/testing/contract.ts'
 import { delayed } from '../../lib/testing/delayed.ts'
+import { settlesWithin } from '../support/in-time.ts'
+import { until } from '../support/redis-process.ts'
 import { startRedis, startRedisCluster } from '../support/redis-server.ts'
 
 const redis = await startRedis()
@@ -75,20 +77,21 @@ t.test('by the server\'s clock: the window passes in real time, for every instan
   const other = redisAttemptStore(redisConnection(redis.client()))
   const narrow = limit({ key: 'real-time', windowMs: 500, max: 1 })
   const begin = performance.now()
-  t.equal((await one.reserve('a', [narrow])).allowed, true)
-  const refused = await other.reserve('b', [narrow])
-  t.equal(refused.allowed, false)
-  const { resetMs = 0 } = refused.standings[0] ?? {}
+  // At once, or the window may have passed between them.
+  const [first, second] = await Promise.all([one.reserve('a', [narrow]), other.reserve('b', [narrow])])
+  t.not(first.allowed, second.allowed)
+  const { resetMs = 0 } = (first.allowed ? second : first).standings[0] ?? {}
   t.ok(resetMs > 0 && resetMs <= 500, `${resetMs} ms`)
-  while (!(await other.reserve('c', [narrow])).allowed) await delay(5)
-  const passedMs = performance.now() - begin
-  t.ok(passedMs >= 499 && passedMs < 1500, `${passedMs} ms`)
+  const passes = async (): Promise<void> => { while (!(await other.reserve('c', [narrow])).allowed) await delay(5) }
+  t.equal(await settlesWithin(1500, passes()), true)
+  t.ok(performance.now() - begin >= 499)
 })
 
 // covers RA3
 t.test('every counter has an end, and its name holds nothing of the key', async (t) => {
   const store = redisAttemptStore(redisConnection(client), { prefix: 'ends:' })
-  const limits = [limit({ key: 'secret-1', windowMs: 700 }), limit({ rule: 'account', key: 'secret-2', windowMs: 900 })]
+  const limitsOf = (windowMs: number): AttemptLimit[] => [limit({ key: 'secret-1', windowMs }), limit({ rule: 'account', key: 'secret-2', windowMs: windowMs + 200 })]
+  const limits = limitsOf(60_000)
   await store.reserve('a', limits)
   await store.reserve('b', limits)
   await store.refund('b', limits)
@@ -97,14 +100,12 @@ t.test('every counter has an end, and its name holds nothing of the key', async 
   for (const name of names) {
     t.match(name, /^ends:\{limits\}:[\w-]{22}$/)
     const ttlMs = await client.pttl(name)
-    t.ok(ttlMs > 0 && ttlMs <= 900, `${ttlMs} ms`)
+    t.ok(ttlMs > 0 && ttlMs <= 60_200, `${ttlMs} ms`)
   }
   await store.refund('a', limits)
   t.same(await client.keys('ends:*'), [], 'what is refunded in full is gone')
-  await store.reserve('c', limits)
-  const deadline = performance.now() + 5000
-  while ((await client.keys('ends:*')).length > 0 && performance.now() < deadline) await delay(20)
-  t.same(await client.keys('ends:*'), [], 'and so is what has expired')
+  await store.reserve('c', limitsOf(50))
+  await until('the end of what has expired', async () => (await client.keys('ends:*')).length === 0)
 })
 
 // covers RA4

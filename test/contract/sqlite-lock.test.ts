@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url'
 import Database from 'libsql'
 import t, { type Test } from 'tap'
 import { sqliteState, sqliteUserStore, type State } from '../../lib/index.ts'
+import { settlesWithin } from '../support/in-time.ts'
 import { PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 
 interface Locked { app: Awaited<ReturnType<typeof testApp>>['app'], refresh(token: string): Promise<number>, unlock(): Promise<void>, state: State }
@@ -44,42 +45,24 @@ async function lockedApp (t: Test): Promise<Locked & { tokens: string[] }> {
   }
 }
 
-/** The longest time for which nothing else had its turn. */
-function watch (): () => number {
-  let longest = 0
-  let last = performance.now()
-  const timer = setInterval(() => {
-    const now = performance.now()
-    longest = Math.max(longest, now - last)
-    last = now
-  }, 1)
-  return () => {
-    clearInterval(timer)
-    return longest
-  }
-}
-
 // covers B7
 t.test('refreshes wait for the lock, and the event loop does not', async (t) => {
   const { tokens, refresh, unlock } = await lockedApp(t)
-  const stop = watch()
   const answers = Promise.all(tokens.map(refresh))
-  await wait(600)
-  const longest = stop()
+  // Waiting inside SQLite, this process would come back only after its five seconds, when it is too late for the answers.
+  for (let turn = 0; turn < 100; turn++) await wait(1)
   await unlock()
   t.same(await answers, [200, 200, 200, 200])
-  // Waiting inside SQLite it would be the 600 ms and more. What is left of it is what a busy machine takes.
-  t.ok(longest < 300, `${Math.round(longest)} ms`)
 })
 
 // covers B7
 t.test('after a second and a half it is 503, reads go on, and it works again', async (t) => {
   const { tokens, refresh, unlock, state, app } = await lockedApp(t)
-  const began = performance.now()
   const answers = Promise.all(tokens.map(refresh))
+  const isInTime = settlesWithin(4000, answers)
   t.equal((await state.keys.list()).length > 0 || (await app.inject({ url: '/.well-known/jwks.json' })).statusCode === 200, true)
   t.same(await answers, [503, 503, 503, 503])
-  t.ok(performance.now() - began < 4000)
+  t.equal(await isInTime, true)
   await unlock()
   t.same(await Promise.all(tokens.map(refresh)), [200, 200, 200, 200])
 })

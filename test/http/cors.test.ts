@@ -6,6 +6,7 @@ import { oncePerRequest } from '../../lib/http/edge/client-origins.ts'
 import { createCors, rememberClient } from '../../lib/http/edge/cors.ts'
 import { guarded, useErrorReply } from '../../lib/http/edge/error-reply.ts'
 import type { Client, ClientStore } from '../../lib/ports/client-store.ts'
+import { processorSeconds } from '../support/in-time.ts'
 
 const SPA = 'https://spa.example'
 const OTHER = 'https://other.example'
@@ -259,9 +260,7 @@ t.test('request headers are allowed as they were asked for, when they are header
   const app = await corsApp(t, CLIENTS)
   const cases: Record<string, string | undefined> = { authorization: 'authorization', 'Content-Type,DPoP': 'Content-Type,DPoP', '*': '*', '': undefined, 'a b': undefined, 'a,': undefined, 'x: y': undefined, 'ü': undefined }
   for (const [asked, allowed] of Object.entries(cases)) t.equal((await preflight(app, '/token', SPA, asked)).headers['access-control-allow-headers'], allowed, asked)
-  const started = process.hrtime.bigint()
-  await preflight(app, '/token', SPA, `${'a ,'.repeat(5000)} `)
-  t.ok(process.hrtime.bigint() - started < 500_000_000n, 'in linear time')
+  t.ok(await processorSeconds(async () => { await preflight(app, '/token', SPA, `${'a ,'.repeat(5000)} `) }) < 0.5, 'in linear time')
 })
 
 t.test('OPTIONS without an origin says which methods there are', async (t) => {

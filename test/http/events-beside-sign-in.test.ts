@@ -109,8 +109,7 @@ t.test('a signing key is told of when it is made and when it is removed, by its 
   /** After this many days: the ring looks at its keys, and the clock stands while it makes one. */
   const after = async (days: number, told: number): Promise<void> => {
     clock.step(days * DAY_MS)
-    const end = performance.now() + 10_000
-    while (heard.length < told && performance.now() < end) await setImmediate()
+    while (heard.length < told) await setImmediate()
   }
   await after(89, 2)
   t.match(heard[1], { name: 'key_created', alg: 'ES256' })

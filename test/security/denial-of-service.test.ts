@@ -5,6 +5,7 @@ import { memoryState, memoryUserStore } from '../../lib/index.ts'
 import { memorySessionStore } from '../../lib/adapters/memory/session-store.ts'
 import { memoryTokenStore } from '../../lib/adapters/memory/token-store.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
+import { processorSeconds } from '../support/in-time.ts'
 import { encodePart } from '../support/jwt.ts'
 
 const json = { 'content-type': 'application/json' }
@@ -80,11 +81,12 @@ t.test('DOS-stored-hash-bomb an absurd stored hash is never run, and is one answ
   for (const username of Object.keys(bombs)) {
     const before = hasher.calls.verify
     events.length = 0
-    const started = Date.now()
-    const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password: PASSWORD } })
-    t.equal(reply.json().error, 'invalid_grant', username)
+    const seconds = await processorSeconds(async () => {
+      const reply = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password: PASSWORD } })
+      t.equal(reply.json().error, 'invalid_grant', username)
+    })
     t.equal(hasher.calls.verify - before, 1, `${username}: one decoy`)
-    t.ok(Date.now() - started < 1000, username)
+    t.ok(seconds < 1, `${username}: ${seconds} s`)
     t.match(events, [{ name: 'login_failed', payload: { reason: 'unusable_hash' } }], `${username}: ASVS-11.2.5`)
   }
 })
@@ -106,11 +108,12 @@ t.test('DOS-json ASVS-1.4.2 ASVS-15.2.2 deep, wide and hostile JSON is refused i
   }
   for (const url of ['/auth/token', '/auth/register', '/auth/password-reset']) {
     for (const [what, payload] of Object.entries(bodies)) {
-      const started = Date.now()
-      const reply = await app.inject({ method: 'POST', url, headers: json, payload })
-      t.equal(reply.statusCode, 400, `${url}: ${what}`)
-      t.equal(reply.json().error, 'invalid_request', `${url}: ${what}`)
-      t.ok(Date.now() - started < 1000, `${url}: ${what}`)
+      const seconds = await processorSeconds(async () => {
+        const reply = await app.inject({ method: 'POST', url, headers: json, payload })
+        t.equal(reply.statusCode, 400, `${url}: ${what}`)
+        t.equal(reply.json().error, 'invalid_request', `${url}: ${what}`)
+      })
+      t.ok(seconds < 1, `${url}: ${what}: ${seconds} s`)
     }
   }
   t.equal(({} as Record<string, unknown>)['grant_type'], undefined, 'ASVS-15.3.6 nobody wrote to the prototype of all')
@@ -212,7 +215,8 @@ t.test('DOS-token-store of a thousand reset requests one link is open', async (t
     const { statusCode } = await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'ann@example.com' } })
     if (statusCode !== 202) t.fail(`${statusCode}`)
   }
-  await new Promise((resolve) => { setTimeout(resolve, 20) })
+  // Which sends what is still to be sent.
+  await close()
   const open = await Promise.all(digests.map(async (digest) => await state.oneTimeTokens.find('password_reset', digest, clock.now())))
   t.ok(digests.length > 2)
   t.equal(open.filter((token) => token !== null).length, 1)

@@ -5,6 +5,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyServ
 import t, { type Test } from 'tap'
 import { redactLoggedUrls, redactUrl } from '../../../lib/http/edge/log-redaction.ts'
 import { CANARY, everything, HEADERS, QUERY, replyToo, SECRETS } from '../../support/canary.ts'
+import { processorSeconds } from '../../support/in-time.ts'
 
 /** The one that Fastify has. */
 const { pino } = createRequire(createRequire(import.meta.url).resolve('fastify'))('pino') as { pino: ((options: object, stream: Writable) => FastifyBaseLogger) & { stdSerializers: Record<'req' | 'res', never> } }
@@ -47,9 +48,9 @@ t.test('a URL keeps its path and the names of parameters, and the values that ar
 })
 
 t.test('a URL of any length takes linear time', async (t) => {
-  const started = process.hrtime.bigint()
-  for (const part of ['&', '=', '?', '#', 'scope=%2', 'a', ';', '%20']) redactUrl(`/a?scope=${part.repeat(200_000)}`)
-  t.ok(process.hrtime.bigint() - started < 2_000_000_000n)
+  t.ok(await processorSeconds(() => {
+    for (const part of ['&', '=', '?', '#', 'scope=%2', 'a', ';', '%20']) redactUrl(`/a?scope=${part.repeat(200_000)}`)
+  }) < 2)
 })
 
 /** Fails in all the ways that a route can. */

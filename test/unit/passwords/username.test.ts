@@ -1,5 +1,6 @@
 import t from 'tap'
 import { checkNewUsername, emailOf, normalizeUsername } from '../../../lib/accounts/username.ts'
+import { processorSeconds } from '../../support/in-time.ts'
 
 const composed = 'jos\u00e9@example.com'
 const at254 = `${'a'.repeat(64)}@${`${'b'.repeat(59)}.`.repeat(3)}${'c'.repeat(6)}.de`
@@ -79,10 +80,10 @@ t.test('the e-mail address of a username', async (t) => {
 t.test('the worst names and five megabytes are decided well within two seconds', async (t) => {
   const worst = ['a.'.repeat(120), `a@${'a-'.repeat(120)}`, `${'a'.repeat(250)}!`, `a@${'a.'.repeat(120)}`]
   for (const name of worst) t.not(checkNewUsername(name), null)
-  const started = process.hrtime.bigint()
-  t.equal(normalizeUsername('a'.repeat(5_000_000)), null)
-  for (const name of worst) for (let round = 0; round < 100; round++) checkNewUsername(name)
-  t.ok(process.hrtime.bigint() - started < 2_000_000_000n)
+  t.ok(await processorSeconds(() => {
+    t.equal(normalizeUsername('a'.repeat(5_000_000)), null)
+    for (const name of worst) for (let round = 0; round < 100; round++) checkNewUsername(name)
+  }) < 2)
 })
 
 // covers POL-email-identifier

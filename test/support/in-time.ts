@@ -1,0 +1,36 @@
+/** Whether something takes as long as it should, on a machine that does much else or stands still for a while. */
+import { setImmediate, setTimeout } from 'node:timers/promises'
+
+/** More than any chain of callbacks takes between a timer and what follows from it. */
+const TURNS = 50
+
+/**
+ * Whether it settles before a timer of this process would. Where the process stands still, both are late, and the earlier timer still
+ * comes first; a difference of two readings of a clock would call that slow.
+ */
+export async function settlesWithin (ms: number, promise: Promise<unknown>): Promise<boolean> {
+  const late = new AbortController()
+  try {
+    return await Promise.race([promise.then(() => true, () => true), setTimeout(ms, false, { signal: late.signal }).then(turns)])
+  } finally {
+    late.abort()
+  }
+}
+
+async function turns (): Promise<boolean> {
+  for (let turn = 0; turn < TURNS; turn++) await setImmediate()
+  return false
+}
+
+/** Whether it settles without waiting for any timer: within some turns of the event loop. */
+export async function settlesAtOnce (promise: Promise<unknown>): Promise<boolean> {
+  return await Promise.race([promise.then(() => true, () => true), turns()])
+}
+
+/** How many seconds of a processor this process spends on it, however long that takes. */
+export async function processorSeconds (work: () => unknown): Promise<number> {
+  const before = process.cpuUsage()
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1_000_000
+}
