@@ -1,7 +1,8 @@
 /** The pages of the example server, the first that anybody sees: a person walks through all of them. */
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
-import { example, freePort } from '../flow/support/example-server.ts'
+import { example } from '../flow/support/example-server.ts'
+import { freePort } from '../support/free-port.ts'
 import { withChromium } from './support/chromium.ts'
 import { press } from './support/journeys.ts'
 import { ALL_RULES, BY_SIGHT, violationsOf } from './support/viewer.ts'
