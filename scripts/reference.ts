@@ -4,6 +4,7 @@
  */
 import { EVENT_NAMES, type AuthorityEventName } from '../lib/events.ts'
 import { OAuthError, type OAuthErrorCode, type StartErrorCode } from '../lib/errors.ts'
+import { LOCALES, messagesOf } from '../lib/pages/texts.ts'
 import { LOG_CODES } from '../lib/ports/log.ts'
 import type { Callers } from '../lib/http/edge/callers.ts'
 import { type Endpoint, endpoints, fieldTable } from './reference-endpoints.ts'
@@ -88,6 +89,16 @@ async function optionsPage (): Promise<string> {
   ])
 }
 
+function textsPage (): string {
+  const { lang: _lang, ...texts } = messagesOf('en')
+  return page('Texts of the hosted pages', [
+    `What \`pages.texts\` can say in other words, in each of the languages ${LOCALES.map((locale) => `\`${locale}\``).join(', ')}. This is the English; where \`registration.username\` is \`"email"\`, the last table applies. A name in braces is filled in, and has to stay in a text of yours.`,
+    table(['key', 'text'], Object.entries(texts).map(([key, text]) => [`\`${key}\``, text])),
+    '## Where usernames are e-mail addresses',
+    table(['key', 'text'], Object.entries(messagesOf('en', 'email')).filter(([key, text]) => key !== 'lang' && texts[key as keyof typeof texts] !== text).map(([key, text]) => [`\`${key}\``, text]))
+  ])
+}
+
 async function endpointsPage (): Promise<string> {
   const shown = new Map<string, string>()
   /** Tables as long as that of an authorization request stand where they come first. */
@@ -165,6 +176,7 @@ function eventsPage (source: string): string {
 export async function references (eventsSource: string): Promise<Record<string, string>> {
   return {
     'docs/reference/options.md': await optionsPage(),
+    'docs/reference/texts.md': textsPage(),
     'docs/reference/endpoints.md': await endpointsPage(),
     'docs/reference/errors.md': errorsPage(),
     'docs/reference/events.md': eventsPage(eventsSource)

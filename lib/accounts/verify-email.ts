@@ -10,6 +10,7 @@ import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { setNewPassword } from './new-password.ts'
 import { sendResetOnce } from './reset-password.ts'
 import { normalizeUsername } from './username.ts'
+import { isActive } from '../sessions/active-user.ts'
 
 const LIFETIME_MS = 24 * 60 * 60 * 1000
 
@@ -123,6 +124,21 @@ export async function resendVerification (ticket: string, cause: MessageCause, d
   const found = await findMessageToken('resend_verification', ticket, deps)
   if (found === null) throw invalidLink()
   await sendVerificationAgain(found.user, cause, deps)
+}
+
+/**
+ * "Send the message again" after a sign-up, for whoever says this name: what a repeated sign-up would send, without its password. Always
+ * resolves, in a time that tells nothing: who has the name is looked up after the reply. Within five minutes no other message is sent.
+ */
+export async function requestVerificationAgain ({ username, ...cause }: { username: string } & MessageCause, deps: AccountsDeps): Promise<void> {
+  const name = normalizeUsername(username)
+  if (name === null) return
+  deps.background.run(`verify again ${name}`, 'an e-mail verification message could not be prepared', async () => {
+    const user = await deps.users.findByUsername(name)
+    if (!isActive(user)) return
+    if (user.emailVerified === true) await sendResetOnce(user, { kind: 'already_registered', ...cause }, deps)
+    else await sendVerificationAgain(user, cause, deps)
+  })
 }
 
 /** The same for a person who is signed in to the account. */

@@ -3,6 +3,8 @@ import type { AccountsDeps } from '../accounts/deps.ts'
 import { createJourneys } from '../http/pages/journeys.ts'
 import type { PageDeps } from '../http/pages/deps.ts'
 import { createPageReply } from '../http/pages/reply.ts'
+import { ownTextMistake, scopeTextMistake } from '../pages/own-texts.ts'
+import { badOption } from '../settings/option-error.ts'
 import type { PathName } from '../settings/paths.ts'
 import type { PagesSettings } from '../settings/sections/pages.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -20,17 +22,24 @@ export function messageUrls (host: FastifyInstance, { issuer, pages }: Settings,
 }
 
 /** What the hosted pages are built from. */
-export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength } }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
+export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength }, scopeTexts }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
   const { users, outbox, usernames } = parts.authorize.accounts
   const { homeUrl, loginUrl } = pages
+  refuse('pages.texts', ownTextMistake(pages.texts))
+  refuse('scopes', scopeTextMistake(scopeTexts))
   const link = (name: PathName): string => `${host.prefix}${parts.path(name)}`
   return {
     ...parts,
     pages: createPageReply({ issuer, prefix: `${host.prefix}${prefix}`, usernames, pages }),
     journeys: createJourneys(parts.authorize, { authorizeUrl: link('authorize'), homeUrl }),
+    scopeTexts,
     prefix,
     link,
     homeUrl,
+    newLinkFor (route) {
+      if (route === link('resetPassword')) return { url: link('forgotPassword'), by: 'request' }
+      return route === link('verifyEmail') ? { url: link('login'), by: 'sign_in' } : null
+    },
     loginUrl,
     minLength,
     offers: {
@@ -40,4 +49,9 @@ export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { m
       consents: redirectLogin
     }
   }
+}
+
+/** @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path of the text */
+function refuse (option: string, mistake: ReturnType<typeof ownTextMistake>): void {
+  if (mistake !== null) throw badOption(`${option}.${mistake.path}`, mistake.problem)
 }

@@ -1,6 +1,6 @@
 import type { Color } from '../pages/colors.ts'
 import { type Html, html, markupOf } from '../pages/html.ts'
-import { accentsOf, DARK, LIGHT } from '../pages/stylesheet.ts'
+import { accentsOf, DARK, LIGHT } from '../pages/themes.ts'
 import type { MailContent } from './content.ts'
 
 interface MailLook {

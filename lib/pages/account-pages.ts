@@ -3,7 +3,8 @@ import { form, formState, itemSubmit, link, newEmailField, newPasswordField, pas
 import { type Html, type HtmlValue, formatHtml, html } from './html.ts'
 import { layout, name } from './layout.ts'
 import type { AccountModel, AccountNote, PageModels } from './model.ts'
-import { format, type MessageKey, timeOf } from './texts.ts'
+import { scopeList, signedInPerson } from './people.ts'
+import { format, type MessageKey, type Messages, timeOf } from './texts.ts'
 
 export function account (model: PageModels['account']): string {
   const { messages, title, username, email, emailVerified, links, logoutUrl, backUrl } = model
@@ -13,8 +14,9 @@ export function account (model: PageModels['account']): string {
   ]
   return layout(model, {
     heading: messages.accountTitle,
-    content: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
-${emailVerified !== null && html`<p class="hint">${formatHtml(emailVerified ? messages.emailConfirmed : messages.emailUnconfirmed, { email: name(email ?? username) })}</p>`}
+    content: html`${signedInPerson(model, username, emailVerified === null
+      ? null
+      : html`<p class="hint">${email !== null && html`<bdi>${email}</bdi> `}${badge(messages, emailVerified)}</p>`)}
 <ul class="ways">
 ${ways.map(([url, label]) => url !== null && html`<li>${link(url, messages[label])}</li>
 `)}</ul>`,
@@ -33,10 +35,10 @@ export function accountEmail (model: PageModels['account_email']): string {
   const { messages, action, error, currentEmail, emailVerified, email, canChange, canResend, askPassword, signInUrl } = model
   const state = formState(error, ['email', 'current_password'], '')
   const known = currentEmail === null ? messages.emailNone : formatHtml(emailVerified ? messages.emailConfirmed : messages.emailUnconfirmed, { email: name(currentEmail) })
-  return page(model, messages.emailTitle, html`<p>${known}</p>
-${canResend && form(action, canChange ? null : state, submit(messages.resendSubmit, { decision: 'resend', quiet: true }))}
+  return page(model, messages.emailTitle, html`<p class="status">${known}</p>
+${canResend && form(action, canChange ? null : state, submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' }))}
 ${canChange && (signInUrl === null
-    ? html`<p>${messages.emailChangeText}</p>
+    ? html`<p class="hint">${messages.emailChangeText}</p>
 ${form(action, state, html`${newEmailField(state, model, email)}${askPassword && passwordAgainField(state, model)}${submit(messages.forgotSubmit)}
 `)}`
     : signInAgain(model, signInUrl))}`)
@@ -47,7 +49,7 @@ export function accountRemove (model: PageModels['account_remove']): string {
   const state = formState(error, ['current_password'], '')
   return page(model, messages.removeTitle, html`<p>${formatHtml(messages.removeText, { username: name(username) })}</p>
 ${signInUrl === null
-    ? form(action, state, html`${askPassword && passwordAgainField(state, model)}${submit(messages.removeSubmit, { decision: 'remove', deliberate: true })}
+    ? form(action, state, html`${askPassword && passwordAgainField(state, model)}${submit(messages.removeSubmit, { decision: 'remove', look: 'danger', deliberate: true })}
 `)
     : signInAgain(model, signInUrl)}`)
 }
@@ -56,7 +58,9 @@ export function accountRemoved (model: PageModels['account_removed']): string {
   const { messages, title, homeUrl } = model
   return layout(model, {
     heading: messages.removeDoneTitle,
-    content: html`<p>${messages.signedOutText}</p>`,
+    icon: 'check',
+    lead: html`<p>${messages.signedOutText}</p>`,
+    content: null,
     links: html`<p>${link(homeUrl, format(messages.homeLink, { title }))}</p>`
   })
 }
@@ -70,7 +74,7 @@ function signInAgain ({ messages }: AccountModel, url: string): Html {
 export function accountPassword (model: PageModels['account_password']): string {
   const { messages, action, error, minLength } = model
   const state = formState(error, ['current_password', 'password'], 'current_password')
-  return page(model, messages.passwordTitle, html`<p>${messages.passwordText}</p>
+  return page(model, messages.passwordTitle, html`<p class="hint">${messages.passwordText}</p>
 ${form(action, state, html`${passwordAgainField(state, model)}${newPasswordField(state, model, { label: messages.newPasswordLabel, minLength })}${submit(messages.resetSubmit)}
 `)}`)
 }
@@ -79,26 +83,24 @@ export function accountSessions (model: PageModels['account_sessions']): string 
   const { messages, action, error, sessions } = model
   return page(model, messages.sessionsTitle, form(action, formState(error, [], ''), html`<ul class="items">
 ${sessions.map(({ id, current, clientName, userAgent, createdAt, lastUsedAt }, index) => html`<li>
-<p id="session-${index}">${name(clientName ?? deviceName(userAgent) ?? messages.sessionUnknown)}${current && html` (${messages.sessionHere})`}</p>
-<p class="hint">${clientName !== null && userAgent !== null && html`<bdi>${deviceName(userAgent)}</bdi><br>`}${format(messages.sessionTimes, { since: timeOf(createdAt, messages), used: timeOf(lastUsedAt, messages) })}</p>
+<div><p id="session-${index}">${name(clientName ?? deviceName(userAgent) ?? messages.sessionUnknown)}${current && html` <span class="badge good">${messages.sessionHere}</span>`}</p>
+<p class="hint">${clientName !== null && userAgent !== null && html`<bdi>${deviceName(userAgent)}</bdi><br>`}${format(messages.sessionTimes, { since: timeOf(createdAt, messages), used: timeOf(lastUsedAt, messages) })}</p></div>
 ${itemSubmit(messages.logoutSubmit, { name: 'session', value: id, about: `session-${index}` })}
 </li>
 `)}</ul>
 <p class="hint">${messages.sessionsEndText}</p>
-<div class="choice">${submit(messages.sessionsEndOthers, { decision: 'end_others', quiet: true })}${submit(messages.sessionsEndAll, { decision: 'end_all', quiet: true })}</div>
+<div class="choice">${submit(messages.sessionsEndOthers, { decision: 'end_others', look: 'quiet' })}${submit(messages.sessionsEndAll, { decision: 'end_all', look: 'quiet' })}</div>
 `))
 }
 
 export function accountAccess (model: PageModels['account_access']): string {
   const { messages, action, error, clients } = model
-  if (clients.length === 0 && error === null) return page(model, messages.accessTitle, html`<p>${messages.accessNone}</p>`)
+  if (clients.length === 0 && error === null) return page(model, messages.accessTitle, html`<p class="status">${messages.accessNone}</p>`)
   return page(model, messages.accessTitle, form(action, formState(error, [], ''), html`<ul class="items">
 ${clients.map(({ clientId, name: clientName, scopes, grantedAt }, index) => html`<li>
-<p id="client-${index}">${name(clientName)}</p>
-<p class="hint">${format(messages.accessSince, { time: timeOf(grantedAt, messages) })}</p>
-<ul class="scopes">
-${scopes.map(({ name: scope, description }) => html`<li>${description === null ? html`<code>${scope}</code>` : messages[description]}</li>
-`)}</ul>
+<div><p id="client-${index}">${name(clientName)}</p>
+<p class="hint">${format(messages.accessSince, { time: timeOf(grantedAt, messages) })}</p></div>
+${scopeList(scopes, messages)}
 ${itemSubmit(messages.accessEnd, { name: 'client', value: clientId, about: `client-${index}` })}
 </li>
 `)}</ul>
@@ -122,13 +124,13 @@ function page (model: AccountModel, heading: string, content: HtmlValue): string
   return layout(model, {
     heading,
     error,
-    content: html`${note(done === null ? null : messages[NOTES[done]])}${content}`,
+    content: html`${done !== null && html`<p class="note${done === 'nothing' && ' plain'}" role="status"><span>${messages[NOTES[done]]}</span></p>
+`}${content}`,
     links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
 <p>${link(accountUrl, messages.accountBack)}</p>`
   })
 }
 
-function note (text: string | null): Html | null {
-  return text === null ? null : html`<p class="note" role="status">${text}</p>
-`
+function badge (messages: Messages, isConfirmed: boolean): Html {
+  return html`<span class="badge ${isConfirmed ? 'good' : 'bad'}">${isConfirmed ? messages.badgeConfirmed : messages.badgeUnconfirmed}</span>`
 }

@@ -1,32 +1,34 @@
-import { form, formState, hidden, link, submit } from './fields.ts'
-import { formatHtml, html, type HtmlValue } from './html.ts'
-import { layout, name } from './layout.ts'
+import { errorCode, form, formState, hidden, link, submit } from './fields.ts'
+import { formatHtml, html, type Html } from './html.ts'
+import { layout, monogram, name } from './layout.ts'
 import { durationOf, format } from './texts.ts'
+import { scopeList, signedInPerson } from './people.ts'
 import type { PageModels } from './model.ts'
 
 export function consent (model: PageModels['consent']): string {
-  const { messages, asks, action, error, username, client, scopes, lifetimeSeconds } = model
+  const { messages, asks, action, error, username, client, scopes, lifetimeSeconds, clientUri } = model
   const isConsent = asks === 'consent'
   const clientName = name(client.name)
   return layout(model, {
     heading: isConsent ? messages.consentTitle : messages.continueTitle,
     error,
-    content: html`<p>${formatHtml(isConsent ? messages.consentText : messages.continueText, { client: clientName })}</p>
-<p class="hint">${formatHtml(messages.signedInAs, { username: name(username) })}</p>
-${aboutClient(model)}
+    icon: clientIcon(model),
+    lead: html`<p>${formatHtml(isConsent ? messages.consentText : messages.continueText, { client: clientName })}</p>
+${clientUri !== null && html`<p class="hint">${link(clientUri, new URL(clientUri).host)}</p>`}`,
+    content: html`${signedInPerson(model, username)}
 ${scopes.length > 0 && html`<p id="scopes">${formatHtml(messages.consentScopes, { client: clientName })}</p>
-<ul class="scopes" aria-labelledby="scopes">
-${scopes.map((scope) => html`<li>${scope.description === null ? html`<code>${scope.name}</code>` : messages[scope.description]}</li>
-`)}</ul>`}
+${scopeList(scopes, messages, 'scopes')}`}
 <p class="hint">${isConsent && html`${format(messages.consentLifetime, { duration: durationOf(lifetimeSeconds, messages) })} `}${formatHtml(messages.consentRedirect, { host: name(client.redirectHost) })}</p>
-${form(action, formState(error, [], ''), html`<div class="choice">${submit(isConsent ? messages.consentAllow : messages.continueSubmit, { decision: 'allow', deliberate: true })}${submit(messages.consentDeny, { decision: 'deny', quiet: true })}</div>
+${form(action, formState(error, [], ''), html`<div class="choice">${submit(isConsent ? messages.consentAllow : messages.continueSubmit, { decision: 'allow', deliberate: true })}${submit(messages.consentDeny, { decision: 'deny', look: 'quiet' })}</div>
 `)}`
   })
 }
 
-/** Its name is in the text, so the logo says nothing to who can't see it. The host of its page needs no translation. */
-function aboutClient ({ clientLogoUri, clientUri }: PageModels['consent']): HtmlValue {
-  return html`${clientLogoUri !== null && html`<p><img src="${clientLogoUri}" alt="" width="48" height="48"></p>`}${clientUri !== null && html`<p class="hint">${link(clientUri, new URL(clientUri).host)}</p>`}`
+/** Its name is in the text, so neither logo nor letter says anything to who can't see it. */
+function clientIcon ({ clientLogoUri, client }: PageModels['consent']): Html {
+  return clientLogoUri === null
+    ? html`<span class="icon" aria-hidden="true">${monogram(client.name)}</span>`
+    : html`<img class="icon" src="${clientLogoUri}" alt="" width="56" height="56">`
 }
 
 export function logout (model: PageModels['logout']): string {
@@ -34,8 +36,9 @@ export function logout (model: PageModels['logout']): string {
   return layout(model, {
     heading: messages.logoutTitle,
     error,
-    content: html`<p>${formatHtml(messages.logoutText, { title: name(title) })}</p>
-${username !== null && html`<p class="hint">${formatHtml(messages.signedInAs, { username: name(username) })}</p>`}
+    icon: 'door',
+    lead: html`<p>${formatHtml(messages.logoutText, { title: name(title) })}</p>`,
+    content: html`${username !== null && signedInPerson(model, username)}
 ${form(action, formState(error, [], ''), html`${submit(messages.logoutSubmit, { decision: 'sign_out' })}
 `)}`
   })
@@ -45,19 +48,23 @@ export function signedOut (model: PageModels['signed_out']): string {
   const { messages, title, ended, homeUrl, loginUrl } = model
   return layout(model, {
     heading: ended ? messages.signedOutTitle : messages.nobodySignedInTitle,
-    content: html`<p>${messages.signedOutText}</p>
-${loginUrl !== null && html`<p class="actions">${link(loginUrl, messages.signInAgain)}</p>`}`,
+    icon: ended ? 'check' : 'door',
+    lead: html`<p>${messages.signedOutText}</p>`,
+    content: loginUrl !== null && html`<p class="actions">${link(loginUrl, messages.signInAgain)}</p>`,
     links: html`<p>${link(homeUrl, format(messages.homeLink, { title }))}</p>`
   })
 }
 
 export function errorPage (model: PageModels['error']): string {
-  const { messages, title, error, homeUrl } = model
+  const { messages, title, error, homeUrl, newLink } = model
   return layout(model, {
-    heading: messages.errorTitle,
+    heading: newLink === null ? messages.errorTitle : messages.expiredTitle,
     error,
-    content: html`<p role="alert">${error.text}</p>
-<p class="hint">${formatHtml(messages.errorCode, { code: html`<code>${error.error}</code>` })}</p>`,
+    icon: 'warning',
+    lead: html`<p role="alert">${error.text}</p>`,
+    content: html`${newLink !== null && html`${newLink.by === 'sign_in' && html`<p class="hint status">${messages.expiredVerifyText}</p>
+`}<p class="actions">${link(newLink.url, newLink.by === 'sign_in' ? messages.loginLink : messages.expiredNewLink)}</p>
+`}${errorCode(model, error)}`,
     links: html`<p>${link(homeUrl, format(messages.homeLink, { title }))}</p>`
   })
 }
@@ -70,7 +77,7 @@ export function formPost (model: PageModels['form_post']): string {
     heading: messages.formPostTitle,
     // What the script looks for.
     content: html`<div data-submit>
-<p>${text}</p>
+<p class="status">${text}</p>
 ${form(action, null, html`${Object.entries(params).map(([param, value]) => hidden(param, value))}${submit(messages.continueSubmit)}
 `)}</div>`
   })

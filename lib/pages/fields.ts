@@ -1,5 +1,5 @@
-import { type Html, type HtmlValue, attributes, html, safeUrl } from './html.ts'
-import { format } from './texts.ts'
+import { type Html, type HtmlValue, attributes, formatHtml, html, safeUrl } from './html.ts'
+import { format, type Messages } from './texts.ts'
 import type { CommonModel, PageError, ProfileField } from './model.ts'
 
 /** A form in the making: which of its fields has the error, and which one gets the cursor. */
@@ -23,11 +23,14 @@ interface Field {
   autocomplete?: string | null
   inputmode?: string | null
   required?: boolean
-  hint?: string | null
+  /** Below the input; it has the id that the input is described by. */
+  hint?: ((id: string) => Html) | null
+  /** On the line of the label, and after the input for who goes from one to the next. */
+  beside?: Html | null
   extra?: Readonly<Record<string, string | boolean>>
 }
 
-function field (state: FormState, fieldName: string, { label, type, value, autocomplete, inputmode, required = true, hint = null, extra = {} }: Field): Html {
+function field (state: FormState, fieldName: string, { label, type, value, autocomplete, inputmode, required = true, hint = null, beside = null, extra = {} }: Field): Html {
   const { error, wrong, focus } = state
   const ownError = wrong === fieldName ? error : null
   const described = [
@@ -50,9 +53,9 @@ function field (state: FormState, fieldName: string, { label, type, value, autoc
     ...extra
   })}>`
   const caption = html`<label for="${fieldName}">${label}</label>`
-  const notes = html`${hint !== null && html`<p class="hint" id="${fieldName}-hint">${hint}</p>`}${ownError !== null && html`<p class="wrong" role="alert" id="${fieldName}-error">${ownError.text}</p>`}`
+  const notes = html`${hint !== null && hint(`${fieldName}-hint`)}${ownError !== null && html`<p class="wrong" role="alert" id="${fieldName}-error">${ownError.text}</p>`}`
   if (type === 'checkbox') return html`<div class="field"><div class="check">${input}${caption}</div>${notes}</div>\n`
-  return html`<div class="field">${caption}${type === 'password' ? html`<div class="secret">${input}</div>` : input}${notes}</div>\n`
+  return html`<div class="field">${caption}${type === 'password' ? html`<div class="secret">${input}</div>` : input}${beside !== null && html`<span class="beside">${beside}</span>`}${notes}</div>\n`
 }
 
 const AS_TYPED = { autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false' } as const
@@ -62,8 +65,8 @@ export function usernameField (state: FormState, { messages }: CommonModel, valu
 }
 
 /** Never has a value. */
-export function currentPasswordField (state: FormState, { messages }: CommonModel): Html {
-  return field(state, 'password', { label: messages.passwordLabel, type: 'password', autocomplete: 'current-password', extra: { ...AS_TYPED, 'data-reveal': messages.showPassword } })
+export function currentPasswordField (state: FormState, { messages }: CommonModel, beside: Html | null): Html {
+  return field(state, 'password', { label: messages.passwordLabel, type: 'password', autocomplete: 'current-password', beside, extra: { ...AS_TYPED, 'data-reveal': messages.showPassword } })
 }
 
 /** The password of now, for what a session alone is not enough for. Never has a value. */
@@ -77,9 +80,14 @@ export function newPasswordField (state: FormState, { messages }: CommonModel, {
     label,
     type: 'password',
     autocomplete: 'new-password',
-    hint: format(messages.passwordHint, { minLength }),
+    hint: (id) => passwordRules(id, messages, minLength),
     extra: { ...AS_TYPED, passwordrules: `minlength: ${minLength};`, 'data-reveal': messages.showPassword }
   })
+}
+
+/** What a new password takes, and room for what the script says of the one that is typed: neither proves it good, the server does. */
+function passwordRules (id: string, messages: Messages, minLength: number): Html {
+  return html`<ul class="rules" id="${id}"><li data-min="${minLength}">${format(messages.passwordHint, { minLength })}</li><li>${messages.passwordGuessHint}</li></ul><p class="strength" role="status" data-weak="${messages.strengthWeak}" data-fair="${messages.strengthFair}" data-good="${messages.strengthGood}" data-strong="${messages.strengthStrong}" hidden><i></i><i></i><i></i><i></i><span></span></p>`
 }
 
 /** Another address than the one of now. */
@@ -121,14 +129,14 @@ export function hidden (name: string, value: string): Html {
 /** Always a POST: what it holds is no matter for an address bar. */
 export function form (action: string, state: FormState | null, content: HtmlValue): Html {
   const error = state !== null && state.wrong === null ? state.error : null
-  return html`${error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>`}
+  return html`${error !== null && html`<p class="alert" role="alert" id="form-error"><span>${error.text}</span></p>`}
 <form method="post" action="${safeUrl(action)}">
 ${content}</form>`
 }
 
 /** `deliberate`: where scripts run, it does nothing in the half second after the page was shown or its window got the focus. */
-export function submit (label: string, { decision, quiet = false, deliberate = false }: { decision?: string, quiet?: boolean, deliberate?: boolean } = {}): Html {
-  return html`<button${attributes({ type: 'submit', class: quiet ? 'quiet' : null, name: decision === undefined ? null : 'decision', value: decision, 'data-deliberate': deliberate })}>${label}</button>`
+export function submit (label: string, { decision, look = null, deliberate = false }: { decision?: string, look?: 'quiet' | 'danger' | null, deliberate?: boolean } = {}): Html {
+  return html`<button${attributes({ type: 'submit', class: look, name: decision === undefined ? null : 'decision', value: decision, 'data-deliberate': deliberate })}>${label}</button>`
 }
 
 /** A submit button of a list: what it does, and to what. `about` is the id of the element that names it. */
@@ -138,4 +146,10 @@ export function itemSubmit (label: string, { name, value, about }: { name: strin
 
 export function link (url: string, label: HtmlValue): Html {
   return html`<a href="${safeUrl(url)}">${label}</a>`
+}
+
+/** What support finds the request's line in the log by. The script adds a button that copies it. */
+export function errorCode ({ messages, requestId }: CommonModel, { error }: PageError): Html {
+  const code = html`<code${attributes({ 'data-copy': messages.copyCode, 'data-copied': messages.copiedCode })}>${error} · ${requestId.slice(0, 64)}</code>`
+  return html`<p class="code"><span>${formatHtml(messages.errorCode, { code })}</span></p>`
 }

@@ -1,9 +1,15 @@
-import { type Html, type HtmlValue, html, markupOf } from './html.ts'
+import { type Html, type HtmlValue, attributes, html, markupOf, safeUrl } from './html.ts'
 import { format } from './texts.ts'
 import type { CommonModel, PageError } from './model.ts'
 
+export type IconName = 'mail' | 'check' | 'warning' | 'lock' | 'door'
+
 interface Layout {
   heading: string
+  /** Below the heading, and part of the page's head. */
+  lead?: HtmlValue
+  /** Above the heading: what became of something, at a glance. It says nothing that the heading does not. */
+  icon?: IconName | Html | null
   content: HtmlValue
   /** Below the rest: the ways to other pages. */
   links?: HtmlValue
@@ -11,39 +17,75 @@ interface Layout {
 }
 
 /** A whole document. */
-export function layout (model: CommonModel, { heading, content, links, error = null }: Layout): string {
-  const { title, logoUrl, lang, messages, styleUrl, scriptUrl } = model
+export function layout (model: CommonModel, { heading, lead, icon = null, content, links, error = null }: Layout): string {
+  const { title, lang, messages, styleUrl, scriptUrl, stylesheetUrl, faviconUrl, colorScheme } = model
   const about = `${heading} – ${title}`
   return `${markupOf(html`<!doctype html>
 <html lang="${lang}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
+<meta name="color-scheme" content="${colorScheme === 'auto' ? 'light dark' : colorScheme}">
 <meta name="robots" content="noindex">
 <title>${error === null ? about : format(messages.errorInTitle, { title: about })}</title>
-<link rel="stylesheet" href="${styleUrl}">
-<script src="${scriptUrl}" defer></script>
+${faviconUrl !== null && html`<link rel="icon" href="${safeUrl(faviconUrl)}">
+`}<link rel="stylesheet" href="${styleUrl}">
+${stylesheetUrl !== null && html`<link rel="stylesheet" href="${safeUrl(stylesheetUrl)}">
+`}<script src="${scriptUrl}" defer></script>
 </head>
 <body>
 <div class="page">
-<header class="brand">${brand(title, logoUrl)}</header>
 <main class="card">
+<div class="head">
+<div class="brand">${brand(model)}</div>
+${typeof icon === 'string' ? html`<span class="icon" data-icon="${icon}" aria-hidden="true"></span>` : icon}
 <h1>${heading}</h1>
+${lead}
+</div>
 ${content}
-</main>
 ${links !== undefined && links !== null && html`<nav class="links" aria-label="${title}">${links}</nav>`}
+</main>
+${footer(model)}
 </div>
 </body>
 </html>`)}\n`
 }
 
 /** The logo stands for the name where there is one. */
-function brand (title: string, logoUrl: string | null): Html {
-  return logoUrl === null ? html`<p>${title}</p>` : html`<img src="${logoUrl}" alt="${title}">`
+function brand ({ title, logoUrl, logoUrlDark, colorScheme }: CommonModel): Html {
+  if (logoUrl === null) return html`<span class="mark" aria-hidden="true">${monogram(title)}</span><p>${title}</p>`
+  if (logoUrlDark === null || colorScheme !== 'auto') return html`<img src="${colorScheme === 'dark' && logoUrlDark !== null ? logoUrlDark : logoUrl}" alt="${title}">`
+  // A comma would begin another candidate.
+  return html`<picture><source srcset="${logoUrlDark.replaceAll(',', '%2C')}" media="(prefers-color-scheme:dark)"><img src="${logoUrl}" alt="${title}"></picture>`
+}
+
+/** The first letter of a name, for where there is no picture. */
+export function monogram (name: string): string {
+  const [first = ''] = /[\p{L}\p{N}]/u.exec(name) ?? [...name]
+  return first.toLocaleUpperCase()
+}
+
+function footer ({ messages, lang, footer: { terms, privacy, support }, languages }: CommonModel): Html | null {
+  const ways = [[terms, messages.linkTerms], [privacy, messages.linkPrivacy], [support, messages.linkSupport]] as const
+  const current = languages.find((language) => language.lang === lang)
+  if (current === undefined && ways.every(([url]) => url === null)) return null
+  return html`<footer class="foot">
+${ways.map(([url, label]) => url !== null && html`<a href="${safeUrl(url)}">${label}</a>
+`)}${current !== undefined && html`<details>
+<summary aria-label="${messages.languageLabel}: ${current.name}">${current.name}</summary>
+<ul>
+${languages.map((language) => html`<li><a${attributes({ href: safeUrl(language.url), lang: language.lang, hreflang: language.lang, 'aria-current': language === current ? 'true' : null })}>${language.name}</a></li>
+`)}</ul>
+</details>
+`}</footer>`
 }
 
 /** A name that others chose, apart from the sentence around it whichever way it is written. */
 export function name (text: string): Html {
   return html`<b><bdi>${text}</bdi></b>`
+}
+
+/** Whom or what address a page is about, on a line of its own. */
+export function address (text: string): Html {
+  return html`<p class="address"><bdi>${text}</bdi></p>`
 }

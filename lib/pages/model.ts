@@ -17,6 +17,18 @@ export interface CommonModel {
   /** The name of the service: the option `pages.title`. */
   title: string
   logoUrl: string | null
+  /** The logo where the page is dark; `null`: the same. */
+  logoUrlDark: string | null
+  faviconUrl: string | null
+  colorScheme: 'light' | 'dark' | 'auto'
+  /** The host's own stylesheet, after `styleUrl`. */
+  stylesheetUrl: string | null
+  /** For the footer. */
+  footer: { terms: string | null, privacy: string | null, support: string | null }
+  /** The same page in each language, for the footer; empty where it can't be opened again. `name`: in that language. */
+  languages: Array<{ lang: string, name: string, url: string }>
+  /** What the log calls the request. */
+  requestId: string
   /** BCP 47, for `<html lang>`. */
   lang: string
   messages: Messages
@@ -67,12 +79,21 @@ export interface AccountSession {
   lastUsedAt: number
 }
 
+/** A scope, for people. */
+export interface ShownScope {
+  name: string
+  /** A message key where the scope is a standard one. */
+  description: MessageKey | null
+  /** What the option `scopes` says of it, and in which language; before `description`. */
+  own: { text: string, lang: string } | null
+}
+
 /** What the person allowed a client of somebody else's. */
 export interface AccountAccess {
   /** Goes back as `client`, by a submit button. */
   clientId: string
   name: string
-  scopes: Array<{ name: string, description: MessageKey | null }>
+  scopes: ShownScope[]
   /** Milliseconds since the epoch. */
   grantedAt: number
 }
@@ -96,8 +117,7 @@ export interface PageModels {
     asks: 'consent' | 'continue'
     username: string
     client: { name: string, id: string, redirectHost: string }
-    /** `description`: a message key where the scope is a standard one. */
-    scopes: Array<{ name: string, description: MessageKey | null }>
+    scopes: ShownScope[]
     /** How long the access lasts, in seconds. */
     lifetimeSeconds: number
     /** As the client is registered. Its logo may come from where it says, and from nowhere else. */
@@ -136,7 +156,8 @@ export interface PageModels {
   logout: FormModel & { username: string | null }
   /** `ended`: whether anybody was signed in until now. */
   signed_out: CommonModel & { ended: boolean, homeUrl: string, loginUrl: string | null }
-  error: CommonModel & { error: PageError, homeUrl: string }
+  /** `newLink`: the link of a message is no good any more; where the person gets another. */
+  error: CommonModel & { error: PageError, homeUrl: string, newLink: { url: string, by: 'request' | 'sign_in' } | null }
   /** A form that leaves at once where scripts run, and by its button where they don't. */
   form_post: CommonModel & { action: string, params: Record<string, string> }
 }

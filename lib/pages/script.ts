@@ -1,24 +1,67 @@
 /**
- * The pages' one script, as it is served. Nothing depends on it: it adds the button that shows a password, sends the `form_post` answer
- * on without a click, and holds the button back that allows a client something until a person can have seen it.
+ * The pages' one script, as it is served. Nothing depends on it: it adds the button that shows a password and the one that copies an
+ * error's code, says how strong a new password looks, sends no form twice, sends the `form_post` answer on without a click, and holds the
+ * button back that allows a client something until a person can have seen it.
  */
 export const PAGE_SCRIPT = `'use strict'
-for (const input of document.querySelectorAll('input[data-reveal]')) {
-  const button = document.createElement('button')
+const all = (selector) => document.querySelectorAll(selector)
+const button = (className, label) => Object.assign(document.createElement('button'), { type: 'button', className, title: label })
+for (const input of all('input[data-reveal]')) {
+  const reveal = button('reveal', input.dataset.reveal)
   const show = (shown) => {
     input.type = shown ? 'text' : 'password'
-    button.setAttribute('aria-pressed', String(shown))
+    reveal.setAttribute('aria-pressed', String(shown))
   }
-  button.type = 'button'
-  button.className = 'reveal'
-  button.title = input.dataset.reveal
-  button.setAttribute('aria-label', input.dataset.reveal)
-  button.setAttribute('aria-controls', input.id)
-  button.addEventListener('click', () => { show(input.type === 'password') })
+  reveal.setAttribute('aria-label', input.dataset.reveal)
+  reveal.setAttribute('aria-controls', input.id)
+  reveal.addEventListener('click', () => { show(input.type === 'password') })
   // Browsers keep what was typed into a field of type text, for their suggestions.
   input.form.addEventListener('submit', () => { show(false) })
   show(false)
-  input.after(button)
+  input.after(reveal)
+}
+for (const note of all('.strength')) {
+  const field = note.parentElement
+  const input = field.querySelector('input')
+  const rule = field.querySelector('[data-min]')
+  const least = Number(rule.dataset.min)
+  input.addEventListener('input', () => {
+    const typed = [...input.value]
+    const { username } = input.form.elements
+    const name = username ? username.value.split('@')[0].toLowerCase() : ''
+    const rest = [...name.length > 2 ? input.value.toLowerCase().replaceAll(name, '') : input.value]
+    // A character that repeats the one before, or follows it in the alphabet, is as good as none.
+    const count = rest.filter((character, index) => Math.abs(character.codePointAt() - (rest[index - 1] || '~~').codePointAt()) > 1).length
+    const kinds = [[/[a-z]/, 26], [/[A-Z]/, 26], [/\\d/, 10], [/[^a-zA-Z\\d]/, 33]].reduce((sum, [kind, size]) => sum + kind.test(input.value) * size, 0)
+    const bits = count * Math.log2(kinds || 1)
+    const level = typed.length < least || bits < 45 ? 'weak' : bits < 65 ? 'fair' : bits < 85 ? 'good' : 'strong'
+    rule.classList.toggle('met', typed.length >= least)
+    note.hidden = typed.length === 0
+    note.dataset.level = level
+    const said = note.lastElementChild
+    if (said.textContent !== note.dataset[level]) said.textContent = note.dataset[level]
+  })
+}
+for (const code of all('[data-copy]')) {
+  const { copy, copied } = code.dataset
+  const press = button('copy', copy)
+  press.textContent = copy
+  press.setAttribute('aria-live', 'polite')
+  press.addEventListener('click', () => { navigator.clipboard.writeText(code.textContent).then(() => { press.textContent = copied }, () => {}) })
+  // There is none on plain http.
+  if (navigator.clipboard) code.parentElement.after(press)
+}
+for (const form of all('form')) {
+  form.addEventListener('submit', (event) => {
+    if (form.dataset.busy) event.preventDefault()
+    form.dataset.busy = 1
+    event.submitter?.setAttribute('aria-busy', 'true')
+  })
+  // The page can come back as it was left.
+  addEventListener('pageshow', () => {
+    delete form.dataset.busy
+    for (const busy of form.querySelectorAll('[aria-busy]')) busy.removeAttribute('aria-busy')
+  })
 }
 const deliberate = document.querySelector('[data-deliberate]')
 if (deliberate) {

@@ -1,8 +1,8 @@
-import { currentPasswordField, form, formState, hidden, link, newPasswordField, profileField, submit, usernameField } from './fields.ts'
+import { currentPasswordField, errorCode, form, formState, hidden, link, newPasswordField, profileField, submit, usernameField } from './fields.ts'
 import { type Html, formatHtml, html } from './html.ts'
-import { layout, name } from './layout.ts'
+import { address, type IconName, layout, name } from './layout.ts'
 import { timeOf } from './texts.ts'
-import type { CommonModel, PageModels } from './model.ts'
+import type { CommonModel, FormModel, PageModels } from './model.ts'
 
 export function login (model: PageModels['login']): string {
   const { messages, action, error, username, resendToken, signupUrl, forgotUrl } = model
@@ -10,17 +10,18 @@ export function login (model: PageModels['login']): string {
   return layout(model, {
     heading: messages.loginTitle,
     error,
-    content: html`${onward(model)}${form(action, state, html`${usernameField(state, model, username)}${currentPasswordField(state, model)}${submit(messages.loginSubmit)}
+    lead: onward(model),
+    content: html`${form(action, state, html`${usernameField(state, model, username)}${currentPasswordField(state, model, forgotUrl === null ? null : link(forgotUrl, messages.forgotLink))}${submit(messages.loginSubmit)}
 `)}${resendToken !== null && html`
-${form(action, null, html`${hidden('token', resendToken)}${submit(messages.resendSubmit, { decision: 'resend', quiet: true })}
-`)}`}${forgotUrl !== null && html`<p class="aside">${link(forgotUrl, messages.forgotLink)}</p>`}`,
+${form(action, null, html`${hidden('token', resendToken)}${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
+`)}`}${serverFault(model)}`,
     links: signupUrl === null ? null : html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`
   })
 }
 
 export function signup (model: PageModels['signup']): string {
   const { messages, action, error, username, fields, minLength, loginUrl, sent } = model
-  if (sent) return inbox(model, messages.signupSentText, loginUrl)
+  if (sent) return inbox(model, { text: messages.signupSentText, loginUrl, username })
   // Boxes to tick come last, beside the button that they belong to.
   const boxes = fields.filter(({ type }) => type === 'checkbox')
   const others = fields.filter(({ type }) => type !== 'checkbox')
@@ -28,35 +29,36 @@ export function signup (model: PageModels['signup']): string {
   return layout(model, {
     heading: messages.signupTitle,
     error,
-    content: html`${onward(model)}${form(action, state, html`${usernameField(state, model, username)}${others.map((field) => profileField(state, field))}${newPasswordField(state, model, { label: messages.passwordLabel, minLength })}${boxes.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
-`)}`,
+    lead: onward(model),
+    content: html`${form(action, state, html`${usernameField(state, model, username)}${others.map((field) => profileField(state, field))}${newPasswordField(state, model, { label: messages.passwordLabel, minLength })}${boxes.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
+`)}${serverFault(model)}`,
     links: html`<p>${messages.loginQuestion} ${link(loginUrl, messages.loginLink)}</p>`
   })
 }
 
 export function forgotPassword (model: PageModels['forgot_password']): string {
   const { messages, action, error, username, loginUrl, sent } = model
-  if (sent) return inbox(model, messages.forgotSentText, loginUrl)
+  if (sent) return inbox(model, { text: messages.forgotSentText, loginUrl, username })
   const state = formState(error, ['username'], 'username')
   return layout(model, {
     heading: messages.forgotTitle,
     error,
-    content: html`<p>${messages.forgotText}</p>
-${form(action, state, html`${usernameField(state, model, username)}${submit(messages.forgotSubmit)}
-`)}`,
+    lead: html`<p class="lead">${messages.forgotText}</p>`,
+    content: html`${form(action, state, html`${usernameField(state, model, username)}${submit(messages.forgotSubmit)}
+`)}${serverFault(model)}`,
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
 }
 
 export function resetPassword (model: PageModels['reset_password']): string {
   const { messages, action, error, token, minLength, loginUrl, done } = model
-  if (done) return finished(model, messages.resetDoneTitle, messages.resetDoneText, loginUrl)
+  if (done) return finished(model, { icon: 'check', heading: messages.resetDoneTitle, text: messages.resetDoneText, loginUrl })
   const state = formState(error, ['password'], 'password')
   return layout(model, {
     heading: messages.resetTitle,
     error,
-    content: form(action, state, html`${hidden('token', token)}${newPasswordField(state, model, { label: messages.newPasswordLabel, minLength })}${submit(messages.resetSubmit)}
-`),
+    content: html`${form(action, state, html`${hidden('token', token)}${newPasswordField(state, model, { label: messages.newPasswordLabel, minLength })}${submit(messages.resetSubmit)}
+`)}${serverFault(model)}`,
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
 }
@@ -64,39 +66,51 @@ export function resetPassword (model: PageModels['reset_password']): string {
 /** The token is used up by the click and not by the visit: mail scanners follow links. */
 export function verifyEmail (model: PageModels['verify_email']): string {
   const { messages, action, error, token, username, sentAt, canDisown, newAddress, loginUrl, done, disowned } = model
-  if (disowned) return finished(model, messages.verifyDisownedTitle, messages.verifyDisownedText, null)
-  if (done) return finished(model, messages.verifyDoneTitle, messages.verifyDoneText, loginUrl)
+  if (disowned) return finished(model, { icon: 'lock', heading: messages.verifyDisownedTitle, text: messages.verifyDisownedText, loginUrl: null })
+  if (done) return finished(model, { icon: 'check', heading: messages.verifyDoneTitle, text: messages.verifyDoneText, loginUrl })
   const state = formState(error, [], '')
   return layout(model, {
     heading: messages.verifyTitle,
     error,
-    content: html`<p>${formatHtml(newAddress === null ? messages.verifyText : messages.verifyChangeText, { username: name(username), time: timeOf(sentAt, messages) })}</p>${newAddress === null && html`
+    icon: 'mail',
+    content: html`${newAddress !== null && address(newAddress)}<p>${formatHtml(newAddress === null ? messages.verifyText : messages.verifyChangeText, { username: name(username), time: timeOf(sentAt, messages) })}</p>${newAddress === null && html`
 <p>${messages.verifyOnlyYou}</p>`}
 ${form(action, state, html`${hidden('token', token)}${submit(messages.verifySubmit)}${canDisown && html`
 <p class="hint">${messages.verifyNotMeHint}</p>
-${submit(messages.verifyNotMe, { decision: 'not_me', quiet: true })}`}
-`)}`
+${submit(messages.verifyNotMe, { decision: 'not_me', look: 'quiet' })}`}
+`)}${serverFault(model)}`
   })
 }
 
 function onward ({ clientName, messages }: CommonModel): Html | null {
-  return clientName === null ? null : html`<p>${formatHtml(messages.continueTo, { client: name(clientName) })}</p>`
+  return clientName === null ? null : html`<p class="lead">${formatHtml(messages.continueTo, { client: name(clientName) })}</p>`
 }
 
-function inbox (model: CommonModel, text: string, loginUrl: string): string {
-  const { messages } = model
+/** The address, and a second try: the same form once more, with what was typed. */
+function inbox (model: PageModels['signup'] | PageModels['forgot_password'], { text, loginUrl, username }: { text: string, loginUrl: string, username: string }): string {
+  const { messages, action } = model
   return layout(model, {
     heading: messages.sentTitle,
-    content: html`<p>${text}</p>
-<p class="hint">${messages.checkSpam}</p>`,
+    icon: 'mail',
+    content: html`<div class="message">${username !== '' && address(username)}
+<p>${text}</p>
+<p class="hint">${messages.checkSpam}</p>
+${username !== '' && form(action, null, html`${hidden('username', username)}${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
+`)}</div>`,
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
 }
 
-function finished (model: CommonModel, heading: string, text: string, loginUrl: string | null): string {
+function finished (model: CommonModel, { icon, heading, text, loginUrl }: { icon: IconName, heading: string, text: string, loginUrl: string | null }): string {
   return layout(model, {
     heading,
-    content: html`<p>${text}</p>
-${loginUrl !== null && html`<p class="actions">${link(loginUrl, model.messages.loginLink)}</p>`}`
+    icon,
+    lead: html`<p>${text}</p>`,
+    content: loginUrl !== null && html`<p class="actions">${link(loginUrl, model.messages.loginLink)}</p>`
   })
+}
+
+/** Only what the person can't mend needs a code: a wrong password has a text of its own. */
+function serverFault (model: FormModel): Html | null {
+  return model.error !== null && ['server_error', 'temporarily_unavailable'].includes(model.error.error) ? errorCode(model, model.error) : null
 }

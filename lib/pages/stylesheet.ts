@@ -1,126 +1,174 @@
-import { type Color, EDGE_CONTRAST, TEXT_CONTRAST, contrast, mix, readable, textOn } from './colors.ts'
+import { type Color, contrast, TEXT_CONTRAST } from './colors.ts'
+import { CHECK, CHEVRON, DOOR, EYE, EYE_STRUCK, GLOBE, LOCK, MAIL, WARNING } from './icons.ts'
+import { DARK, LIGHT, variables } from './themes.ts'
 
-interface Theme {
-  /** Around the card. */
-  ground: Color
-  card: Color
-  text: Color
-  /** Hints. */
-  quiet: Color
-  line: Color
-  /** Edge of an input. */
-  edge: Color
-  wrong: Color
-  wrongGround: Color
+/** What of the pages' looks is the host's. The options were checked: nothing here can end a declaration. */
+export interface Look {
+  /** `#rrggbb` */
+  accentColor: string
+  colorScheme: 'light' | 'dark' | 'auto'
+  /** `#rrggbb` */
+  background: string | { light: string | null, dark: string | null }
+  radius: string
+  font: string | null
 }
 
-export const LIGHT: Theme = { ground: '#f3f4f7', card: '#ffffff', text: '#1a1d24', quiet: '#565d6b', line: '#dfe2e8', edge: '#7f8796', wrong: '#b3261e', wrongGround: '#fdf0ef' }
-export const DARK: Theme = { ground: '#0f1115', card: '#181b21', text: '#eceef2', quiet: '#a7aebb', line: '#2c313a', edge: '#737c8b', wrong: '#ff9d94', wrongGround: '#33201f' }
-
-interface Accents {
-  /** The colours of a button, of the text on it, and of the button under the pointer. */
-  button: Color
-  onButton: Color
-  hover: Color
-  /** Of links and focus rings. */
-  link: Color
-  /** Around a button. */
-  edge: Color
-}
-
-/** Below this a button can't be told from the card at a glance, as a near-black one in the dark. */
-const BUTTON_CONTRAST = 1.25
-
-/** What becomes of the accent in a theme: the button keeps it where it can be seen, links and edges as far as they can be read. */
-export function accentsOf (accent: Color, { ground, card }: Theme, end: Color): Accents {
-  const on = [ground, card]
-  const edge = readable(accent, { on, least: EDGE_CONTRAST, end })
-  const button = contrast(accent, card) < BUTTON_CONTRAST ? edge : accent
-  const onButton = textOn(button)
-  // Away from the text: the button under the pointer reads better, never worse.
-  const hover = mix(button, onButton === '#ffffff' ? '#000000' : '#ffffff', 0.14)
-  return { button, onButton, hover, link: readable(accent, { on, least: TEXT_CONTRAST, end }), edge }
-}
-
-function variables (theme: Theme, accent: Color, end: Color): string {
-  const { button, onButton, hover, link, edge } = accentsOf(accent, theme, end)
-  const { ground, card, text, quiet, line, wrong, wrongGround } = theme
-  return `--ground:${ground};--card:${card};--text:${text};--quiet:${quiet};--line:${line};--edge:${theme.edge};--wrong:${wrong};--wrong-ground:${wrongGround};--accent:${button};--on-accent:${onButton};--hover:${hover};--link:${link};--accent-edge:${edge}`
-}
-
-const EYE = mask("<path d='M1 12s4-7 11-7 11 7 11 7-4 7-11 7S1 12 1 12z'/><circle cx='12' cy='12' r='3'/>")
-const EYE_STRUCK = mask("<path d='M1 12s4-7 11-7 11 7 11 7-4 7-11 7S1 12 1 12z'/><circle cx='12' cy='12' r='3'/><path d='M4 3l16 18'/>")
-
-function mask (shapes: string): string {
-  const svg = `<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 24 24' fill='none' stroke='black' stroke-width='1.8' stroke-linecap='round' stroke-linejoin='round'>${shapes}</svg>`
-  return `url("data:image/svg+xml,${svg.replace(/[<>#]/g, encodeURIComponent)}")`
-}
+export const FONTS = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Hiragino Sans","Noto Sans JP",sans-serif'
 
 /**
- * The pages' one stylesheet, for phone and desktop, light and dark. Texts, links, edges and focus rings keep WCAG AA whatever
- * the accent is. `accentColor` must be `#rrggbb`.
+ * The pages' one stylesheet, for phone and desktop, light and dark. Texts, links, edges and focus rings keep WCAG AA whatever accent
+ * and background are.
  */
-export function stylesheet (accentColor: string): string {
+export function stylesheet ({ accentColor, colorScheme, background, radius, font }: Look): string {
   const accent = accentColor.toLowerCase() as Color
-  return `:root{color-scheme:light dark;${variables(LIGHT, accent, '#000000')}}
-@media (prefers-color-scheme:dark){:root{${variables(DARK, accent, '#ffffff')}}}
-${RULES}`
+  const grounds = groundsOf(background, colorScheme)
+  const light = variables(LIGHT, { accent, background: grounds.light, end: '#000000' })
+  const dark = variables(DARK, { accent, background: grounds.dark, end: '#ffffff' })
+  const common = `--radius:${radius === '0' ? '0px' : radius};--font:${font === null ? '' : `${font},`}${FONTS}`
+  const colors = {
+    light: `:root{color-scheme:light;${common};${light}}`,
+    dark: `:root{color-scheme:dark;${common};${dark}}`,
+    auto: `:root{color-scheme:light dark;${common};${light}}\n@media (prefers-color-scheme:dark){:root{${dark}}}`
+  }
+  return `${colors[colorScheme]}\n${RULES}`
 }
 
+/** One colour is for both schemes, but a light one would dazzle in the dark. */
+function groundsOf (background: Look['background'], colorScheme: Look['colorScheme']): { light: Color | null, dark: Color | null } {
+  if (typeof background !== 'string') return background as { light: Color | null, dark: Color | null }
+  const ground = background.toLowerCase() as Color
+  return { light: ground, dark: colorScheme === 'dark' || contrast('#ffffff', ground) >= TEXT_CONTRAST ? ground : null }
+}
+
+const shape = (icon: string, size: string): string => `--shape:${icon};width:${size};height:${size}`
+const swap = (icon: string): string => `--shape:${icon}`
+
+/** Cut out of the colour of their text. */
+const SHAPED = '.icon[data-icon]::before,.reveal::before,.foot summary::before,.ways a::after,.scopes li::before,.alert::before,.note::before'
+
 const RULES = `*,::before,::after{box-sizing:border-box}
-html{font:100%/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Hiragino Sans","Noto Sans JP",sans-serif;-webkit-text-size-adjust:100%;text-size-adjust:100%}
+html{font:100%/1.5 var(--font);-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;background:var(--card);color:var(--text)}
+${SHAPED}{content:"";flex:none;background:currentColor;-webkit-mask:var(--shape) center/contain no-repeat;mask:var(--shape) center/contain no-repeat}
 h1,p,ul{margin:0;overflow-wrap:anywhere}
-.page{display:flex;flex-direction:column;gap:1.5rem;width:100%;max-width:26rem;min-height:100vh;min-height:100svh;margin:0 auto;padding:1.75rem 1.25rem 2rem}
-.brand p{font-weight:600;font-size:1.0625rem;letter-spacing:-.01em}
-.brand img{display:block;max-width:100%;max-height:3rem}
-.card,[data-submit]{display:grid;grid-template-columns:minmax(0,1fr);gap:1.125rem}
-h1{font-size:1.625rem;line-height:1.2;font-weight:650;letter-spacing:-.02em;text-wrap:balance}
+[hidden]{display:none!important}
+.page{display:flex;flex-direction:column;gap:1.5rem;width:100%;max-width:29rem;min-height:100vh;min-height:100svh;margin:0 auto;padding:2rem 1.25rem 1.25rem}
+.card,.card form,[data-submit]{display:grid;grid-template-columns:minmax(0,1fr);gap:1.25rem}
+.head{display:grid;justify-items:center;gap:.5rem;text-align:center}
+.brand{display:flex;align-items:center;justify-content:center;gap:.625rem;max-width:100%;margin-bottom:.75rem;font-weight:600}
+.brand img{display:block;max-width:100%;max-height:2.75rem}
+.mark,.icon,.avatar{flex:none;display:grid;place-items:center;font-weight:650;line-height:1}
+.mark{width:2.25rem;height:2.25rem;border-radius:min(var(--radius),1.125rem);font-size:1.125rem;color:var(--on-accent);background:var(--accent);border:1px solid var(--accent-edge)}
+.icon{width:3.5rem;height:3.5rem;margin-bottom:.25rem;border-radius:50%;font-size:1.375rem;color:var(--link);background:var(--panel);border:1px solid var(--line);overflow:hidden}
+img.icon{object-fit:contain;background:#fff}
+.icon[data-icon]::before{${shape(MAIL, '1.625rem')}}
+.icon[data-icon=check]{color:var(--good);background:var(--good-ground)}
+.icon[data-icon=check]::before{${swap(CHECK)}}
+.icon[data-icon=warning]{color:var(--wrong);background:var(--wrong-ground)}
+.icon[data-icon=warning]::before{${swap(WARNING)}}
+.icon[data-icon=lock]::before{${swap(LOCK)}}
+.icon[data-icon=door]::before{${swap(DOOR)}}
+h1{font-size:1.5rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;text-wrap:balance}
+.head p{text-wrap:pretty}
 b{font-weight:600}
 :lang(ja){word-break:auto-phrase}
-.hint{color:var(--quiet);font-size:.9375rem}
-.hint b{color:var(--text);font-weight:500}
-form{display:grid;gap:1.125rem}
-.field{display:grid;gap:.375rem}
+.hint,.lead,.rules{color:var(--quiet);font-size:.9375rem}
+.hint b,.lead b{color:var(--text);font-weight:600}
+.status,.message{text-align:center}
+.message{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem}
+.address{justify-self:center;max-width:100%;padding:.25rem .875rem;font-size:.9375rem;font-weight:600;background:var(--panel);border:1px solid var(--line);border-radius:1.25rem;overflow-wrap:anywhere}
+.who{display:flex;align-items:center;gap:.75rem;padding:.75rem .875rem;border:1px solid var(--line);border-radius:var(--radius)}
+.who div{min-width:0;flex:1}
+.who p{line-height:1.375}
+.avatar{width:2.5rem;height:2.5rem;border-radius:50%;color:var(--on-accent);background:var(--accent);border:1px solid var(--accent-edge)}
+.badge{display:inline-block;padding:0 .5rem;font-size:.8125rem;font-weight:600;line-height:1.5rem;color:var(--quiet);background:var(--panel);border:1px solid var(--line);border-radius:1rem;white-space:nowrap}
+.badge.good{color:var(--good);background:var(--good-ground);border-color:currentColor}
+.badge.bad{color:var(--wrong);background:var(--wrong-ground);border-color:currentColor}
+.field{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:.375rem .75rem;align-items:baseline}
+.field>*{grid-column:1/-1;min-width:0}
+.field>label{grid-area:1/1/auto/auto}
+.field>.beside{grid-area:1/2/auto/auto;font-size:.875rem;text-align:end}
 label{font-weight:600;font-size:.9375rem}
-input{width:100%;min-height:2.875rem;padding:.5rem .8125rem;font:inherit;color:inherit;background:var(--card);border:1px solid var(--edge);border-radius:.625rem}
+input{width:100%;min-height:2.875rem;padding:.5rem .8125rem;font:inherit;color:inherit;background:var(--card);border:1px solid var(--edge);border-radius:var(--radius)}
+input:hover{border-color:var(--text)}
 input[aria-invalid=true]{border-color:var(--wrong);box-shadow:inset 0 0 0 1px var(--wrong)}
 .check{display:flex;gap:.625rem;align-items:center}
 .check input{flex:none;width:1.25rem;min-height:1.25rem;height:1.25rem;margin:0;padding:0;accent-color:var(--link)}
-.check label{flex:1;padding:.5rem 0}
+.check label{flex:1;padding:.5rem 0;font-weight:500}
 .secret{position:relative}
 .secret input{padding-inline-end:3rem}
 input::-ms-reveal{display:none}
-button,.actions a{display:block;width:100%;min-height:2.875rem;padding:.625rem 1rem;font:inherit;font-weight:600;text-align:center;text-decoration:none;color:var(--on-accent);background:var(--accent);border:1px solid var(--accent-edge);border-radius:.625rem;cursor:pointer;transition:background-color .12s}
+.rules{display:grid;gap:.125rem;padding:0;list-style:none;font-size:.875rem}
+.rules li{display:flex;gap:.5rem}
+.rules li::before{content:"";flex:none;width:.375rem;height:.375rem;margin:.5rem .25rem 0;border-radius:50%;background:var(--edge)}
+.rules li.met::before{${shape(CHECK, '.875rem')};margin:.25rem 0 0;border-radius:0;background:var(--good);-webkit-mask:var(--shape) center/contain no-repeat;mask:var(--shape) center/contain no-repeat}
+.strength{display:grid;grid-template-columns:repeat(4,1fr);gap:.25rem;font-size:.875rem;font-weight:500}
+.strength i{height:.25rem;border-radius:1rem;background:var(--line)}
+.strength span{grid-column:1/-1}
+.strength[data-level=weak] i:nth-child(-n+1),.strength[data-level=fair] i:nth-child(-n+2){background:var(--wrong)}
+.strength[data-level=good] i:nth-child(-n+3),.strength[data-level=strong] i{background:var(--good)}
+button,.actions a{display:flex;align-items:center;justify-content:center;gap:.5rem;width:100%;min-height:2.875rem;padding:.5rem 1rem;font:inherit;font-weight:600;line-height:1.375;text-align:center;text-decoration:none;color:var(--on-accent);background:var(--accent);border:1px solid var(--accent-edge);border-radius:var(--radius);cursor:pointer;transition:background-color .12s}
 button:hover,.actions a:hover{background:var(--hover)}
-button:disabled{opacity:.6;cursor:default}
+button:disabled{opacity:.55;cursor:default}
 button.quiet{color:var(--text);background:transparent;border-color:var(--edge)}
-button.quiet:hover{background:var(--ground)}
-form>button{margin-top:.25rem}
-.choice{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,8rem),1fr));gap:.75rem}
+button.quiet:hover{background:var(--panel)}
+button.danger{color:var(--on-wrong);background:var(--wrong);border-color:var(--wrong)}
+button.danger:hover{background:var(--wrong-hover)}
+button[aria-busy]{cursor:progress}
+button[aria-busy]::after{content:"";flex:none;width:1em;height:1em;border:2px solid;border-inline-end-color:transparent;border-radius:50%;animation:turn .8s linear infinite}
+@keyframes turn{to{transform:rotate(1turn)}}
+.choice{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,9rem),1fr));gap:.75rem}
 button.reveal{position:absolute;inset-block:1px;inset-inline-end:1px;width:2.75rem;min-height:0;padding:0;color:var(--quiet);background:transparent;border:0}
 button.reveal:hover{color:var(--text)}
-.reveal::before{content:"";display:block;width:1.25rem;height:1.25rem;margin:auto;background:currentColor;-webkit-mask:${EYE} center/contain no-repeat;mask:${EYE} center/contain no-repeat}
-.reveal[aria-pressed=true]::before{-webkit-mask-image:${EYE_STRUCK};mask-image:${EYE_STRUCK}}
+.reveal::before{${shape(EYE, '1.25rem')}}
+.reveal[aria-pressed=true]::before{${swap(EYE_STRUCK)}}
 a{color:var(--link);text-decoration:underline;text-decoration-thickness:1px;text-underline-offset:.18em}
 a:hover{text-decoration-thickness:2px}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}
-input:focus-visible{outline-offset:0}
-.aside,.links{font-size:.9375rem}
-.links{color:var(--quiet)}
+input:focus-visible{outline-offset:0;border-color:var(--link)}
+.links{font-size:.9375rem;color:var(--quiet);text-align:center}
 .alert,.wrong{color:var(--wrong)}
-.alert{padding:.75rem .875rem;background:var(--wrong-ground);border:1px solid var(--wrong);border-radius:.625rem}
+.alert{display:flex;gap:.625rem;padding:.75rem .875rem;font-size:.9375rem;background:var(--wrong-ground);border:1px solid var(--wrong);border-radius:var(--radius)}
+.alert::before{${shape(WARNING, '1.25rem')};margin-top:.0625rem}
+.alert span{min-width:0}
 .wrong{font-size:.9375rem}
-.scopes{display:grid;gap:.5rem;padding:.875rem 1rem .875rem 2.125rem;background:var(--ground);border-radius:.625rem}
-.ways,.items{display:grid;gap:.5rem;padding:0;list-style:none}
-.ways a{display:block;padding:.6875rem .8125rem;border:1px solid var(--line);border-radius:.625rem;text-decoration:none}
-.ways a:hover{background:var(--ground);text-decoration:underline}
-.items{gap:1.125rem}
-.items>li{display:grid;gap:.5rem;padding-bottom:1.125rem;border-bottom:1px solid var(--line)}
-.note{padding:.75rem .875rem;background:var(--ground);border:1px solid var(--accent-edge);border-radius:.625rem}
-.scopes li::marker{color:var(--link)}
+.note{display:flex;gap:.625rem;padding:.75rem .875rem;font-size:.9375rem;color:var(--good);background:var(--good-ground);border:1px solid var(--good);border-radius:var(--radius)}
+.note::before{${shape(CHECK, '1.25rem')};margin-top:.0625rem}
+.note.plain{color:var(--text);background:var(--panel);border-color:var(--edge)}
+.note.plain::before{${swap(WARNING)}}
+.code{display:flex;flex-wrap:wrap;gap:.25rem .625rem;align-items:center;justify-content:center;font-size:.875rem;color:var(--quiet)}
+.code code{-webkit-user-select:all;user-select:all;overflow-wrap:anywhere}
+button.copy{width:auto;min-height:1.75rem;padding:0 .625rem;font-size:.8125rem;color:var(--text);background:transparent;border-color:var(--edge)}
+button.copy:hover{background:var(--panel)}
+.scopes{display:grid;gap:.5rem;padding:.875rem 1rem;list-style:none;background:var(--panel);border:1px solid var(--line);border-radius:var(--radius)}
+.scopes li{display:flex;gap:.625rem}
+.scopes li::before{${shape(CHECK, '1.125rem')};margin-top:.1875rem;background:var(--link)}
+.scopes span{min-width:0}
+.ways,.items{display:grid;gap:0;padding:0;list-style:none;border:1px solid var(--line);border-radius:var(--radius)}
+.ways>li+li,.items>li+li{border-top:1px solid var(--line)}
+.ways a{display:flex;align-items:center;gap:.75rem;min-height:3rem;padding:.5rem .875rem;color:var(--text);text-decoration:none;font-weight:500}
+.ways a::after{${shape(CHEVRON, '1.125rem')};margin-inline-start:auto;background:var(--quiet)}
+.ways a:hover{text-decoration:underline}
+.ways li:hover{background:var(--panel)}
+.ways .danger{color:var(--wrong)}
+[dir=rtl] .ways a::after{transform:scaleX(-1)}
+.items>li{display:flex;flex-wrap:wrap;gap:.5rem .75rem;align-items:flex-start;justify-content:space-between;padding:.875rem}
+.items>li>div{flex:1 1 14rem;min-width:0;display:grid;gap:.25rem}
+.items .hint{font-size:.875rem}
+.items button{width:auto;min-height:2.25rem;padding:.25rem .875rem;font-size:.9375rem}
+.items .scopes{width:100%;font-size:.9375rem}
 code{font:.9375em ui-monospace,SFMono-Regular,Consolas,monospace}
-@media (min-width:32rem){body{background:var(--ground)}.page{justify-content:center;max-width:30rem;padding-block:3rem}.brand{text-align:center}.brand img{margin:0 auto}.card{padding:2.25rem;background:var(--card);border:1px solid var(--line);border-radius:1rem;box-shadow:0 1px 2px rgb(0 0 0/.04),0 12px 32px rgb(0 0 0/.06)}.links{text-align:center}}
-@media (prefers-reduced-motion:reduce){*{transition:none!important}}
-@media (forced-colors:active){.reveal::before{forced-color-adjust:none;background:ButtonText}}
+.foot{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;align-items:baseline;justify-content:center;margin-top:auto;font-size:.875rem;color:var(--quiet)}
+.foot a,.foot summary{display:inline-flex;align-items:center;gap:.375rem;min-height:1.75rem;color:inherit}
+.foot a{text-decoration-color:transparent}
+.foot a:hover,.foot a:focus-visible{text-decoration-color:currentColor}
+.foot summary{cursor:pointer;list-style:none}
+.foot summary::-webkit-details-marker{display:none}
+.foot summary::before{${shape(GLOBE, '1rem')}}
+.foot details[open]{flex-basis:100%;text-align:center}
+.foot details ul{display:flex;flex-wrap:wrap;gap:0 1rem;justify-content:center;padding:0;list-style:none}
+.foot [aria-current]{font-weight:650}
+@media (min-width:32rem){body{background:var(--ground)}.page{padding:clamp(1.5rem,9vh,5.5rem) 1.25rem 1.5rem}.card{padding:2.25rem;background:var(--card);border:1px solid var(--line);border-radius:calc(var(--radius)*1.5);box-shadow:0 1px 2px rgb(0 0 0/.04),0 12px 32px rgb(0 0 0/.06)}.card>.links{margin:.5rem -2.25rem -2.25rem;padding:1rem 2.25rem;background:var(--panel);border-top:1px solid var(--line);border-radius:0 0 calc(var(--radius)*1.5 - 1px) calc(var(--radius)*1.5 - 1px)}.foot{margin-top:0;color:var(--on-ground)}}
+@media (prefers-reduced-motion:reduce){*{transition:none!important;animation:none!important}}
+@media (forced-colors:active){${SHAPED},.rules li::before,.strength i{forced-color-adjust:none;background:CanvasText!important}.reveal::before{background:ButtonText!important}.strength i{background:GrayText!important}.strength[data-level=weak] i:nth-child(-n+1),.strength[data-level=fair] i:nth-child(-n+2),.strength[data-level=good] i:nth-child(-n+3),.strength[data-level=strong] i{background:Highlight!important}}
 `

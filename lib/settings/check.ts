@@ -1,6 +1,7 @@
 import { Kind, type TSchema } from '@sinclair/typebox'
 import { parseBypassList } from '../limits/bypass-list.ts'
 import { checkClients } from './check-clients.ts'
+import { checkPages } from './check-pages.ts'
 import { withoutUndefined } from './given.ts'
 import { badOption, invalid, schemaError } from './option-error.ts'
 import type { AuthorityOptions } from './options.ts'
@@ -8,8 +9,7 @@ import { isRedisClient } from './redis-client.ts'
 import { resolveSettings } from './resolve.ts'
 import { OPTIONS_SCHEMA } from './schema.ts'
 import type { Settings } from './settings.ts'
-import { checkWebUri, isLoopbackHost } from '../protocol/redirect-uri.ts'
-import { localPath } from '../protocol/return-to.ts'
+import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 
 /** OWASP's equivalent argon2id settings all come to this product of KiB and passes, or more. */
 const MIN_ARGON2_WORK = 35_840
@@ -95,16 +95,6 @@ function checkSecrets ({ secret, password, keys, accessToken }: AuthorityOptions
 
 function isRepetition (secret: string): boolean {
   return /^([^]{1,4})\1*$/.test(secret)
-}
-
-function checkPages ({ pages, issuer }: AuthorityOptions): void {
-  if (pages === undefined || pages === false) return
-  for (const name of ['logoUrl', 'home', 'loginUrl'] as const) {
-    const given = pages[name]
-    if (given === undefined || localPath(given, issuer) !== null) continue
-    const takes = checkWebUri(given)
-    if (takes !== null) throw invalid(`pages.${name}`, given, `a path such as "/home", or ${takes}`)
-  }
 }
 
 function checkRegistration ({ registration, users, sendMessage }: AuthorityOptions): void {

@@ -11,12 +11,17 @@ export function withoutUndefined (schema: TSchema, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((entry) => withoutUndefined(described['items'] as TSchema, entry))
   const given = value as Record<string, unknown>
   const known = described['properties'] as Record<string, TSchema> | undefined
+  // Of a record, every value.
+  const [each] = Object.values((described['patternProperties'] ?? {}) as Record<string, TSchema>)
   const isKnown = (name: string): boolean => known === undefined || Object.hasOwn(known, name)
   // An object of a class may have its options as getters.
   const names = new Set([...Object.keys(given), ...Object.keys(known ?? {}).filter((name) => given[name] !== undefined)])
   return Object.fromEntries([...names]
     .filter((name) => given[name] !== undefined || !isKnown(name))
-    .map((name) => [name, isKnown(name) && known?.[name] !== undefined ? withoutUndefined(known[name], given[name]) : given[name]]))
+    .map((name) => {
+      const inner = known === undefined ? each : Object.hasOwn(known, name) ? known[name] : undefined
+      return [name, inner === undefined ? given[name] : withoutUndefined(inner, given[name])]
+    }))
 }
 
 /** The part of the schema that says what this array or object has in it; `undefined` where none does. */

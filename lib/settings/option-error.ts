@@ -39,7 +39,7 @@ export function schemaMistake (schema: TSchema, given: unknown): Mistake | null 
     confidential ||= isConfidential(error)
   }
   const path = pathOf(error.path)
-  const among = error.type === ValueErrorType.ObjectAdditionalProperties ? Object.keys(error.schema.properties as object) : undefined
+  const among = error.type === ValueErrorType.ObjectAdditionalProperties && error.schema.properties !== undefined ? Object.keys(error.schema.properties as object) : undefined
   return { path, got: error.value, takes: String(error.schema.takes), confidential, ...(among === undefined ? {} : { among }) }
 }
 

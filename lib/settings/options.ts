@@ -1,6 +1,7 @@
 import type { RedisClient } from '../adapters/redis/connection.ts'
 import type { ClaimsFunction } from '../oauth/deps.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
+import type { ScopeTexts } from '../pages/own-texts.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { JsonWebKeyObject } from '../ports/jwt.ts'
 import type { SendMessage } from '../ports/message.ts'
@@ -33,7 +34,8 @@ export interface AuthorityOptions<Account extends User = User> extends TokenOpti
   keys?: JsonWebKeyObject[] | { secret: string } | undefined
   clients?: Client[] | ClientStore | undefined
   passwordGrant?: 'first-party' | 'clients' | false | undefined
-  scopes?: string[] | undefined
+  /** A list, or an object of what the consent page says of each, by language: `{ openid: {}, 'orders:read': { en: 'see your orders' } }`. */
+  scopes?: string[] | ScopeTexts | undefined
   pages?: false | PagesOptions | undefined
   password?: PasswordOptions | undefined
   registration?: false | RegistrationOptions | undefined

@@ -1,3 +1,4 @@
+import type { ScopeTexts } from '../pages/own-texts.ts'
 import { DEFAULTS } from './defaults.ts'
 import type { AuthorityOptions } from './options.ts'
 import { resolveDecorators } from './sections/decorators.ts'
@@ -27,7 +28,8 @@ export function resolveSettings (options: AuthorityOptions): Settings {
     keys,
     clients,
     passwordGrant,
-    scopes,
+    scopes: isList(scopes) ? scopes : Object.keys(scopes),
+    scopeTexts: isList(scopes) ? {} : scopes,
     ...resolveTokens(options),
     pages: options.pages === false ? false : resolvePages(options.pages, issuer),
     password: resolvePassword(options.password),
@@ -38,4 +40,8 @@ export function resolveSettings (options: AuthorityOptions): Settings {
     claims,
     clock
   }
+}
+
+function isList (scopes: readonly string[] | ScopeTexts): scopes is readonly string[] {
+  return Array.isArray(scopes)
 }

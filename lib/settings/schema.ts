@@ -12,6 +12,9 @@ import { TOKEN_SCHEMAS } from './sections/tokens.ts'
 /** What a router takes literally: no parameter, no wildcard, no query, nothing that would have to be percent-decoded. */
 const LITERAL = "[A-Za-z0-9._~!$&'+,;=@-]"
 const PATH = `^(?:/${LITERAL}*)+$`
+const SCOPE = '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$'
+const SCOPE_TAKES = 'a scope token: printable ASCII without space, quote and backslash'
+const SCOPES_TAKE = 'an array of scope tokens, each once, or an object of them with descriptions by language'
 const path = () => optional(Type.String({ pattern: PATH, takes: 'an absolute path such as "/oauth/token"' }))
 /** One registered client, listed or as a client store answers. */
 export const CLIENT_SCHEMA = Type.Object({
@@ -46,7 +49,10 @@ export const OPTIONS_SCHEMA = section({
   keys: optional(Type.Union([Type.Array(Type.Record(Type.String(), Type.Unknown(), { takes: 'a private JWK' }), { minItems: 1 }), Type.Object({ secret: secretText() }, { additionalProperties: false })], { default: 'managed', confidential: true, takes: 'an array of private JWKs (ES256, EdDSA, RS256, PS256) or { secret } of 32 bytes or more', description: 'Signing keys. All JWKs verify and are published; the first signs access tokens, and the first of a client\'s algorithm its ID tokens. `{ secret }` is for HS256, and turns redirect sign-in off. Managed: an ES256 key, and for ID tokens (or by `accessToken.alg`) an RS256 key, are made in the background, published a day before they sign, replaced every 90 days, and kept for as long as a token they signed can live; shared through `state` and sealed with `secret` (kept in memory where there is no secret).' })),
   clients: optional(Type.Union([Type.Array(CLIENT_SCHEMA), Type.Object({ findById: fn({ takes: 'a function' }) })], { default: [], takes: 'an array of clients, or { findById(clientId) }', description: 'Registered OAuth clients. Redirect sign-in exists where one of them can use codes.' })),
   passwordGrant: optional(oneOf(['first-party', 'clients', false], { default: DEFAULTS.passwordGrant, description: '`"first-party"`: callers without a client may use the password grant; `"clients"`: only registered clients that list it; `false`: nobody.' })),
-  scopes: optional(Type.Array(Type.String({ pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$', takes: 'a scope token: printable ASCII without space, quote and backslash' }), { minItems: 1, uniqueItems: true, default: DEFAULTS.scopes, takes: 'an array of scope tokens, each once', description: 'What can be granted. Without `scope` in a password request: all of these; in an authorization request: `openid`.' })),
+  scopes: optional(Type.Union([
+    Type.Array(Type.String({ pattern: SCOPE, takes: SCOPE_TAKES }), { minItems: 1, uniqueItems: true, takes: SCOPES_TAKE }),
+    Type.Record(Type.String({ pattern: SCOPE }), Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 300, takes: 'a text of 1 to 300 characters' }), { takes: 'what people read of it, by language, such as { en: "see your orders" }; {} for nothing' }), { minProperties: 1, additionalProperties: false, takes: SCOPES_TAKE })
+  ], { default: DEFAULTS.scopes, takes: SCOPES_TAKE, description: 'What can be granted. Without `scope` in a password request: all of these; in an authorization request: `openid`. As an object, what the consent page and the account page say of each: `{ openid: {}, \'orders:read\': { en: \'see your orders\', de: \'…\' } }`. A language that is missing is served in English.' })),
   ...TOKEN_SCHEMAS,
   pages: PAGES_SCHEMA,
   password: PASSWORD_SCHEMA,

@@ -1,5 +1,6 @@
 import type { RedisClient } from '../adapters/redis/connection.ts'
 import type { ClaimsFunction } from '../oauth/deps.ts'
+import type { ScopeTexts } from '../pages/own-texts.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { JsonWebKeyObject } from '../ports/jwt.ts'
@@ -36,6 +37,8 @@ export interface Settings extends TokenSettings {
   clients: Client[] | ClientStore
   passwordGrant: 'first-party' | 'clients' | false
   scopes: readonly string[]
+  /** What the host says of them to people. */
+  scopeTexts: ScopeTexts
   pages: PagesSettings | false
   password: PasswordSettings
   registration: RegistrationSettings | false

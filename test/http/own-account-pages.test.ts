@@ -101,7 +101,9 @@ t.test('nobody, a stranger and who is disabled are led to the sign-in and back',
   t.match((await ann.get('/auth/account?return_to=/app&ui_locales=de')).body, /lang="de"[\s\S]*href="\/auth\/account\/sessions\?return_to=%2Fapp&amp;ui_locales=de"[\s\S]*href="\/app"/)
   t.notMatch((await ann.get('/auth/account?client_id=third&redirect_uri=https://third.example/cb')).body, /href="\/auth\/authorize/, 'no way to a client that the address names')
   for (const evil of ['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)']) {
-    t.notMatch((await ann.get(`/auth/account?return_to=${encodeURIComponent(evil)}`)).body, /evil|alert/)
+    const { body } = await ann.get(`/auth/account?return_to=${encodeURIComponent(evil)}`)
+    // But for the choice of a language, which is this very address again.
+    t.notMatch(body.replaceAll(/href="\?[^"]*&amp;ui_locales=/g, ''), /evil|alert/)
   }
 })
 

@@ -112,7 +112,7 @@ for (const [index, [what, options]] of SETTINGS.entries()) {
     const subject = await subjectWith(options)
     t.teardown(subject.close)
     const { app, client } = subject
-    const offered = options.scopes ?? []
+    const offered = options.scopes as string[]
     const counts = { told: 0, silently: 0, beyond: 0 }
     for (let number = 0; number < CASES; number++) {
       const seed = index * 1000 + number

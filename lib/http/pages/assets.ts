@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { PAGE_SCRIPT } from '../../pages/script.ts'
-import { stylesheet } from '../../pages/stylesheet.ts'
+import { type Look, stylesheet } from '../../pages/stylesheet.ts'
 import { digest } from '../../protocol/digest.ts'
 import { callableBy } from '../edge/callers.ts'
 import { describeRoute } from '../edge/schemas.ts'
@@ -23,13 +23,13 @@ export interface PageAssets {
 }
 
 /** `prefix` as mounted, with that of the host's instance in front. */
-export function pageAssets ({ prefix, accentColor }: { prefix: string, accentColor: string }): PageAssets {
+export function pageAssets ({ prefix, look }: { prefix: string, look: Look }): PageAssets {
   const asset = (name: string, type: string, body: string): Asset => {
     const version = digest(body).slice(0, 12)
     const path = `${prefix}/${name}`
     return { path, url: `${path}?v=${version}`, type: `${type}; charset=utf-8`, body, version }
   }
-  return { style: asset('pages.css', 'text/css', stylesheet(accentColor)), script: asset('pages.js', 'text/javascript', PAGE_SCRIPT) }
+  return { style: asset('pages.css', 'text/css', stylesheet(look)), script: asset('pages.js', 'text/javascript', PAGE_SCRIPT) }
 }
 
 /** Serves them. `prefix` as the child's own routes have it. Browsers may cache the current version for a year, and must revalidate any other. */

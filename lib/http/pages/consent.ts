@@ -6,7 +6,7 @@ import type { Facts } from '../../authorize/checks.ts'
 import { grantConsent } from '../../authorize/consent.ts'
 import { type AuthorizationParams, readAuthorizationParams, satisfied, serializeParams } from '../../protocol/authorization-request.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
-import { scopeDescription } from '../../pages/texts.ts'
+import { shownScope } from '../../pages/own-texts.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { follow, sendToClient } from './authorize.ts'
 import type { PageDeps } from './deps.ts'
@@ -51,7 +51,7 @@ function asksToContinue ({ client, request }: Facts): boolean {
   return isFirstParty(client) && !request.prompt.includes('consent')
 }
 
-async function ask (facts: Facts, params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply, { authorize, link, pages }: PageDeps): Promise<FastifyReply> {
+async function ask (facts: Facts, params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply, { authorize, link, pages, scopeTexts }: PageDeps): Promise<FastifyReply> {
   const { client, redirectUri, scopes, signedIn, request: { uiLocales } } = facts
   const name = client.name ?? client.clientId
   const { host, protocol } = new URL(redirectUri)
@@ -61,7 +61,7 @@ async function ask (facts: Facts, params: AuthorizationParams, request: FastifyR
     asks: asksToContinue(facts) ? 'continue' : 'consent',
     username: signedIn?.user.username ?? '',
     client: { name, id: client.clientId, redirectHost: host === '' ? protocol : host },
-    scopes: asksToContinue(facts) ? [] : scopes.map((scope) => ({ name: scope, description: scopeDescription(scope) })),
+    scopes: asksToContinue(facts) ? [] : scopes.map((scope) => shownScope(scope, pages.messagesFor(request, { uiLocales }).lang, scopeTexts)),
     lifetimeSeconds: scopes.includes('offline_access') ? authorize.refreshToken.expiresInMs / 1000 : authorize.accessTokens.expiresInSeconds,
     clientLogoUri: client.logoUri ?? null,
     clientUri: client.clientUri ?? null

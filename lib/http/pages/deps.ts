@@ -1,4 +1,5 @@
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
+import type { ScopeTexts } from '../../pages/own-texts.ts'
 import type { PathName } from '../../settings/paths.ts'
 import type { HttpDeps } from '../edge/deps.ts'
 import type { RequestBrowser } from '../edge/request-browser.ts'
@@ -16,6 +17,8 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   link(name: PathName): string
   /** Which pages there are, for others to lead to; `consents`: clients can ask people for consent. */
   offers: { signup: boolean, reset: boolean, account: boolean, consents: boolean }
+  /** What the host says of scopes. */
+  scopeTexts: ScopeTexts
   /** The option `prefix`. */
   prefix: string
   /** The host's own sign-in page, in place of ours. */

@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { OAuthError } from '../../errors.ts'
-import type { PageError } from '../../pages/model.ts'
+import type { PageError, PageModels } from '../../pages/model.ts'
 import { pageErrorOf } from '../../pages/page-error.ts'
 import { guarded, logRefusal, noStore, sendOAuthError, serviceError, toHostHandler, usePlainJson, wireError } from '../edge/error-reply.ts'
 import { LimitedError } from '../edge/limit-refusal.ts'
@@ -11,6 +11,8 @@ export interface PageErrorDeps {
   pages: PageReply
   /** The way out of an error page: a path or an absolute URL. */
   homeUrl: string
+  /** Where a person gets another link in place of one that is no good any more and led to this route; `null` for any other route. */
+  newLinkFor(route: string | undefined): PageModels['error']['newLink']
 }
 
 /**
@@ -36,12 +38,13 @@ export function usePageErrors (child: FastifyInstance, deps: PageErrorDeps, host
   })
 }
 
-async function sendErrorPage (error: OAuthError, request: FastifyRequest, reply: FastifyReply, { pages, homeUrl }: PageErrorDeps): Promise<FastifyReply> {
+async function sendErrorPage (error: OAuthError, request: FastifyRequest, reply: FastifyReply, { pages, homeUrl, newLinkFor }: PageErrorDeps): Promise<FastifyReply> {
   noStore(reply)
   try {
     const shown = formError(error, request, reply, { pages })
+    const newLink = error.error === 'invalid_token' ? newLinkFor(request.routeOptions.url) : null
     // The address may hold a token of a message, on whichever page the error happened.
-    return await pages.send(request, reply, 'error', { error: shown, homeUrl }, { statusCode: error.statusCode, noReferrer: true })
+    return await pages.send(request, reply, 'error', { error: shown, homeUrl, newLink }, { statusCode: error.statusCode, noReferrer: true })
   } catch (failure) {
     // If this were thrown, Fastify would answer with JSON.
     request.log.error(...logLine('FST_AUTHORITY_PAGE_FAILED', 'an error page could not be made', { err: failure }))

@@ -1,6 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { chooseLocale } from '../../pages/locale.ts'
-import { type Messages, messagesOf, type Usernames } from '../../pages/texts.ts'
+import { type OwnTexts, withOwnTexts } from '../../pages/own-texts.ts'
+import type { Look } from '../../pages/stylesheet.ts'
+import { type Locale, LOCALES, type Messages, messagesOf, type Usernames } from '../../pages/texts.ts'
+import { languagesOf } from './languages.ts'
 import type { CommonModel, PageModels, PageName, RenderPage } from '../../pages/model.ts'
 import { renderPage } from '../../pages/render.ts'
 import { noStore } from '../edge/error-reply.ts'
@@ -40,7 +43,7 @@ export interface PageReplyOptions {
   issuer: string
   /** As mounted, with that of the host's instance in front. */
   prefix: string
-  pages: { title: string, logoUrl: string | null, accentColor: string, render: RenderPage | null }
+  pages: Look & Pick<CommonModel, 'title' | 'logoUrl' | 'logoUrlDark' | 'faviconUrl' | 'stylesheetUrl'> & { links: CommonModel['footer'], texts: OwnTexts, render: RenderPage | null }
 }
 
 /** Replies that hold a page, whose headers are not those of the API. */
@@ -53,13 +56,16 @@ export function isPageReply (reply: FastifyReply): boolean {
 
 export function createPageReply ({ issuer, prefix, usernames, pages }: PageReplyOptions): PageReply {
   const { origin } = new URL(issuer)
-  const { title, logoUrl, accentColor, render } = pages
-  const assets = pageAssets({ prefix, accentColor })
+  const { title, logoUrl, logoUrlDark, faviconUrl, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
+  const assets = pageAssets({ prefix, look: pages })
   const sources: ContentSecurity = {
     style: `${origin}${assets.style.path}`,
     script: `${origin}${assets.script.path}`,
-    logoUrl
+    images: [logoUrl, logoUrlDark, faviconUrl].filter((url) => url !== null),
+    stylesheet: stylesheetUrl
   }
+  const catalogues = new Map(LOCALES.map((locale) => [locale, withOwnTexts(messagesOf(locale, usernames), texts[locale])]))
+  const catalogueOf = (locale: Locale): Messages => catalogues.get(locale) ?? messagesOf(locale, usernames)
 
   function localeFor (request: FastifyRequest, uiLocales: readonly string[] = []): ReturnType<typeof chooseLocale> {
     return chooseLocale(uiLocales, request.headers['accept-language'])
@@ -78,14 +84,21 @@ export function createPageReply ({ issuer, prefix, usernames, pages }: PageReply
 
   return {
     assets,
-    messagesFor: (request, { uiLocales } = {}) => messagesOf(localeFor(request, uiLocales), usernames),
+    messagesFor: (request, { uiLocales } = {}) => catalogueOf(localeFor(request, uiLocales)),
     async send<Name extends PageName> (request: FastifyRequest, reply: FastifyReply, page: Name, content: PageContent<Name>, settings: PageSettings = {}): Promise<FastifyReply> {
       const lang = localeFor(request, settings.uiLocales)
       const common: CommonModel = {
         title,
         logoUrl,
+        logoUrlDark,
+        faviconUrl,
+        colorScheme,
+        stylesheetUrl,
+        footer,
+        languages: languagesOf(request, settings.statusCode ?? 200),
+        requestId: String(request.id),
         lang,
-        messages: messagesOf(lang, usernames),
+        messages: catalogueOf(lang),
         styleUrl: assets.style.url,
         scriptUrl: assets.script.url,
         clientName: settings.clientName ?? null

@@ -4,26 +4,31 @@ export interface ContentSecurity {
   /** The URLs of stylesheet and script, without a query: a source of a policy has none. */
   style: string
   script: string
-  logoUrl: string | null
+  /** Of every page: the logo and its like. */
+  images: readonly string[]
+  /** The host's own stylesheet: it may load from its origin what it needs. */
+  stylesheet: string | null
 }
 
 interface PagePolicy {
   /** The host's own HTML, which may load what it has on its own origin. */
   own: boolean
   formActions: readonly string[]
-  /** Those of the page, beside the logo of all pages. */
+  /** Those of the page, beside those of all pages. */
   images?: readonly string[]
 }
 
-export function contentSecurityPolicy ({ style, script, logoUrl }: ContentSecurity, { own, formActions, images = [] }: PagePolicy): string {
+export function contentSecurityPolicy ({ style, script, images: always, stylesheet }: ContentSecurity, { own, formActions, images = [] }: PagePolicy): string {
+  const host = stylesheet === null ? [] : [originSource(stylesheet) ?? "'self'"]
+  const also = host.filter((source) => !own || source !== "'self'")
   const loads = own
-    ? ["style-src 'self'", "script-src 'self'", "font-src 'self'", "connect-src 'self'"]
-    : [`style-src ${style}`, `script-src ${script}`]
-  const shown = new Set([...logoUrl === null ? [] : [logoUrl], ...images].map(imageSource).filter((source) => source !== null))
+    ? [["style-src 'self'", ...also], ["script-src 'self'"], ["font-src 'self'", ...also], ["connect-src 'self'"]]
+    : [[`style-src ${style}`, ...host], [`script-src ${script}`], ...host.length === 0 ? [] : [['font-src', ...host]]]
+  const shown = new Set([...always, ...images, ...stylesheet === null ? [] : [stylesheet]].map(originSource).filter((source) => source !== null))
   const actions = [...new Set(formActions.map(formActionSource))].filter((source) => source !== null)
   return [
     "default-src 'none'",
-    ...loads,
+    ...loads.map((directive) => directive.join(' ')),
     ["img-src 'self' data:", ...shown].join(' '),
     ["form-action 'self'", ...actions].join(' '),
     "frame-ancestors 'none'",
@@ -36,7 +41,8 @@ const SOURCE = /^[a-z][a-z0-9+.-]*:(?:\/\/[a-z0-9._-]+(?::\d{1,5})?)?$/
 /** Schemes that no form may lead to, whatever a client has registered. */
 const REFUSED_SCHEMES = new Set(['javascript:', 'data:', 'vbscript:', 'blob:', 'file:', 'filesystem:', 'about:', 'ws:', 'wss:', 'ftp:'])
 
-function imageSource (url: string): string | null {
+/** `null` for a path of this origin, and for what is no web address. */
+function originSource (url: string): string | null {
   const { protocol, origin } = new URL(url, 'https://page.invalid')
   return (protocol === 'https:' || protocol === 'http:') && origin !== 'https://page.invalid' && SOURCE.test(origin) ? origin : null
 }

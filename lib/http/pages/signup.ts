@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { register } from '../../accounts/register.ts'
+import { requestVerificationAgain } from '../../accounts/verify-email.ts'
 import { OAuthError } from '../../errors.ts'
 import { logLine } from '../../ports/log.ts'
 import { aboutUsername, type Registration } from '../edge/registration.ts'
 import { JourneySchema } from '../edge/schemas.ts'
 import type { PageDeps } from './deps.ts'
-import { formPage, goOn } from './form-page.ts'
-import type { Form } from './forms.ts'
+import { formPage, goOn, type Submission, type Visit } from './form-page.ts'
+import { type Form, required } from './forms.ts'
 import { profileForm } from './profile-fields.ts'
 
 /**
@@ -16,6 +17,19 @@ import { profileForm } from './profile-fields.ts'
 export function signupPage (child: FastifyInstance, deps: PageDeps, registration: Registration): void {
   const { authorize: { accounts }, browser, link, minLength } = deps
   const profile = profileForm(registration)
+
+  /** The button below "check your inbox". It knows the name that was typed and says the same to all. */
+  function again (form: Form, { origin, locale }: Pick<Visit, 'origin' | 'locale'>): Submission<{ form: Form | null, sent: boolean }> {
+    const { username } = required(form, ['username'])
+    return {
+      limit: { rule: 'register' },
+      async work () {
+        await requestVerificationAgain({ username, locale, origin }, accounts)
+        return { form, sent: true }
+      }
+    }
+  }
+
   formPage<'signup', { form: Form | null, sent: boolean }>(child, {
     name: 'signup',
     path: 'signup',
@@ -26,6 +40,7 @@ export function signupPage (child: FastifyInstance, deps: PageDeps, registration
     leadsOn: true,
     open: async () => ({ form: null, sent: false }),
     submit (form, { request, journey, origin, locale }) {
+      if (form.decision === 'resend' && accounts.verifyEmail) return again(form, { origin, locale })
       const input = profile.read(form)
       return {
         limit: { rule: 'register' },

@@ -126,6 +126,8 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     },
     minLength: 8,
     homeUrl: ORIGIN,
+    newLinkFor: () => null,
+    scopeTexts: {},
     prefix: '/auth',
     loginUrl: null,
     link: (name) => `${options.prefix ?? ''}/auth${PATHS[name]}`,

@@ -4,6 +4,13 @@ import type { CommonModel, PageModels, PageName } from '../../../lib/pages/model
 export const COMMON: CommonModel = {
   title: 'Example Service',
   logoUrl: null,
+  logoUrlDark: null,
+  faviconUrl: null,
+  colorScheme: 'auto',
+  stylesheetUrl: null,
+  footer: { terms: '/terms', privacy: 'https://example.com/privacy', support: 'mailto:help@example.com' },
+  languages: [{ lang: 'en', name: 'English', url: '?ui_locales=en' }, { lang: 'de', name: 'Deutsch', url: '?ui_locales=de' }],
+  requestId: 'req-1',
   lang: 'en',
   messages: messagesOf('en'),
   styleUrl: '/auth/pages.css?v=1',
@@ -40,7 +47,7 @@ export const MODELS: PageModels = {
     asks: 'consent',
     username: 'ann@mail.example',
     client: { name: 'Acme Photos', id: 'acme', redirectHost: 'photos.acme.example' },
-    scopes: [{ name: 'openid', description: 'scopeOpenid' }, { name: 'photos:write', description: null }],
+    scopes: [{ name: 'openid', description: 'scopeOpenid', own: null }, { name: 'photos:write', description: null, own: null }],
     lifetimeSeconds: 2_592_000,
     clientLogoUri: null,
     clientUri: null
@@ -60,10 +67,10 @@ export const MODELS: PageModels = {
       { id: 'there', current: false, clientName: 'Acme Photos', userAgent: null, createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12) }
     ]
   },
-  account_access: { ...COMMON, ...form, ...account, clients: [{ clientId: 'acme', name: 'Acme Photos', scopes: [{ name: 'openid', description: 'scopeOpenid' }, { name: 'photos:write', description: null }], grantedAt: Date.UTC(2026, 0, 1, 12) }] },
+  account_access: { ...COMMON, ...form, ...account, clients: [{ clientId: 'acme', name: 'Acme Photos', scopes: [{ name: 'openid', description: 'scopeOpenid', own: null }, { name: 'photos:write', description: null, own: null }], grantedAt: Date.UTC(2026, 0, 1, 12) }] },
   logout: { ...COMMON, ...form, username: 'ann@mail.example' },
   signed_out: { ...COMMON, ended: true, homeUrl: '/', loginUrl },
-  error: { ...COMMON, error: { error: 'invalid_request', text: 'No.', field: null }, homeUrl: '/' },
+  error: { ...COMMON, error: { error: 'invalid_request', text: 'No.', field: null }, homeUrl: '/', newLink: null },
   form_post: { ...COMMON, action: 'https://photos.acme.example/cb', params: { code: 'the-code', state: 'the-state', iss: 'https://auth.example' } }
 }
 

@@ -25,7 +25,7 @@ interface Given extends Partial<Omit<PageReplyOptions['pages'], 'render'>> {
 }
 
 /** Pages of which the host says nothing. */
-const PLAIN: PageReplyOptions['pages'] = { title: new URL(ISSUER).hostname, logoUrl: null, accentColor: '#1f5fbf', render: null }
+const PLAIN: PageReplyOptions['pages'] = { title: new URL(ISSUER).hostname, logoUrl: null, logoUrlDark: null, faviconUrl: null, accentColor: '#1f5fbf', colorScheme: 'auto', background: { light: null, dark: null }, radius: '0.625rem', font: null, stylesheetUrl: null, texts: {}, links: { terms: null, privacy: null, support: null }, render: null }
 
 /** An app with `/<page>` for every page, and what it logged. */
 function appOf (t: Test, { settings = {}, before, ...pages }: Given = {}) {
@@ -108,6 +108,36 @@ t.test('the logo may come from elsewhere', async (t) => {
   for (const [logoUrl, source] of table) t.match(await policy(appOf(t, { logoUrl }).app), `img-src 'self' data:${source};`, logoUrl)
 })
 
+t.test("the host's stylesheet: its origin alone, for what it loads too", async (t) => {
+  const table: Array<[string, string]> = [['/brand.css', "'self'"], ['https://cdn.example/a/b.css?c', 'https://cdn.example'], ['https://cdn.example:8443/x;script-src *', 'https://cdn.example:8443']]
+  for (const [stylesheetUrl, source] of table) {
+    const { app } = appOf(t, { stylesheetUrl })
+    const images = source === "'self'" ? '' : ` ${source}`
+    t.equal(await policy(app), `default-src 'none'; style-src ${STYLE} ${source}; script-src ${SCRIPT}; font-src ${source}; img-src 'self' data:${images}; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`)
+    t.match(await policy(appOf(t, { stylesheetUrl, render: () => '' }).app), `default-src 'none'; style-src 'self'${images}; script-src 'self'; font-src 'self'${images};`)
+  }
+  t.match(await policy(appOf(t, { logoUrlDark: 'https://a.example/1', faviconUrl: 'https://b.example/2' }).app), "img-src 'self' data: https://a.example https://b.example;")
+})
+
+t.test('texts of the host, in their language alone, and in what an error says', async (t) => {
+  const { app, replies } = appOf(t, { texts: { en: { loginTitle: 'Welcome <back>', errorInvalidGrant: 'No.' } } })
+  t.match((await app.inject('/login')).body, '<h1>Welcome &lt;back&gt;</h1>')
+  t.match((await app.inject('/login?ui_locales=de')).body, '<h1>Welcome', 'the routes read ui_locales')
+  t.match((await app.inject({ url: '/login', headers: { 'accept-language': 'de' } })).body, '<h1>Anmelden</h1>')
+  t.equal(replies.messagesFor({ headers: {} } as Parameters<typeof replies.messagesFor>[0]).errorInvalidGrant, 'No.')
+})
+
+t.test('the choice of a language: the same address, and none where a form is done', async (t) => {
+  const { app } = appOf(t)
+  app.post('/done', async (request, reply) => await appOf(t).replies.send(request, reply, 'signup', contentOf('signup'), { statusCode: 202 }))
+  app.post('/refused', async (request, reply) => await appOf(t).replies.send(request, reply, 'signup', contentOf('signup'), { statusCode: 400 }))
+  const { body } = await app.inject('/login?client_id=a&ui_locales=fr&state=%22%3E&done=x&session=y')
+  t.match(body, 'href="?client_id=a&amp;state=%22%3E&amp;ui_locales=de" lang="de" hreflang="de">Deutsch</a>')
+  t.match((await app.inject('/login')).body, 'href="?ui_locales=ja" lang="ja"')
+  t.notMatch((await app.inject({ method: 'POST', url: '/done' })).body, '<details>')
+  t.match((await app.inject({ method: 'POST', url: '/refused?x=1' })).body, 'href="?x=1&amp;ui_locales=en"')
+})
+
 t.test("the host's own HTML", async (t) => {
   const seen: Array<[PageName, PageModels[PageName]]> = []
   const { app } = appOf(t, {
@@ -182,7 +212,7 @@ t.test('beside what the host sets', async (t) => {
 t.test('stylesheet and script: typed, versioned, kept', async (t) => {
   const { app, replies } = appOf(t)
   const { style, script } = replies.assets
-  for (const [asset, type, body] of [[style, 'text/css; charset=utf-8', stylesheet('#1f5fbf')], [script, 'text/javascript; charset=utf-8', PAGE_SCRIPT]] as const) {
+  for (const [asset, type, body] of [[style, 'text/css; charset=utf-8', stylesheet(PLAIN)], [script, 'text/javascript; charset=utf-8', PAGE_SCRIPT]] as const) {
     const answer = await app.inject(asset.url)
     t.equal(answer.body, body)
     t.match(answer.headers, { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable', 'cross-origin-resource-policy': 'same-origin', 'x-content-type-options': 'nosniff', etag: `"${asset.version}"` })

@@ -93,7 +93,54 @@ t.test('every page', async (t) => {
 
 t.test('the logo stands for the title', async (t) => {
   t.same(one(page('login', { logoUrl: 'https://cdn.example/logo.svg' }), 'img').attributes, { src: 'https://cdn.example/logo.svg', alt: 'Example Service' })
-  t.equal(textOf(one(page('login'), 'header')), 'Example Service')
+  t.match(textOf(one(page('login'), 'main')), /^\s*EExample Service\s/, 'and a letter beside the title, where there is none')
+  const dark = { logoUrl: '/logo.svg', logoUrlDark: '/dark,1.svg' }
+  t.same(one(page('login', dark), 'source').attributes, { srcset: '/dark%2C1.svg', media: '(prefers-color-scheme:dark)' })
+  t.equal(one(page('login', { ...dark, colorScheme: 'dark' }), 'img').attributes.src, '/dark,1.svg')
+  t.equal(one(page('login', { ...dark, colorScheme: 'light' }), 'img').attributes.src, '/logo.svg')
+})
+
+t.test('the head: the icon of the tab, the host\u2019s stylesheet after ours, the colour scheme', async (t) => {
+  const links = (given: Partial<PageModels['login']> = {}) => all(page('login', given), 'link').map(({ attributes: { rel, href } }) => [rel, href])
+  t.same(links(), [['stylesheet', '/auth/pages.css?v=1']])
+  t.same(links({ faviconUrl: '/icon.png', stylesheetUrl: 'https://cdn.example/a.css?b&c' }), [['icon', '/icon.png'], ['stylesheet', '/auth/pages.css?v=1'], ['stylesheet', 'https://cdn.example/a.css?b&c']])
+  const scheme = (colorScheme: 'light' | 'dark' | 'auto') => all(page('login', { colorScheme }), 'meta').find(({ attributes }) => attributes.name === 'color-scheme')?.attributes.content
+  t.same([scheme('auto'), scheme('light'), scheme('dark')], ['light dark', 'light', 'dark'])
+})
+
+t.test('the footer: links of the host, and the page in other languages', async (t) => {
+  for (const name of PAGES) t.same(all(one(page(name), 'footer'), 'a').map(({ attributes: { href, lang } }) => [href, lang]), [['/terms', undefined], ['https://example.com/privacy', undefined], ['mailto:help@example.com', undefined], ['?ui_locales=en', 'en'], ['?ui_locales=de', 'de']], name)
+  t.same(all(one(page('login'), 'details'), 'a').map(({ attributes }) => attributes['aria-current']), ['true', undefined])
+  t.same(all(page('login', { languages: [], footer: { terms: null, privacy: null, support: null } }), 'footer'), [], 'none that is empty')
+})
+
+t.test('what was sent shows the address, and is sent again by the same form', async (t) => {
+  for (const name of ['signup', 'forgot_password'] as const) {
+    const root = page(name, { sent: true, username: 'ann@mail.example' })
+    t.match(textOf(one(root, 'main')), 'ann@mail.example')
+    t.equal(one(root, 'form').attributes.action, '/auth/post?client_id=acme')
+    t.same(all(root, 'input').map(({ attributes: { name, value } }) => [name, value]), [['username', 'ann@mail.example']])
+    t.match(one(root, 'button').attributes, { name: 'decision', value: 'resend' })
+  }
+})
+
+t.test('a link that is no good any more leads on', async (t) => {
+  t.match(textOf(one(page('error', { newLink: { url: '/auth/forgot-password', by: 'request' } }), 'main')), /This link no longer works[^]*Send a new link/)
+  t.match(textOf(one(page('error', { newLink: { url: '/auth/login', by: 'sign_in' } }), 'main')), /can have a new link sent there[^]*Sign in/)
+})
+
+t.test('an error that support has to look up has a code; one that the person mends has none', async (t) => {
+  const codes = (error: string) => all(page('login', { error: { error, text: 'x', field: null } }), 'code').map(textOf)
+  t.same(codes('server_error'), ['server_error · req-1'])
+  t.same(codes('temporarily_unavailable'), ['temporarily_unavailable · req-1'])
+  t.same(codes('invalid_grant'), [])
+  t.same(all(page('error', { requestId: `<b>${'x'.repeat(500)}` }), 'code').map(textOf), [`invalid_request · <b>${'x'.repeat(61)}`])
+})
+
+t.test('the host\u2019s words for a scope, in their language', async (t) => {
+  const said = (own: { text: string, lang: string }) => all(one(one(page('consent', { scopes: [{ name: 'openid', description: 'scopeOpenid', own }] }), 'main'), 'ul'), 'span').map((span) => [textOf(span), span.attributes.lang])
+  t.same(said({ text: 'see <your> orders', lang: 'en' }), [['see <your> orders', undefined]])
+  t.same(said({ text: 'Ihre Bestellungen sehen', lang: 'de' }), [['Ihre Bestellungen sehen', 'de']])
 })
 
 // covers ASVS-6.2.7
@@ -157,7 +204,7 @@ t.test('consent names who asks, for whom, for what and for how long', async (t) 
   const text = textOf(one(root, 'main'))
   for (const part of ['Acme Photos', 'photos.acme.example', 'ann@mail.example', 'recognize you by your account', 'photos:write', '30 days']) t.match(text, part)
   t.same(all(root, 'button').map(({ attributes }) => [attributes.name, attributes.value]), [['decision', 'allow'], ['decision', 'deny']])
-  t.same(all(page('consent', { scopes: [] }), 'ul'), [])
+  t.same(all(one(page('consent', { scopes: [] }), 'main'), 'ul'), [])
 })
 
 t.test('logout and form_post', async (t) => {
@@ -173,8 +220,8 @@ t.test('what is over has no form', async (t) => {
     t.notMatch(JSON.stringify(root), /(?:reset|verify)-token/)
     t.ok(all(root, 'a').some(({ attributes }) => attributes.href === '/auth/login?client_id=acme'))
   }
-  t.same(all(page('login', { signupUrl: null, forgotUrl: null }), 'a'), [])
-  t.equal(all(page('signed_out', { loginUrl: null }), 'a').length, 1)
+  t.same(all(one(page('login', { signupUrl: null, forgotUrl: null }), 'main'), 'a'), [])
+  t.equal(all(one(page('signed_out', { loginUrl: null }), 'main'), 'a').length, 1)
   t.match(renderPage('signed_out', { ...MODELS.signed_out, ended: false }), 'Nobody was signed in here', 'L4')
 })
 

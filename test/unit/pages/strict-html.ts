@@ -8,7 +8,7 @@ export interface Element {
   children: Array<Element | string>
 }
 
-const VOID = new Set(['meta', 'link', 'input', 'img'])
+const VOID = new Set(['meta', 'link', 'input', 'img', 'source'])
 const ENTITIES: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
 const OPEN = /<([a-z][a-z0-9]*)((?: [a-z-]+(?:="[^"<>]*")?)*)>/y
 const CLOSE = /<\/([a-z][a-z0-9]*)>/y

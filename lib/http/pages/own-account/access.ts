@@ -3,28 +3,29 @@ import { Type } from '@sinclair/typebox'
 import { consentsOf, takeBackConsent } from '../../../authorize/consent.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { AccountAccess } from '../../../pages/model.ts'
-import { scopeDescription } from '../../../pages/texts.ts'
+import { shownScope } from '../../../pages/own-texts.ts'
 import type { PageDeps } from '../deps.ts'
 import { accountPage } from './account-page.ts'
 import { clientNames } from './client-names.ts'
 
 /** What the person allowed clients of other people, and the buttons that take it back with all that those were given. */
 export function accessPage (child: FastifyInstance, deps: PageDeps): void {
-  const { authorize } = deps
+  const { authorize, pages, scopeTexts } = deps
   accountPage<'account_access', { clients: AccountAccess[] }>(child, {
     name: 'account_access',
     path: 'accountAccess',
     summaries: { page: 'Page of the apps with access', form: 'Take access back by a form' },
     body: Type.Object({ client: Type.String({ maxLength: 255 }) }),
     fields: [],
-    async open ({ person: { user } }) {
+    async open ({ person: { user }, journey: { uiLocales }, request }) {
       const consents = await consentsOf(user, authorize)
       const nameOf = await clientNames(consents.map(({ clientId }) => clientId), authorize)
+      const { lang } = pages.messagesFor(request, { uiLocales })
       return {
         clients: consents.map(({ clientId, scopes, grantedAt }) => ({
           clientId,
           name: nameOf(clientId),
-          scopes: scopes.map((scope) => ({ name: scope, description: scopeDescription(scope) })),
+          scopes: scopes.map((scope) => shownScope(scope, lang, scopeTexts)),
           grantedAt
         }))
       }

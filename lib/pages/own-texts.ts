@@ -1,0 +1,73 @@
+import type { ShownScope } from './model.ts'
+import { LOCALES, type Locale, type Messages, messagesOf, scopeDescription } from './texts.ts'
+
+/** The option `pages.texts`: texts in place of the built-in ones, by language. `lang` is no text. */
+export type OwnTexts = { [Name in Locale]?: Partial<Record<keyof Omit<Messages, 'lang'>, string | undefined>> | undefined }
+
+/** What the option `scopes` says of a scope, by language. */
+export type ScopeTexts = Readonly<Record<string, Partial<Record<Locale, string | undefined>>>>
+
+interface Mistake {
+  /** From the option on, as `de.loginTitle`. */
+  path: string
+  problem: string
+}
+
+/** Frozen, as the built-in ones are. The texts were checked. */
+export function withOwnTexts (messages: Messages, own: OwnTexts[Locale]): Messages {
+  return own === undefined ? messages : Object.freeze({ ...messages, ...own } as Messages)
+}
+
+/** The first text that the pages could not show; `null` where there is none. */
+export function ownTextMistake (texts: OwnTexts): Mistake | null {
+  for (const [locale, own] of Object.entries(texts)) {
+    if (!isLocale(locale)) return unknownLanguage(locale, locale)
+    const built = messagesOf(locale)
+    for (const [key, text] of Object.entries(own as Record<string, string>)) {
+      if (key === 'lang' || !Object.hasOwn(built, key)) return { path: `${locale}.${key}`, problem: 'there is no such text. docs/reference/texts.md has them all' }
+      const taken = placeholdersOf(built[key as keyof Messages])
+      const given = placeholdersOf(text)
+      const missing = taken.find((name) => !given.includes(name))
+      if (missing !== undefined) return { path: `${locale}.${key}`, problem: `it lacks {${missing}}` }
+      const unknown = given.find((name) => !taken.includes(name))
+      if (unknown !== undefined) return { path: `${locale}.${key}`, problem: `there is nothing that {${unknown}} could stand for${taken.length === 0 ? '' : `; there is ${taken.map((name) => `{${name}}`).join(', ')}`}` }
+    }
+  }
+  return null
+}
+
+/** The first description of a scope in a language that the pages don't have. */
+export function scopeTextMistake (texts: ScopeTexts): Mistake | null {
+  for (const [scope, own] of Object.entries(texts)) {
+    const unknown = Object.keys(own).find((locale) => !isLocale(locale))
+    if (unknown !== undefined) return unknownLanguage(`${scope}.${unknown}`, unknown)
+  }
+  return null
+}
+
+/** A scope as people read of it: what the host says in this language, in English or in any, else what is said of a standard one. */
+export function shownScope (name: string, locale: string, texts: ScopeTexts): ShownScope {
+  return { name, description: scopeDescription(name), own: scopeText(texts, name, locale) }
+}
+
+function scopeText (texts: ScopeTexts, scope: string, locale: string): ShownScope['own'] {
+  const own = Object.hasOwn(texts, scope) ? texts[scope] : undefined
+  if (own === undefined) return null
+  for (const lang of [locale as Locale, 'en' as const, ...LOCALES]) {
+    const text = own[lang]
+    if (text !== undefined) return { text, lang }
+  }
+  return null
+}
+
+function placeholdersOf (text: string): string[] {
+  return [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+}
+
+function isLocale (given: string): given is Locale {
+  return (LOCALES as readonly string[]).includes(given)
+}
+
+function unknownLanguage (path: string, locale: string): Mistake {
+  return { path, problem: `the pages have no language ${JSON.stringify(locale.slice(0, 40))}. There are: ${LOCALES.join(', ')}` }
+}

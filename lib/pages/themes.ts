@@ -1,0 +1,78 @@
+import { type Color, EDGE_CONTRAST, TEXT_CONTRAST, contrast, mix, readable, textOn } from './colors.ts'
+
+interface Theme {
+  /** Around the card, and of panels on it. */
+  ground: Color
+  card: Color
+  text: Color
+  /** Hints. */
+  quiet: Color
+  line: Color
+  /** Edge of an input. */
+  edge: Color
+  wrong: Color
+  wrongGround: Color
+  /** Of what went well. */
+  good: Color
+  goodGround: Color
+}
+
+export const LIGHT: Theme = { ground: '#f3f4f7', card: '#ffffff', text: '#1a1d24', quiet: '#565d6b', line: '#dfe2e8', edge: '#7f8796', wrong: '#b3261e', wrongGround: '#fdf0ef', good: '#1b6e3c', goodGround: '#e9f6ee' }
+export const DARK: Theme = { ground: '#0f1115', card: '#181b21', text: '#eceef2', quiet: '#a7aebb', line: '#2c313a', edge: '#737c8b', wrong: '#ff9d94', wrongGround: '#33201f', good: '#79d79b', goodGround: '#172b1f' }
+
+interface Accents {
+  /** The colours of a button, of the text on it, and of the button under the pointer. */
+  button: Color
+  onButton: Color
+  hover: Color
+  /** Of links and focus rings. */
+  link: Color
+  /** Around a button. */
+  edge: Color
+}
+
+/** Below this a button can't be told from the card at a glance, as a near-black one in the dark. */
+const BUTTON_CONTRAST = 1.25
+
+/** What becomes of the accent in a theme: the button keeps it where it can be seen, links and edges as far as they can be read. */
+export function accentsOf (accent: Color, { ground, card }: Theme, end: Color): Accents {
+  const on = [ground, card]
+  const edge = readable(accent, { on, least: EDGE_CONTRAST, end })
+  const button = contrast(accent, card) < BUTTON_CONTRAST ? edge : accent
+  const onButton = textOn(button)
+  return { button, onButton, hover: hoverOf(button, onButton), link: readable(accent, { on, least: TEXT_CONTRAST, end }), edge }
+}
+
+/** Away from the text: the button under the pointer reads better, never worse. */
+function hoverOf (button: Color, onButton: Color): Color {
+  return mix(button, onButton === '#ffffff' ? '#000000' : '#ffffff', 0.14)
+}
+
+/** The variables of a theme. Their names are documented and stay: stylesheets of hosts count on them. @see docs/guides/branding.md */
+export function variables (theme: Theme, { accent, background, end }: { accent: Color, background: Color | null, end: Color }): string {
+  const { button, onButton, hover, link, edge } = accentsOf(accent, theme, end)
+  const ground = background ?? theme.ground
+  const values = {
+    ground,
+    // Whatever the host's background is, what stands on it can be read.
+    'on-ground': readable(theme.quiet, { on: [ground], least: TEXT_CONTRAST, end: textOn(ground) }),
+    panel: theme.ground,
+    card: theme.card,
+    text: theme.text,
+    quiet: theme.quiet,
+    line: theme.line,
+    edge: theme.edge,
+    accent: button,
+    'on-accent': onButton,
+    hover,
+    'accent-edge': edge,
+    link,
+    wrong: theme.wrong,
+    'on-wrong': textOn(theme.wrong),
+    'wrong-hover': hoverOf(theme.wrong, textOn(theme.wrong)),
+    'wrong-ground': theme.wrongGround,
+    good: theme.good,
+    'good-ground': theme.goodGround
+  }
+  return Object.entries(values).map(([name, value]) => `--${name}:${value}`).join(';')
+}

@@ -1,0 +1,72 @@
+/** The options of the pages' looks and words, as a host gives them. */
+import t from 'tap'
+import type { AuthorityOptions } from '../../lib/index.ts'
+import { PASSWORD, testApp } from '../support/app.ts'
+import { testBrowser } from '../support/browser.ts'
+import { turns } from '../unit/accounts/world.ts'
+
+t.test('a text that the pages could not show stops the start, with its path', async (t) => {
+  const rows: Array<[Partial<AuthorityOptions>, string, RegExp]> = [
+    [{ pages: { texts: { xx: {} } as object } }, 'pages.texts.xx', /no language "xx"\. There are: en, de/],
+    [{ pages: { texts: { de: { loginHeading: 'x' } } as object } }, 'pages.texts.de.loginHeading', /no such text/],
+    [{ pages: { texts: { de: { lang: 'x' } } as object } }, 'pages.texts.de.lang', /no such text/],
+    [{ pages: { texts: { en: { constructor: 'x' } } as object } }, 'pages.texts.en.constructor', /no such text/],
+    [{ pages: { texts: { en: { continueTo: 'On you go.' } } } }, 'pages.texts.en.continueTo', /lacks \{client\}/],
+    [{ pages: { texts: { en: { loginTitle: 'Sign in to {title}' } } } }, 'pages.texts.en.loginTitle', /nothing that \{title\} could stand for/],
+    [{ scopes: { openid: {}, 'orders:read': { tlh: 'x' } as object } }, 'scopes.orders:read.tlh', /no language "tlh"/]
+  ]
+  for (const [options, path, problem] of rows) {
+    const error = await testApp(options).then(() => null, (error: Error & { code?: string }) => error)
+    t.match(error, { code: 'FST_AUTHORITY_INVALID_OPTIONS', message: problem }, path)
+    t.ok(error?.message.startsWith(`Invalid option "${path}": `), error?.message ?? '')
+  }
+})
+
+t.test('a link of a message that is no good any more leads to another', async (t) => {
+  const { app, close } = await testApp({ registration: { verifyEmail: true } })
+  t.teardown(close)
+  for (const [path, next] of [['/auth/reset-password', '/auth/forgot-password'], ['/auth/verify-email', '/auth/login']] as const) {
+    for (const token of ['', 'x', 'A'.repeat(100)]) {
+      const reply = await app.inject(`${path}?token=${token}`)
+      t.equal(reply.statusCode, 400)
+      t.match(reply.body, 'This link no longer works')
+      t.match(reply.body, `<p class="actions"><a href="${next}">`)
+      t.match(reply.body, /<code[^>]*>invalid_token · req-\w+<\/code>/)
+    }
+  }
+  t.notMatch((await app.inject('/auth/consent')).body, 'This link no longer works')
+})
+
+t.test('sign-up sends its message again: to all alike, once in five minutes', async (t) => {
+  const { app, clock, close, messages } = await testApp({ registration: { username: 'email', verifyEmail: true }, rateLimit: { register: false } })
+  t.teardown(close)
+  const browser = testBrowser(app)
+  const ask = async (username: string) => {
+    const reply = await browser.submit('/auth/signup', { username, decision: 'resend' })
+    await turns()
+    return reply
+  }
+  const kinds = (): string[] => messages.messages.map(({ kind }) => kind)
+  const first = await browser.submit('/auth/signup', { username: 'ann@example.com', password: PASSWORD })
+  await turns()
+  t.same(kinds(), ['verify_email'])
+  const again = await ask('ann@example.com')
+  t.equal(again.statusCode, 202)
+  t.same(kinds(), ['verify_email'], 'the first is on its way')
+  clock.step(5 * 60_000)
+  await ask('ann@example.com')
+  t.same(kinds(), ['verify_email', 'verify_email'])
+  const stranger = await ask('nobody@example.com')
+  t.equal(kinds().length, 2, 'nobody is written to who has no account')
+  const plain = (html: string): string => html.replace(/(?:ann|nobody)@example\.com|req-\w+/g, '')
+  t.equal(plain(stranger.body), plain(again.body), 'one answer for all who ask')
+  t.equal(plain(stranger.body), plain(first.body))
+  t.equal((await browser.submit('/auth/signup', { decision: 'resend' })).statusCode, 400)
+})
+
+t.test('without confirmation there is nothing to send again, and a password is needed', async (t) => {
+  const { app, close, messages } = await testApp({ rateLimit: { register: false } })
+  t.teardown(close)
+  t.equal((await testBrowser(app).submit('/auth/signup', { username: 'ann', decision: 'resend' })).statusCode, 400)
+  t.same(messages.messages, [])
+})
