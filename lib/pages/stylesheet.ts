@@ -13,7 +13,7 @@ export interface Look {
   font: string | null
 }
 
-export const FONTS = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Hiragino Sans","Noto Sans JP",sans-serif'
+const FONTS = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Hiragino Sans","Noto Sans JP",sans-serif'
 
 /**
  * The pages' one stylesheet, for phone and desktop, light and dark. Texts, links, edges and focus rings keep WCAG AA whatever accent

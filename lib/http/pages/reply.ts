@@ -96,7 +96,7 @@ export function createPageReply ({ issuer, prefix, usernames, pages }: PageReply
         stylesheetUrl,
         footer,
         languages: languagesOf(request, settings.statusCode ?? 200),
-        requestId: String(request.id),
+        requestId: request.id,
         lang,
         messages: catalogueOf(lang),
         styleUrl: assets.style.url,

@@ -134,7 +134,7 @@ t.test('an error that support has to look up has a code; one that the person men
   t.same(codes('server_error'), ['server_error · req-1'])
   t.same(codes('temporarily_unavailable'), ['temporarily_unavailable · req-1'])
   t.same(codes('invalid_grant'), [])
-  t.same(all(page('error', { requestId: `<b>${'x'.repeat(500)}` }), 'code').map(textOf), [`invalid_request · <b>${'x'.repeat(61)}`])
+  t.same(all(page('error', { requestId: `<b>${'x'.repeat(500)}` }), 'code').map(textOf), [`invalid_request · <b>${'x'.repeat(500)}`])
 })
 
 t.test('the host\u2019s words for a scope, in their language', async (t) => {
