@@ -40,7 +40,10 @@ export interface SessionRenewal {
   idleExpiresAt: number
 }
 
-/** Browser sessions. Every operation is atomic across all instances. Outages reject. An ended session is as one that never was. */
+/**
+ * Browser sessions. Every operation is atomic across all instances. Outages reject. An ended session is as one that never was.
+ * One session ends by `revokeSession` of the token store, together with what hangs on it.
+ */
 export interface SessionStore {
   /** At most `maxSessionsPerUser` stay; one more ends the one created first. */
   createSession(session: BrowserSession, digest: string): Promise<void>
@@ -53,8 +56,6 @@ export interface SessionStore {
    * both new secrets work, and the former no longer does. `false`, and nothing is changed, if that user's session is not alive.
    */
   renewSession(renewal: SessionRenewal): Promise<boolean>
-  /** Ends the session (where `userId` is given, that user's only); resolves to what it was, or `null`. Idempotent. */
-  revokeSession(sid: string, userId?: string): Promise<BrowserSession | null>
   /** Ends all of the user's but `exceptSid`; resolves to those it ended. */
   revokeSessionsOfUser(userId: string, exceptSid?: string): Promise<BrowserSession[]>
   /** Alive at `now`, newest first. */

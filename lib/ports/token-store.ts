@@ -1,4 +1,4 @@
-import type { SessionUse } from './session-store.ts'
+import type { BrowserSession, SessionUse } from './session-store.ts'
 
 /**
  * A refresh token family: what one sign-in gave one device. All its tokens share `sid`; each is kept as a digest only.
@@ -117,6 +117,14 @@ export interface RotationUndo {
   former: ReplacedToken | null
 }
 
+/** What ended with a browser session. */
+export interface EndedSession {
+  /** The session as it was; `null` where the user has no such one. */
+  session: BrowserSession | null
+  /** The `sid`s of its codes and families. */
+  sids: string[]
+}
+
 export type RotateOutcome =
   | { outcome: 'rotated', family: RefreshTokenFamily, undo: RotationUndo }
   /** Replaced within the grace time, or by a parallel call that won: `sealed` is the winner's successor. */
@@ -162,8 +170,11 @@ export interface TokenStore {
   revokeFamily(sid: string, userId?: string): Promise<boolean>
   /** Revokes all families of the user but `exceptSid`; resolves to the `sid`s of those it ended. */
   revokeFamiliesOfUser(userId: string, exceptSid?: string): Promise<string[]>
-  /** Revokes the codes of a browser session, and its families but the `offline` ones that are not of `clientId`; resolves to their `sid`s. */
-  revokeFamiliesOfSession(userId: string, sessionSid: string, clientId?: string): Promise<string[]>
+  /**
+   * Ends a browser session of the user, its codes, and its families but the `offline` ones that are not of `clientId`: all of it or nothing.
+   * What is left of a session that has ended before ends too. Idempotent.
+   */
+  revokeSession(userId: string, sessionSid: string, clientId?: string): Promise<EndedSession>
   /** Revokes all codes and families that the client has of the user; resolves to their `sid`s. */
   revokeFamiliesOfClient(userId: string, clientId: string): Promise<string[]>
   /** Alive at `now`, newest first. */

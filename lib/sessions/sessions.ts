@@ -60,22 +60,19 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
   }
 
   /** Tries each step, also where one before it failed. */
-  async function endAll (userId: string, by: EndedBy, origin: Origin, steps: { browser: () => Promise<BrowserSession[]>, families: () => Promise<string[]> }, before: string[] = []): Promise<boolean> {
-    // The session first. A code is committed together with a use of its session, so either that finds no session and there is no code,
+  async function endAll (userId: string, by: EndedBy, origin: Origin, steps: { browser: () => Promise<BrowserSession[]>, families: () => Promise<string[]> }): Promise<void> {
+    // The sessions first. A code is committed together with a use of its session, so either that finds no session and there is no code,
     // or the code was there before the families ended.
     const [browser] = await Promise.allSettled([steps.browser()])
     const [families] = await Promise.allSettled([steps.families()])
-    const ended = { browser: valueOf(browser), families: [...before, ...valueOf(families)] }
-    conclude(userId, by, origin, ended)
+    conclude(userId, by, origin, { browser: valueOf(browser), families: valueOf(families) })
     for (const step of [browser, families]) if (step.status === 'rejected') throw step.reason
-    return ended.browser.length > 0 || ended.families.length > 0
   }
 
   async function revokeBrowserSession (userId: string, sid: string, by: EndedBy, { clientId, origin }: { clientId?: string | undefined, origin: Origin }): Promise<boolean> {
-    const families = async (): Promise<string[]> => await tokens.revokeFamiliesOfSession(userId, sid, clientId)
-    // The families end once before the session too. Where this fails, the session is still there, and a repeated sign-out finds what is left.
-    const before = await families()
-    return await endAll(userId, by, origin, { browser: async () => [await browserSessions.revokeSession(sid, userId)].filter((session) => session !== null), families }, before)
+    const { session, sids } = await tokens.revokeSession(userId, sid, clientId)
+    conclude(userId, by, origin, { browser: session === null ? [] : [session], families: sids })
+    return session !== null || sids.length > 0
   }
 
   return {

@@ -121,13 +121,13 @@ export function authorizationCodeCases (make: () => Promise<StateSubject>): Cont
     define(`strings are kept as they are: ${label}`, async (tokens) => {
       const sid = partitionOf(value) + value
       deepEqual(await tokens.redeemCode(redemption({ sid, clientId: value })), { outcome: 'unknown' })
-      deepEqual(await tokens.revokeFamiliesOfSession(value, value), [])
+      deepEqual(await tokens.revokeSession(value, value), { session: null, sids: [] })
       const created = code({ sid, userId: value, clientId: value, scope: value, sessionSid: value, authorization: value, codeDigest: value })
       await tokens.createCode(created)
       const asked = redemption({ sid, clientId: value, digest: value, tokenDigest: value, userAgent: value })
       deepEqual(await tokens.redeemCode(asked), { outcome: 'redeemed', family: redeemed(created, asked) })
       equal((await tokens.useToken(use({ sid, digest: value }))).outcome, 'used')
-      deepEqual(await tokens.revokeFamiliesOfSession(value, value, value), [sid])
+      deepEqual(await tokens.revokeSession(value, value, value), { session: null, sids: [sid] })
     })
   }
 

@@ -38,7 +38,7 @@ export function codeInSessionCases (make: () => Promise<StateSubject>): Contract
 
   for (const [what, end] of Object.entries<(state: State) => Promise<unknown>>({
     'was never there': async () => {},
-    'was ended': async ({ browserSessions }) => { await browserSessions.createSession(session(), 'digest-0'); await browserSessions.revokeSession('sid-1') },
+    'was ended': async ({ browserSessions, tokens }) => { await browserSessions.createSession(session(), 'digest-0'); await tokens.revokeSession('user-19367', 'sid-1') },
     'has expired': async ({ browserSessions }) => { await browserSessions.createSession(session({ expiresAt: NOW }), 'digest-0') },
     'was idle for too long': async ({ browserSessions }) => { await browserSessions.createSession(session({ idleExpiresAt: NOW }), 'digest-0') }
   })) {
@@ -65,8 +65,7 @@ export function codeInSessionCases (make: () => Promise<StateSubject>): Contract
     const created: boolean[] = []
     await parallel(41, async (index) => {
       if (index === 20) {
-        ok(await browserSessions.revokeSession('sid-1'))
-        await tokens.revokeFamiliesOfSession('user-19367', 'sid-1')
+        ok((await tokens.revokeSession('user-19367', 'sid-1')).session)
       } else {
         created.push(await tokens.createCode(ofSession({ sid: `sid-code-${index}` }), use({ clientId: `client-${index}` })))
       }

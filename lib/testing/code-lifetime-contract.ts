@@ -27,7 +27,7 @@ export function codeLifetimeCases (make: () => Promise<StateSubject>): ContractC
     ['revokeFamily', (tokens) => tokens.revokeFamily('sid-1'), true],
     ['revokeFamily of the user', (tokens) => tokens.revokeFamily('sid-1', 'user-19367'), true],
     ['revokeFamiliesOfUser', (tokens) => tokens.revokeFamiliesOfUser('user-19367'), ['sid-1']],
-    ['revokeFamiliesOfSession', (tokens) => tokens.revokeFamiliesOfSession('user-19367', 'session-1'), ['sid-1']],
+    ['revokeSession', (tokens) => tokens.revokeSession('user-19367', 'session-1'), { session: null, sids: ['sid-1'] }],
     ['revokeFamiliesOfClient', (tokens) => tokens.revokeFamiliesOfClient('user-19367', 'client-1'), ['sid-1']]
   ]
   for (const [name, revoke, result] of revocations) {
@@ -63,10 +63,10 @@ export function codeLifetimeCases (make: () => Promise<StateSubject>): ContractC
     }
     await tokens.createFamily(family({ sid: 'sid of no session' }))
     const ended = ['client-1 code', 'client-2 code', 'client-2 family', 'client-3 code'].map((name) => `sid user-19367 session-1 ${name}`)
-    deepEqual((await tokens.revokeFamiliesOfSession('user-19367', 'session-1')).toSorted(), ended)
-    deepEqual(await tokens.revokeFamiliesOfSession('user-19367', 'session-1', 'client-3'), ['sid user-19367 session-1 client-3 family'])
-    deepEqual(await tokens.revokeFamiliesOfSession('user-19367', 'session-1', 'client-3'), [])
-    deepEqual(await tokens.revokeFamiliesOfSession('user-646148', 'session-1'), [])
+    deepEqual((await tokens.revokeSession('user-19367', 'session-1')).sids.toSorted(), ended)
+    deepEqual((await tokens.revokeSession('user-19367', 'session-1', 'client-3')).sids, ['sid user-19367 session-1 client-3 family'])
+    deepEqual((await tokens.revokeSession('user-19367', 'session-1', 'client-3')).sids, [])
+    deepEqual((await tokens.revokeSession('user-646148', 'session-1')).sids, [])
     deepEqual((await tokens.listFamiliesOfUser('user-19367', T0)).map(({ sid }) => sid).toSorted(), [
       'sid of no session', 'sid user-19367 session-1 client-1 family', ...['client-1', 'client-2', 'client-3'].map((name) => `sid user-19367 session-2 ${name} family`)
     ])

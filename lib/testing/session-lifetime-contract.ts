@@ -29,31 +29,31 @@ export function sessionLifetimeCases (make: () => Promise<StateSubject>): Contra
     }
   }
 
-  define('revokeSession says what it ended, of that user where one is given', async (sessions) => {
+  define('revokeSession says what it ended, of that user only', async (sessions, { state: { tokens } }) => {
     await sessions.createSession(session(), 'digest-0')
     await sessions.useSession(use({ clientId: 'client-2' }))
-    equal(await sessions.revokeSession('sid-x'), null)
-    equal(await sessions.revokeSession('sid-1', 'user-104981'), null)
-    deepEqual(await sessions.revokeSession('sid-1', 'user-19367'), session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE, clientIds: ['client-1', 'client-2'] }))
-    equal(await sessions.revokeSession('sid-1', 'user-19367'), null)
-    equal(await sessions.revokeSession('sid-1'), null)
+    const nothing = { session: null, sids: [] }
+    deepEqual(await tokens.revokeSession('user-19367', 'sid-x'), nothing)
+    deepEqual(await tokens.revokeSession('user-104981', 'sid-1'), nothing)
+    deepEqual(await tokens.revokeSession('user-19367', 'sid-1'), { session: session({ lastUsedAt: NOW, idleExpiresAt: T0 + 31 * MINUTE, clientIds: ['client-1', 'client-2'] }), sids: [] })
+    deepEqual(await tokens.revokeSession('user-19367', 'sid-1'), nothing)
     equal(await sessions.findSession('sid-1', 'digest-0', NOW), null)
     equal(await sessions.useSession(use()), false)
     equal(await sessions.renewSession(renewal()), false)
     deepEqual(await sessions.listSessionsOfUser('user-19367', NOW), [])
   })
 
-  define('of 50 parallel revocations one gets it', async (sessions) => {
+  define('of 50 parallel revocations one gets it', async (sessions, { state: { tokens } }) => {
     await sessions.createSession(session(), 'digest-0')
-    equal((await parallel(50, () => sessions.revokeSession('sid-1'))).filter((ended) => ended !== null).length, 1)
+    equal((await parallel(50, () => tokens.revokeSession('user-19367', 'sid-1'))).filter((ended) => ended.session !== null).length, 1)
   })
 
-  define('after a renewal or a use raced a revocation, the session is gone', async (sessions) => {
+  define('after a renewal or a use raced a revocation, the session is gone', async (sessions, { state: { tokens } }) => {
     for (let turn = 0; turn < 12; turn++) {
       await sessions.createSession(session(), 'digest-0')
       const calls: Array<() => Promise<unknown>> = [
         () => sessions.renewSession(renewal()),
-        () => turn % 2 === 0 ? sessions.revokeSession('sid-1') : sessions.revokeSessionsOfUser('user-19367'),
+        () => turn % 2 === 0 ? tokens.revokeSession('user-19367', 'sid-1') : sessions.revokeSessionsOfUser('user-19367'),
         () => sessions.useSession(use())
       ]
       await Promise.all([...calls.slice(turn % 3), ...calls.slice(0, turn % 3)].map(async (call) => await call()))

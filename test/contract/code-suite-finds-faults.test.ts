@@ -104,26 +104,44 @@ const FAULTS: Fault[] = [
   },
   {
     name: 'the end of a session that leaves its codes',
-    of: ({ tokens }) => ({
+    of: ({ tokens, browserSessions }) => ({
       tokens: {
-        async revokeFamiliesOfSession (userId, sessionSid, clientId) {
-          const ended: string[] = []
+        async revokeSession (userId, sessionSid, clientId) {
+          const [session = null] = await browserSessions.revokeSessionsOfUser(userId)
+          const sids: string[] = []
           for (const family of await tokens.listFamiliesOfUser(userId, 0)) {
             if (family.sessionSid !== sessionSid || (family.offline && family.clientId !== clientId)) continue
-            if (await tokens.revokeFamily(family.sid)) ended.push(family.sid)
+            if (await tokens.revokeFamily(family.sid)) sids.push(family.sid)
           }
-          return ended
+          return { session, sids }
         }
       }
     }),
-    found: ['codes: revokeFamiliesOfSession ends a code', 'codes: the end of a browser session']
+    found: ['codes: revokeSession ends a code', 'codes: the end of a browser session']
+  },
+  {
+    name: 'the end of a session in two steps, between which another tab is given a code',
+    of: ({ tokens, browserSessions }) => ({
+      tokens: {
+        async revokeSession (userId) {
+          const sids = await tokens.revokeFamiliesOfUser(userId)
+          await setImmediate()
+          const [session = null] = await browserSessions.revokeSessionsOfUser(userId)
+          return { session, sids }
+        }
+      }
+    }),
+    found: ['codes of a session: of 40 parallel codes and a sign-out']
   },
   {
     name: 'the end of a session that ends the sessions of all users',
     of: ({ tokens }) => ({
       tokens: {
-        revokeFamiliesOfSession: async (userId, sessionSid, clientId) =>
-          [...await tokens.revokeFamiliesOfSession('user-104981', sessionSid, clientId), ...await tokens.revokeFamiliesOfSession(userId, sessionSid, clientId)]
+        async revokeSession (userId, sessionSid, clientId) {
+          const others = await tokens.revokeSession('user-104981', sessionSid, clientId)
+          const { session, sids } = await tokens.revokeSession(userId, sessionSid, clientId)
+          return { session, sids: [...others.sids, ...sids] }
+        }
       }
     }),
     found: ['codes: the end of a browser session'],

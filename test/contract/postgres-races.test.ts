@@ -5,7 +5,7 @@ import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { parallel, tally } from '../../lib/testing/contract.ts'
-import { session } from '../../lib/testing/session-fixtures.ts'
+import { session, use as sessionUse } from '../../lib/testing/session-fixtures.ts'
 import { MINUTE, T0, code, family, next, redemption, use } from '../../lib/testing/token-fixtures.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 
@@ -109,7 +109,8 @@ t.test('postgres: everything at once on the rows of one user, and nobody meets a
     (index) => at(index).tokens.rotateToken(use({ sid: sid(index) }), next(index)),
     (index) => at(index).tokens.useToken(use({ sid: sid(index + 3), digest: 'digest-0' })),
     (index) => at(index).tokens.revokeFamily(sid(index)),
-    (index) => at(index).tokens.revokeFamiliesOfSession('user-19367', 'session-1'),
+    (index) => at(index).tokens.revokeSession('user-19367', index % 2 === 0 ? 'session-1' : `new-${index - 3}`),
+    (index) => at(index).tokens.createCode(code({ sid: `in-session-${index}`, sessionSid: `new-${index - 2}` }), sessionUse({ sid: `new-${index - 2}` })),
     (index) => at(index).tokens.revokeFamiliesOfClient('user-19367', 'client-1'),
     (index) => at(index).tokens.revokeFamiliesOfUser('user-19367', sid(index)),
     async (index) => { await at(index).sweep(T0 + index * MINUTE / 10) },

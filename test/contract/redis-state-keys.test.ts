@@ -89,7 +89,7 @@ t.test('redis: what ends leaves nothing behind', async (t) => {
   await state.tokens.redeemCode(redemption(user, 'redeemed'))
   await state.tokens.useToken(use(user, 'phone', { now: NOW + 20_000 }))
   await state.oneTimeTokens.consume('verify_email', oneTimeToken(user, secretOf('mail')).digest, NOW)
-  await state.browserSessions.revokeSession(sidFor(user, 'browser'))
+  await state.tokens.revokeSession(user, sidFor(user, 'browser'))
   await state.consents.revokeConsent(user, consent(user).clientId)
   t.same(await client.keys('*'), [])
   await fill(state, user)
@@ -260,12 +260,12 @@ for (const [what, lua] of [['of another version', ANOTHER_VERSION], ['that is no
 
     await begin()
     t.same(await state.tokens.revokeFamiliesOfClient(user, 'another client'), [sidFor(user, 'odd')], 'whose it was nobody knows, so it ends')
-    t.same(await state.tokens.revokeFamiliesOfSession(user, 'another session'), [])
+    t.same((await state.tokens.revokeSession(user, 'another session')).sids, [])
 
     await begin()
     t.equal(await state.tokens.revokeFamily(sidFor(user, 'odd'), userOf('2')), false, 'another user ends nothing')
     t.equal(await state.tokens.revokeFamily(sidFor(user, 'odd'), user), true)
-    t.equal(await state.browserSessions.revokeSession(sidFor(user, 'odd')), null)
+    t.equal((await state.tokens.revokeSession(user, sidFor(user, 'odd'))).session, null)
     t.same([await left('f'), await left('s')], [[sidFor(user, 'phone')], [sidFor(user, 'browser')]])
 
     await begin()

@@ -43,7 +43,7 @@ t.test('sqlite: rows of sessions, consents and codes are not trusted', async (t)
   await consents.grantConsent(consent)
   for (const json of ['{}', 'null', '[1]', '[null]', 'no json', '"d"']) {
     for (const column of ['digests', 'client_ids']) {
-      await browserSessions.revokeSession('sid-1').catch(() => undefined)
+      await tokens.revokeSession('user-19367', 'sid-1').catch(() => undefined)
       await browserSessions.createSession(session('sid-1'), 'd')
       db.prepare(`UPDATE authority_browser_sessions SET ${column} = ?`).run(json)
       await t.rejects(browserSessions.findSession('sid-1', 'd', 1), `${column} ${json} is an outage, not "no session"`)

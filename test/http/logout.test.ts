@@ -166,7 +166,7 @@ t.test('a decision that is not to sign out leaves things as they are', async (t)
 t.test('an outage is a page with 503, and no sign-out is claimed', async (t) => {
   const { signIn, post, sent, state } = await logoutApp(t)
   const { cookie } = await signIn()
-  state.browserSessions.revokeSession = async () => { throw new Error('down') }
+  state.tokens.revokeSession = async () => { throw new Error('down') }
   const reply = await post('/auth/logout', { decision: 'sign_out' }, { cookie, ...OWN })
   t.equal(reply.statusCode, 503)
   t.match(sent.at(-1), { page: 'error', content: { error: { error: 'temporarily_unavailable' } } })

@@ -120,7 +120,7 @@ const revokeFamily = fc.record({ of: recent, whose: fc.constantFrom('', 'own', '
   return { method: 'revokeFamily', args: whose === '' ? [sid] : [sid, whose === 'own' ? userId : 'somebody'] }
 })
 const revokeOfUser = fc.record({ user, except: fc.option(recent) }).map(({ user, except }): MakeCall => (history) => ({ method: 'revokeFamiliesOfUser', args: except === null ? [history.users[user] ?? ''] : [history.users[user] ?? '', madeOf(history, except).sid] }))
-const revokeOfSession = fc.record({ user, session: fc.constantFrom('session-1', 'session-2'), client: fc.option(client) }).map(({ user, session, client }): MakeCall => ({ users }) => ({ method: 'revokeFamiliesOfSession', args: client === null ? [users[user] ?? '', session] : [users[user] ?? '', session, client] }))
+const revokeOfSession = fc.record({ user, session: fc.constantFrom('session-1', 'session-2'), client: fc.option(client) }).map(({ user, session, client }): MakeCall => ({ users }) => ({ method: 'revokeSession', args: client === null ? [users[user] ?? '', session] : [users[user] ?? '', session, client] }))
 const revokeOfClient = fc.record({ user, client }).map(({ user, client }): MakeCall => ({ users }) => ({ method: 'revokeFamiliesOfClient', args: [users[user] ?? '', client] }))
 
 const anyCall = fc.oneof(

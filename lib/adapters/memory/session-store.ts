@@ -10,6 +10,8 @@ interface Entry {
 export interface MemorySessionStore extends SessionStore {
   /** The synchronous form of `useSession`: `createCode` calls it so that the use and the code are made in one step. */
   useNow(use: SessionUse): boolean
+  /** Ends that user's session, as a part of `revokeSession` of the token store; what it was, or `null`. */
+  revokeNow(sid: string, userId: string): BrowserSession | null
   /** Every `sid`, to sweep by. */
   sids(): Iterable<string>
   /** Removes the session if it has ended at `now`. */
@@ -59,9 +61,9 @@ export function memorySessionStore (maxSessionsPerUser: number): MemorySessionSt
       return true
     },
 
-    async revokeSession (sid, userId) {
+    revokeNow (sid, userId) {
       const entry = entries.get(sid)
-      if (entry === undefined || (userId !== undefined && entry.session.userId !== userId)) return null
+      if (entry === undefined || entry.session.userId !== userId) return null
       entries.remove(entry)
       return entry.session
     },

@@ -49,7 +49,7 @@ const waiting = (code: NewAuthorizationCode): RefreshTokenFamily =>
  * many that are not, and as many codes that wait: one more ends the one created first. No method awaits before it has done its
  * work: that is what makes each of them atomic.
  */
-export function memoryTokenStore (maxFamiliesPerUser: number, { useNow }: Pick<MemorySessionStore, 'useNow'>): MemoryTokenStore {
+export function memoryTokenStore (maxFamiliesPerUser: number, { useNow, revokeNow }: Pick<MemorySessionStore, 'useNow' | 'revokeNow'>): MemoryTokenStore {
   const entries = createRecords(({ family }: Entry) => family)
 
   const aliveFamily = (sid: string, now: number): Entry | undefined => {
@@ -165,11 +165,12 @@ export function memoryTokenStore (maxFamiliesPerUser: number, { useNow }: Pick<M
       return removeAll(entries.ofUser(userId).filter(({ family }) => family.sid !== exceptSid))
     },
 
-    async revokeFamiliesOfSession (userId, sessionSid, clientId) {
-      return removeAll(entries.ofUser(userId).filter((entry) => {
+    async revokeSession (userId, sessionSid, clientId) {
+      const sids = removeAll(entries.ofUser(userId).filter((entry) => {
         const { family } = entry
         return family.sessionSid === sessionSid && (isCode(entry) || !family.offline || family.clientId === clientId)
       }))
+      return { session: revokeNow(sessionSid, userId), sids }
     },
 
     async revokeFamiliesOfClient (userId, clientId) {

@@ -48,11 +48,6 @@ export function postgresSessionStore (query: Query, prefix: string, maxSessionsP
       )).length === 1
     },
 
-    async revokeSession (sid, userId) {
-      const [row] = await query(`DELETE FROM ${sessions} WHERE sid = $1 AND ($2::text IS NULL OR user_id = $2) RETURNING *`, sid, userId ?? null)
-      return row === undefined ? null : sessionOf(row)
-    },
-
     async revokeSessionsOfUser (userId, exceptSid) {
       return (await query(`SELECT * FROM ${prefix}authority_revoke_sessions($1, $2)`, userId, exceptSid ?? null)).map(sessionOf)
     },

@@ -1,6 +1,7 @@
 import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily, RefreshTokenFamily, Successor, TokenStore, TokenUse } from '../../ports/token-store.ts'
 import { familyOf, presented, replacedIn } from '../sql/family-rows.ts'
-import { isRow, text } from '../sql/rows.ts'
+import { isRow, text, texts } from '../sql/rows.ts'
+import { sessionOf } from '../sql/session-rows.ts'
 import type { Row } from '../sql/rows.ts'
 import type { PostgresValue, Query } from './database.ts'
 import { alive } from './lifetime.ts'
@@ -9,10 +10,14 @@ import { sessionUse } from './session-store.ts'
 /** What a function of the tables answered. `row` is as it was before. */
 type Answer = { outcome: 'unknown' } | { outcome: string, row: Row }
 
+/** A column of JSON, which most drivers parse. */
+function jsonIn (row: Row | undefined, column: string): unknown {
+  const given = row?.[column]
+  return typeof given === 'string' ? JSON.parse(given) : given
+}
+
 function answerOf (rows: readonly Row[]): Answer {
-  const given = rows[0]?.['answer']
-  // A column of JSON, which most drivers parse.
-  const answer: unknown = typeof given === 'string' ? JSON.parse(given) : given
+  const answer = jsonIn(rows[0], 'answer')
   if (!isRow(answer)) throw new TypeError('The database gave no answer.')
   if (answer['outcome'] === 'unknown') return { outcome: 'unknown' }
   if (!isRow(answer['family'])) throw new TypeError('The database gave no family.')
@@ -20,8 +25,6 @@ function answerOf (rows: readonly Row[]): Answer {
 }
 
 const unexpected = (outcome: string): TypeError => new TypeError(`The database gave the outcome ${outcome}.`)
-
-const sidsOf = (rows: readonly Row[]): string[] => rows.map((row) => text(row, 'revoked_sid'))
 
 function used (row: Row, { now, idleExpiresAt }: TokenUse): RefreshTokenFamily {
   const family = familyOf(row)
@@ -60,11 +63,10 @@ export function postgresTokenStore (query: Query, prefix: string, maxFamiliesPer
     sid, digest, now, graceMs, idleExpiresAt, clientId === undefined, clientId ?? null,
     next?.digest ?? null, next?.sealed ?? null
   ))
-  const revoke = async (userId: string, { exceptSid, sessionSid, andClientId, clientId }: { exceptSid?: string | undefined, sessionSid?: string, andClientId?: string | undefined, clientId?: string }): Promise<string[]> =>
-    sidsOf(await query(
-      `SELECT revoked_sid FROM ${prefix}authority_revoke_families($1, $2, $3, $4, $5)`,
-      userId, exceptSid ?? null, sessionSid ?? null, andClientId ?? null, clientId ?? null
-    ))
+  const revoke = async (userId: string, { exceptSid, clientId }: { exceptSid?: string | undefined, clientId?: string }): Promise<string[]> =>
+    (await query(
+      `SELECT revoked_sid FROM ${prefix}authority_revoke_families($1, $2, NULL, NULL, $3)`, userId, exceptSid ?? null, clientId ?? null
+    )).map((row) => text(row, 'revoked_sid'))
 
   return {
     async createFamily (created) {
@@ -141,8 +143,21 @@ export function postgresTokenStore (query: Query, prefix: string, maxFamiliesPer
     },
 
     revokeFamiliesOfUser: (userId, exceptSid) => revoke(userId, { exceptSid }),
-    revokeFamiliesOfSession: (userId, sessionSid, clientId) => revoke(userId, { sessionSid, andClientId: clientId }),
     revokeFamiliesOfClient: (userId, clientId) => revoke(userId, { clientId }),
+
+    async revokeSession (userId, sessionSid, clientId) {
+      // The row of the session goes first. Whoever makes a code of it holds that row until the code is there, and the function sees all that
+      // was committed before it is called; the CTE is materialized, or it might be called before.
+      const [row] = await query(
+        `WITH ended AS (DELETE FROM ${prefix}authority_browser_sessions WHERE sid = $2 AND user_id = $1 RETURNING *),
+          gone AS MATERIALIZED (SELECT (SELECT row_to_json(ended) FROM ended) AS session, $2::text AS sid)
+        SELECT session, ARRAY(SELECT revoked_sid FROM ${prefix}authority_revoke_families($1, NULL, gone.sid, $3, NULL)) AS sids FROM gone`,
+        userId, sessionSid, clientId ?? null
+      )
+      if (row === undefined) throw new TypeError('The database gave no answer.')
+      const session = jsonIn(row, 'session')
+      return { session: isRow(session) ? sessionOf(session) : null, sids: texts(row, 'sids') }
+    },
 
     async listFamiliesOfUser (userId, now) {
       return (await query(

@@ -1,6 +1,6 @@
 import { recordsLua } from './records.ts'
 import { defineScript } from './script.ts'
-import { usingSession } from './session-scripts.ts'
+import { endingSession, usingSession } from './session-scripts.ts'
 
 /**
  * The scripts of families and codes. KEYS[1] is the root of the user's partition. An absent field is `false`, which no argument
@@ -165,11 +165,11 @@ export const REVOKE_OF_USER = defineScript(`${FAMILIES}
 return sidsOf(endThose(ARGV[1], ARGV[2], function () return true end))
 `)
 
-/** ARGV: owner, session, client whose offline families end as well (empty: none's). */
-export const REVOKE_OF_SESSION = defineScript(`${FAMILIES}
-return sidsOf(endThose(ARGV[1], '', function (one)
-  return one.record[SESSION] == ARGV[2] and (one.kind ~= KIND_OFFLINE or one.record[CLIENT] == ARGV[3])
-end))
+/** ARGV: owner, sid of the session, the same as a family has it, client whose offline families end as well (empty: none's). */
+export const REVOKE_SESSION = defineScript(`${endingSession(1)}${FAMILIES}
+return { session, sidsOf(endThose(ARGV[1], '', function (one)
+  return one.record[SESSION] == ARGV[3] and (one.kind ~= KIND_OFFLINE or one.record[CLIENT] == ARGV[4])
+end)) }
 `)
 
 /** ARGV: owner, client. */

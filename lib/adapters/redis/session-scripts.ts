@@ -82,13 +82,18 @@ enlist(sid, record, 0, now)
 return 1
 `)
 
-/** ARGV: sid, owner (empty: anyone's). */
-export const REVOKE = defineScript(`${SESSIONS}
-local record = readToEnd(ARGV[1], ARGV[2])
-if not record then return false end
-remove(record[OWNER], ARGV[1])
-return public(ARGV[1], record)
-`)
+/** Lua that ends the session and leaves in `session` what it was, or `false`. `from`: the place in ARGV of owner and sid. */
+export const endingSession = (from: number): string => `local session = false
+do
+${SESSIONS}
+  local owner, sid = ARGV[${from}], ARGV[${from + 1}]
+  local record = readToEnd(sid, owner)
+  if record then
+    remove(owner, sid)
+    session = public(sid, record)
+  end
+end
+`
 
 /** ARGV: owner, the sid that stays (empty: none). */
 export const REVOKE_OF_USER = defineScript(`${SESSIONS}

@@ -3,10 +3,10 @@ import type { RedisConnection } from './connection.ts'
 import { ownerOf, requirePartition } from './names.ts'
 import type { Names } from './names.ts'
 import { isOne, jsonList, jsonText, list, text, textOrNull, whole } from './replies.ts'
-import { CREATE, FIND, LIST, RENEW, REVOKE, REVOKE_OF_USER, USE } from './session-scripts.ts'
+import { CREATE, FIND, LIST, RENEW, REVOKE_OF_USER, USE } from './session-scripts.ts'
 
 /** Reads what the Lua function `public` of the scripts returns. */
-function sessionIn (reply: unknown): BrowserSession {
+export function sessionIn (reply: unknown): BrowserSession {
   const [sid, createdAt, expiresAt, idleExpiresAt, lastUsedAt, facts, authenticatedAt, clients] = list(reply)
   const [userId, userAgent] = jsonList(facts)
   return {
@@ -45,11 +45,6 @@ export function redisSessionStore ({ run }: RedisConnection, names: Names, maxSe
 
     async renewSession ({ sid, userId, formerDigest, digest, now, expiresAt, idleExpiresAt }) {
       return isOne(await run(RENEW, names.rootOf(sid), [sid, now, ownerOf(userId), formerDigest, digest, expiresAt, idleExpiresAt]))
-    },
-
-    async revokeSession (sid, userId) {
-      const reply = await run(REVOKE, names.rootOf(sid), [sid, userId === undefined ? '' : ownerOf(userId)])
-      return reply === null ? null : sessionIn(reply)
     },
 
     async revokeSessionsOfUser (userId, exceptSid) {

@@ -3,11 +3,12 @@ import type { ReplacedToken, TokenStore } from '../../ports/token-store.ts'
 import type { RedisConnection } from './connection.ts'
 import { argumentsOf, encoded, familyIn, fieldsOf } from './family-records.ts'
 import {
-  CREATE, CREATE_IN_SESSION, FIND, LIST, PEEK, REDEEM, REVOKE, REVOKE_OF_CLIENT, REVOKE_OF_SESSION, REVOKE_OF_USER, ROTATE, UNDO, USE
+  CREATE, CREATE_IN_SESSION, FIND, LIST, PEEK, REDEEM, REVOKE, REVOKE_OF_CLIENT, REVOKE_OF_USER, REVOKE_SESSION, ROTATE, UNDO, USE
 } from './family-scripts.ts'
 import { ownerOf, requirePartition } from './names.ts'
 import type { Names } from './names.ts'
 import { isOne, list, text, texts, whole } from './replies.ts'
+import { sessionIn } from './session-store.ts'
 
 function replacedIn (reply: unknown): ReplacedToken | null {
   if (reply === null) return null
@@ -107,10 +108,11 @@ export function redisTokenStore (connection: RedisConnection, names: Names, maxF
       return texts(await run(REVOKE_OF_USER, names.rootOfUser(userId), [ownerOf(userId), exceptSid ?? '']))
     },
 
-    async revokeFamiliesOfSession (userId, sessionSid, clientId) {
-      return texts(await run(REVOKE_OF_SESSION, names.rootOfUser(userId), [
-        ownerOf(userId), encoded(sessionSid), clientId === undefined ? '' : encoded(clientId)
+    async revokeSession (userId, sessionSid, clientId) {
+      const [session, sids] = list(await run(REVOKE_SESSION, names.rootOfUser(userId), [
+        ownerOf(userId), sessionSid, encoded(sessionSid), clientId === undefined ? '' : encoded(clientId)
       ]))
+      return { session: session === null ? null : sessionIn(session), sids: texts(sids) }
     },
 
     async revokeFamiliesOfClient (userId, clientId) {

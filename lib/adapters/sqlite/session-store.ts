@@ -67,13 +67,6 @@ export function sqliteSessionStore (connection: Connection, maxSessionsPerUser: 
       })
     },
 
-    async revokeSession (sid, userId) {
-      const [row] = userId === undefined
-        ? change('DELETE FROM authority_browser_sessions WHERE sid = ? RETURNING *', sid)
-        : change('DELETE FROM authority_browser_sessions WHERE sid = ? AND user_id = ? RETURNING *', sid, userId)
-      return row === undefined ? null : sessionOf(row)
-    },
-
     async revokeSessionsOfUser (userId, exceptSid) {
       return change('DELETE FROM authority_browser_sessions WHERE user_id = ? AND sid IS NOT ? RETURNING *', userId, exceptSid ?? null)
         .map(sessionOf)

@@ -1,6 +1,7 @@
 import type { RefreshTokenFamily, TokenStore, TokenUse } from '../../ports/token-store.ts'
 import { familyOf, presented, replacedIn } from '../sql/family-rows.ts'
 import { text } from '../sql/rows.ts'
+import { sessionOf } from '../sql/session-rows.ts'
 import type { Row } from '../sql/rows.ts'
 import type { Connection } from './database.ts'
 import { insertFamily } from './family-rows.ts'
@@ -148,12 +149,17 @@ export function sqliteTokenStore (connection: Connection, maxFamiliesPerUser: nu
       return sidsOf(change('DELETE FROM authority_families WHERE user_id = ? AND sid IS NOT ? RETURNING sid', userId, exceptSid ?? null))
     },
 
-    async revokeFamiliesOfSession (userId, sessionSid, clientId) {
-      return sidsOf(change(
-        `DELETE FROM authority_families WHERE user_id = ? AND session_sid = ? AND (current_digest IS NULL OR offline = 0 OR client_id = ?)
-        RETURNING sid`,
-        userId, sessionSid, clientId ?? null
-      ))
+    async revokeSession (userId, sessionSid, clientId) {
+      const { session: [session], families } = transaction(() => ({
+        session: change('DELETE FROM authority_browser_sessions WHERE sid = ? AND user_id = ? RETURNING *', sessionSid, userId),
+        families: change(
+          `DELETE FROM authority_families WHERE user_id = ? AND session_sid = ? AND (current_digest IS NULL OR offline = 0 OR client_id = ?)
+          RETURNING sid`,
+          userId, sessionSid, clientId ?? null
+        )
+      }))
+      // Read when all has ended: nobody could sign out of a session whose row can't be read.
+      return { session: session === undefined ? null : sessionOf(session), sids: sidsOf(families) }
     },
 
     async revokeFamiliesOfClient (userId, clientId) {

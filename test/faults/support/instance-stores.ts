@@ -89,7 +89,7 @@ function brokenState (state: State, planted: PlantedInStores): State {
         }
       }
     }
-    case 'sign-out-leaves-families': return { ...state, tokens: { ...tokens, revokeFamiliesOfSession: async () => [] } }
+    case 'sign-out-leaves-families': return { ...state, tokens: { ...tokens, revokeSession: async (userId, sid) => ({ session: (await state.browserSessions.listSessionsOfUser(userId, 0)).find((session) => session.sid === sid) ?? null, sids: [] }) } }
     case 'one-time-twice': return { ...state, oneTimeTokens: { ...oneTimeTokens, consume: async (purpose, digest, now) => await oneTimeTokens.find(purpose, digest, now) } }
   }
 }

@@ -135,8 +135,15 @@ const SPECIFICATION = {
   revokeFamiliesOfUser: (world: World, now: number, userId: string, exceptSid?: string): Expectation =>
     endThose(world, now, ({ family }) => family.userId === userId && family.sid !== exceptSid),
 
-  revokeFamiliesOfSession: (world: World, now: number, userId: string, sessionSid: string, clientId?: string): Expectation =>
-    endThose(world, now, ({ family, current }) => family.userId === userId && family.sessionSid === sessionSid && (current === null || !family.offline || family.clientId === clientId)),
+  /** In this world nobody has browser sessions, only what hangs on them. */
+  revokeSession (world: World, now: number, userId: string, sessionSid: string, clientId?: string): Expectation {
+    const expectSids = endThose(world, now, ({ family, current }) => family.userId === userId && family.sessionSid === sessionSid && (current === null || !family.offline || family.clientId === clientId))
+    return (actual) => {
+      const { session, sids } = actual as { session: unknown, sids: unknown }
+      deepEqual(session, null)
+      expectSids(sids)
+    }
+  },
 
   revokeFamiliesOfClient: (world: World, now: number, userId: string, clientId: string): Expectation =>
     endThose(world, now, ({ family }) => family.userId === userId && family.clientId === clientId),

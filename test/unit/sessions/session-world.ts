@@ -1,7 +1,7 @@
 import { memoryState } from '../../../lib/adapters/memory/state.ts'
 import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
 import { createEvents } from '../../../lib/events.ts'
-import type { BrowserSession } from '../../../lib/ports/session-store.ts'
+import type { BrowserSession, SessionUse } from '../../../lib/ports/session-store.ts'
 import type { RefreshTokenFamily } from '../../../lib/ports/token-store.ts'
 import { parseCredential } from '../../../lib/protocol/credential.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
@@ -49,11 +49,11 @@ export function sessionWorld () {
         userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: `digest-${fields.sid}`, ...fields
       })
     },
-    async addCode (fields: { sid: string, sessionSid: string, userId?: string, clientId?: string, offline?: boolean }): Promise<void> {
+    async addCode (fields: { sid: string, sessionSid: string, userId?: string, clientId?: string, offline?: boolean }, use?: SessionUse): Promise<boolean> {
       const now = clock.now()
-      await state.tokens.createCode({
+      return await state.tokens.createCode({
         userId: 'ann', clientId: 'app', scope: 'openid', authenticatedAt: now, createdAt: now, offline: false, authorization: '{}', codeDigest: `digest-${fields.sid}`, codeExpiresAt: now + MINUTE, ...fields
-      })
+      }, use)
     },
     /** Whether a code can be redeemed. Uses it up. */
     async redeems (sid: string, clientId = 'app'): Promise<boolean> {
