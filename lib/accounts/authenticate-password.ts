@@ -83,6 +83,19 @@ export function failureOf (user: User | null, verdict: Verdict, { verifyEmail }:
   return verifyEmail && user.emailVerified !== true ? 'email_not_verified' : null
 }
 
+const rehashOf = (userId: string): string => `rehash ${userId}`
+
+/**
+ * The user with the hash that is there once a sign-in of theirs has replaced an old one, for what is bound to it. Waits where that is
+ * under way.
+ */
+export async function onceRehashed (user: User | null, { users, hashing, background }: Pick<AccountsDeps, 'users' | 'hashing' | 'background'>): Promise<User | null> {
+  const { passwordHash = null } = user ?? {}
+  if (user === null || passwordHash === null || users.setPasswordHash === undefined || !hashing.needsRehash(passwordHash)) return user
+  await background.done(rehashOf(user.id))
+  return await users.findById(user.id)
+}
+
 /**
  * Brings a hash of another format, cost or pepper up to date, off the reply's path: a login must not take longer because its
  * hash is old. Compare-and-set, or a login that began before a password change would put the old password back.
@@ -93,7 +106,7 @@ function replaceOldHash (user: User, password: string, deps: AccountsDeps): void
   if (passwordHash === null || users.setPasswordHash === undefined || !hashing.needsRehash(passwordHash)) return
   // WordPress leaves white space at the ends out, so what was typed may not be what the person takes for their password.
   if (passwordHash.startsWith('$wp') && password !== password.trim()) return
-  deps.background.run(`rehash ${id}`, 'a password hash could not be replaced', async () => {
+  deps.background.run(rehashOf(id), 'a password hash could not be replaced', async () => {
     try {
       const next = await hashing.hash(password)
       // `false`: somebody was faster. What they wrote is newer than what is known here.

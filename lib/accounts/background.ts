@@ -8,6 +8,8 @@ export interface Background {
    * it does, another is dropped, for it would do the same. Returns at once and never throws.
    */
   run(key: string, what: string, work: () => Promise<void>): void
+  /** Resolves when no work with this key waits or runs: at once where none does. */
+  done(key: string): Promise<void>
   /** Resolves when nothing runs any more. */
   idle(): Promise<void>
   /** Takes no more, and resolves when nothing runs any more or after 5 seconds. */
@@ -18,7 +20,8 @@ export interface Background {
 const MAX_WORKS = 256
 
 export function createBackground ({ clock, onError }: { clock: Clock, onError(error: unknown, what: string): void }): Background {
-  const keys = new Set<string>()
+  /** Of each key, who waits for the end of its work. */
+  const keys = new Map<string, Array<() => void>>()
   const { add, idle, close } = boundedQueue<{ key: string, what: string, work(): Promise<void> }>({
     tasks: 'works in the background',
     capacity: MAX_WORKS,
@@ -28,7 +31,9 @@ export function createBackground ({ clock, onError }: { clock: Clock, onError(er
       try {
         await work()
       } finally {
+        const waiting = keys.get(key) ?? []
         keys.delete(key)
+        for (const resolve of waiting) resolve()
       }
     },
     onGivenUp: ({ what }, error) => { onError(error, what) },
@@ -36,7 +41,11 @@ export function createBackground ({ clock, onError }: { clock: Clock, onError(er
   })
   return {
     run (key, what, work) {
-      if (!keys.has(key) && add({ key, what, work })) keys.add(key)
+      if (!keys.has(key) && add({ key, what, work })) keys.set(key, [])
+    },
+    async done (key) {
+      const waiting = keys.get(key)
+      if (waiting !== undefined) await new Promise<void>((resolve) => { waiting.push(resolve) })
     },
     idle,
     close

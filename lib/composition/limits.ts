@@ -8,15 +8,15 @@ import { surviveOutages } from '../boundary/attempt-outages.ts'
 import type { AttemptStore } from '../ports/attempt-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Random } from '../ports/random.ts'
-import type { UserStore } from '../ports/user-store.ts'
+import type { User, UserStore } from '../ports/user-store.ts'
 import { outageReports } from './outages.ts'
 import { deriveKey } from './secrets.ts'
 import type { Settings } from '../settings/settings.ts'
 
-interface LimiterParts { attempts: AttemptStore, clock: Clock, random: Random, events: Events, log: FastifyBaseLogger, deviceSecret: string, users: UserStore }
+interface LimiterParts { attempts: AttemptStore, clock: Clock, random: Random, events: Events, log: FastifyBaseLogger, deviceSecret: string, users: UserStore, onceRehashed(user: User | null): Promise<User | null> }
 
 /** The limits of the option `rateLimit` for routes, and the bound on messages. */
-export async function createLimits ({ rateLimit: limits, issuer }: Settings, { attempts, clock, random, events, log, deviceSecret, users }: LimiterParts): Promise<{ limiter: RequestLimiter, messages: MessageBound }> {
+export async function createLimits ({ rateLimit: limits, issuer }: Settings, { attempts, clock, random, events, log, deviceSecret, users, onceRehashed }: LimiterParts): Promise<{ limiter: RequestLimiter, messages: MessageBound }> {
   const store = surviveOutages({
     store: attempts,
     localStore: memoryAttemptStore({ clock }),
@@ -34,6 +34,7 @@ export async function createLimits ({ rateLimit: limits, issuer }: Settings, { a
     clock,
     deviceKey: deriveKey(deviceSecret, 'known devices'),
     userOf: (account) => users.findByUsername(account),
+    onceRehashed,
     secureCookies: issuer.startsWith('https:')
   })
   return { limiter: requests, messages }

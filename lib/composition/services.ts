@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { onceRehashed } from '../accounts/authenticate-password.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 import { formPost } from '../adapters/node/form-post.ts'
@@ -86,8 +87,8 @@ export async function createServices (settings: Settings, { log, messageUrl, red
     clock,
     onSessionsEnded: (ended: BrowserSession[]) => { backChannel.sessionsEnded(ended) }
   })
-  const { limiter, messages } = await createLimits(settings, { attempts: stores.attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret(), users: stores.users })
-  const accounts = accountsDeps(settings, { users: stores.users, clock, random, state, sessions, messages, events, log, messageUrl })
+  const { limiter, messages } = await createLimits(settings, { attempts: stores.attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret(), users: stores.users, onceRehashed: async (user) => await onceRehashed(user, accounts) })
+  const accounts: AccountsDeps = accountsDeps(settings, { users: stores.users, clock, random, state, sessions, messages, events, log, messageUrl })
   // In the background: the decoy is there before the first sign-in, or that one waits for it.
   accounts.hashing.ready().catch((error: unknown) => { log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error })) })
   const grants: GrantDeps = {

@@ -63,6 +63,8 @@ interface RequestLimiterDeps {
   deviceKey: Uint8Array
   /** By the normalised username. */
   userOf(account: string): Promise<User | null>
+  /** The user with the password hash that is stored once a sign-in has replaced an old one. */
+  onceRehashed(user: User | null): Promise<User | null>
   /** False for an http loopback issuer. */
   secureCookies: boolean
 }
@@ -176,7 +178,7 @@ async function callerKey (request: FastifyRequest, max: number, options: Limits,
  * A browser that has signed in to this account with its present password has an allowance of its own, so that failures of strangers don't
  * lock it out. The user is looked up beforehand only for a browser that brings a device cookie.
  */
-async function deviceOf (request: FastifyRequest, { account }: AttemptCheck, { deviceKey, userOf, random, secureCookies, log }: RequestLimiterDeps): Promise<{ known: string | null, user: User | null, remember(reply: FastifyReply, left: User | undefined): Promise<void> } | null> {
+async function deviceOf (request: FastifyRequest, { account }: AttemptCheck, { deviceKey, userOf, onceRehashed, random, secureCookies, log }: RequestLimiterDeps): Promise<{ known: string | null, user: User | null, remember(reply: FastifyReply, left: User | undefined): Promise<void> } | null> {
   if (account === undefined) return null
   const token = readDeviceCookie(request, secureCookies)
   const device = verifyDevice(deviceKey, token, account)
@@ -189,8 +191,8 @@ async function deviceOf (request: FastifyRequest, { account }: AttemptCheck, { d
     async remember (reply, left) {
       if (reply.sent || !isFromBrowser(request)) return
       try {
-        // The user as the work left them, for it may have replaced the password hash.
-        const password = passwordOf(left ?? await userOf(account))
+        // The user as the work leaves them: it may have replaced the password hash, or be about to do so.
+        const password = passwordOf(await onceRehashed(left ?? await userOf(account)))
         setDeviceCookie(reply, extendDevice(deviceKey, token, { account, password }, random.id()), secureCookies)
       } catch (error) {
         log.warn(...logLine('FST_AUTHORITY_WORK_FAILED', 'a browser could not be made known for its account', { err: error }))

@@ -100,6 +100,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     clock: w.clock,
     deviceKey: Buffer.alloc(32, 7),
     userOf: async (account) => await w.store.findByUsername(account),
+    onceRehashed: async (user) => user,
     secureCookies: true
   })
   const deps: PageDeps = {

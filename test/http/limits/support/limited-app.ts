@@ -58,6 +58,7 @@ export async function limitedApp (t: { teardown(task: () => Promise<void>): void
     log: { info: (...args: unknown[]) => { told.push(args[0]) }, warn: (...args: unknown[]) => { warnings.push(String(args.at(-1))) }, error: (...args: unknown[]) => { warnings.push(String(args.at(-1))) } },
     deviceKey: Buffer.alloc(32, 7),
     userOf: async (username) => ({ id: 'u', username, passwordHash: 'the same all the time' }),
+    onceRehashed: async (user) => user,
     secureCookies
   })
   app.setErrorHandler((error, request, reply) => {
