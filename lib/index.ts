@@ -61,5 +61,5 @@ export type { MessageTokenPurpose, OneTimeToken, OneTimeTokenPurpose, OneTimeTok
 export type { Argon2Parameters, PasswordHasher } from './ports/password-hasher.ts'
 export type { BrowserSession, SessionRenewal, SessionStore, SessionUse } from './ports/session-store.ts'
 export type { State } from './ports/state.ts'
-export type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily, RedeemOutcome, RefreshTokenFamily, ReplacedToken, RotateOutcome, RotationUndo, Successor, TokenStore, TokenUse, UseOutcome } from './ports/token-store.ts'
+export type { CodeRedemption, EndedSession, NewAuthorizationCode, NewRefreshTokenFamily, RedeemOutcome, RefreshTokenFamily, ReplacedToken, RotateOutcome, RotationUndo, Successor, TokenStore, TokenUse, UseOutcome } from './ports/token-store.ts'
 export type { NewUser, User, UserPatch, UserStore } from './ports/user-store.ts'
