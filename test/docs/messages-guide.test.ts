@@ -1,6 +1,7 @@
 /** The guide on messages: what it prints compiles, and sends, over SMTP and to servers that stand for the two mail services. */
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
+import { basename } from 'node:path'
 import { json } from 'node:stream/consumers'
 import type { FastifyInstance } from 'fastify'
 import t, { type Test } from 'tap'
@@ -44,8 +45,10 @@ const german = { subject: 'Neues Passwort festlegen – Example Shop', text: new
 t.test('what the guide prints compiles', async (t) => {
   const project = workshop.project(GUIDE)
   t.strictSame(project.files.map(({ name }) => name), ['app.ts', 'mail-smtp.ts', 'mail-postmark.ts', 'mail-resend.ts'])
-  t.strictSame(messagesOf([project]), [])
-  t.ok(messagesOf([workshop.project(GUIDE, { change: (text) => text.replace("title: 'Example Shop'", "name: 'Example Shop'") })]).length > 0, 'a wrong option is noticed')
+  const broken = workshop.project(GUIDE, { change: (text) => text.replace("title: 'Example Shop'", "name: 'Example Shop'") })
+  const messages = messagesOf([project, broken])
+  t.ok(messages.length > 0, 'a wrong option is noticed')
+  t.strictSame(messages.filter((message) => !message.startsWith(`${basename(broken.directory)}/`)), [])
 })
 
 t.test('by SMTP', async (t) => {

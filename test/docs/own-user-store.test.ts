@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Pool } from 'pg'
 import t from 'tap'
-import ts from 'typescript-tap'
 import authPlugin, { UsernameTakenError, type UserStore } from '../../lib/index.ts'
 import { delayed, fastHasher, runContract, userStoreContract } from '../../lib/testing/index.ts'
 import Fastify from 'fastify'
 import { ISSUER, PASSWORD } from '../support/app.ts'
+import { javascriptOf } from '../support/compile.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { root } from './support/guide-files.ts'
 
@@ -23,7 +23,7 @@ function printed (): string {
   const block = [...page.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, code = '']) => code).find((code) => code.includes('const people: UserStore'))
   if (block === undefined) throw new Error('The guide prints no store.')
   const source = block.replace(/^declare function query.*$/m, '').replace(/^await app\.register.*$/m, '')
-  return `const { query, UsernameTakenError } = globalThis.ownUserStoreGuide\n${ts.transpileModule(source, { compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 } }).outputText}\nexport { people }\n`
+  return `const { query, UsernameTakenError } = globalThis.ownUserStoreGuide\n${javascriptOf(source)}\nexport { people }\n`
 }
 
 const server = await startPostgres()

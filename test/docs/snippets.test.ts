@@ -1,9 +1,9 @@
 /** Every TypeScript block of the README and the docs compiles under the project's own strict options. */
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import t from 'tap'
-import ts from 'typescript-tap'
+import t, { type Test } from 'tap'
+import { compilerMessages } from '../support/compile.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const pages = ['README.md', ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md')).map((file) => join('docs', file))]
@@ -31,41 +31,24 @@ const snippets = pages.flatMap(snippetsOf)
 /** What imports the browser client is compiled with the types of a page, and without those of Node.js. */
 const isOfBrowser = (code: string): boolean => code.includes("from 'fastify-authority/client")
 
-/** The messages of the compiler for each file, by its name. */
-function compile (files: ReadonlyMap<string, string>): Map<string, string[]> {
-  const entries = [...files]
-  return new Map([
-    ...compileFor(new Map(entries.filter(([, code]) => !isOfBrowser(code))), {}),
-    ...compileFor(new Map(entries.filter(([, code]) => isOfBrowser(code))), { lib: ['es2023', 'dom', 'dom.iterable'], types: [] })
+/** The messages of the compiler for each of them. */
+function compile (t: Test, snippets: readonly string[]): string[][] {
+  const directory = t.testdir({ node: { node_modules: t.fixture('symlink', join(root, 'node_modules')) }, browser: { node_modules: t.fixture('symlink', join(root, 'node_modules')) } })
+  const files = snippets.map((code, index) => join(directory, isOfBrowser(code) ? 'browser' : 'node', `snippet-${index}.ts`))
+  for (const [index, file] of files.entries()) writeFileSync(file, snippets[index] ?? '')
+  const inDirectory = (name: string): string[] => files.filter((file) => dirname(file) === join(directory, name))
+  const messages = new Map([
+    ...compilerMessages(join(directory, 'node'), inDirectory('node')),
+    ...compilerMessages(join(directory, 'browser'), inDirectory('browser'), { lib: ['es2023', 'dom', 'dom.iterable'], types: [] })
   ])
-}
-
-function compileFor (files: ReadonlyMap<string, string>, environment: object): Map<string, string[]> {
-  const config = ts.parseConfigFileTextToJson('tsconfig.json', readFileSync(join(root, 'tsconfig.json'), 'utf8')).config as { compilerOptions: object }
-  const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, ...environment }, root)
-  const host = ts.createCompilerHost(options)
-  const { fileExists, readFile, getSourceFile } = host
-  host.fileExists = (file) => files.has(file) || fileExists.call(host, file)
-  host.readFile = (file) => files.get(file) ?? readFile.call(host, file)
-  host.getSourceFile = (file, version, ...rest) => {
-    const text = files.get(file)
-    return text === undefined ? getSourceFile.call(host, file, version, ...rest) : ts.createSourceFile(file, text, version)
-  }
-  const program = ts.createProgram([...files.keys()], options, host)
-  return new Map([...files.keys()].map((file) => {
-    const source = program.getSourceFile(file)
-    const diagnostics = [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)]
-    return [file, diagnostics.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, ' '))]
-  }))
+  return files.map((file) => messages.get(file) ?? [`${file} was not compiled`])
 }
 
 t.test('the snippets compile', async (t) => {
   t.ok(snippets.length >= 8, `${snippets.length} snippets`)
-  const files = new Map(snippets.map(({ code }, index) => [join(root, 'docs', `snippet-${index}.ts`), code]))
-  const broken = join(root, 'docs', 'snippet-broken.ts')
-  const messages = compile(new Map([...files, [broken, `${PRELUDE}\nawait app.register(authPlugin, { isuer: issuer, users })\n`]]))
-  t.equal(messages.get(broken)?.length, 1, 'a wrong option is noticed')
-  for (const [index, file] of [...files.keys()].entries()) t.strictSame(messages.get(file), [], snippets[index]?.name ?? file)
+  const [broken, ...messages] = compile(t, [`${PRELUDE}\nawait app.register(authPlugin, { isuer: issuer, users })\n`, ...snippets.map(({ code }) => code)])
+  t.equal(broken?.length, 1, 'a wrong option is noticed')
+  for (const [index, { name }] of snippets.entries()) t.strictSame(messages[index], [], name)
 })
 
 t.test('the quick start is the minimal example, and the first block under its heading', async (t) => {

@@ -2,7 +2,7 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import type { UserStore } from '../../lib/ports/user-store.ts'
@@ -63,9 +63,11 @@ async function rejectsInTime (call: () => Promise<unknown>): Promise<string> {
 }
 
 t.test('what the guides print compiles', async (t) => {
-  t.same(messagesOf(projects), [])
   const broken = workshop.project(`${GUIDES}/pg.md`, { change: (text) => text.replace('rowCount === 1', 'rowCount') })
-  t.match(messagesOf([broken]), [/people-store\.ts: .*number \| null/], 'a wrong type is noticed')
+  const messages = messagesOf([...projects, broken])
+  const ofBroken = (message: string): boolean => message.startsWith(`${basename(broken.directory)}/`)
+  t.strictSame(messages.filter((message) => !ofBroken(message)), [])
+  t.match(messages.filter(ofBroken), [/people-store\.ts: .*number \| null/], 'a wrong type is noticed')
 })
 
 t.test('these pages are all that print files by name: nothing escapes the compiler', async (t) => {

@@ -2,12 +2,12 @@
  * The files that the guides print. A block that opens with a name (```ts people-store.ts) is a file: it is written down as it is
  * printed, beside this package as it would be installed, compiled under the project's own options, and run.
  */
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { buildSync } from 'esbuild'
-import ts from 'typescript-tap'
+import { compilerMessages, javascriptOf } from '../../support/compile.ts'
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url))
 const INDEX = join(root, 'lib/index.ts')
@@ -61,9 +61,8 @@ export function openWorkshop (): Workshop {
         writeFileSync(join(place, name), text)
       }
       if (generated !== undefined) cpSync(generated.from, join(place, generated.to), { recursive: true })
-      for (const source of ts.sys.readDirectory(place, ['.ts'], ['node_modules'])) {
-        writeFileSync(source.replace(/\.ts$/, '.js'), javascriptOf(readFileSync(source, 'utf8')))
-      }
+      const written = readdirSync(place, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts') && !file.startsWith('node_modules'))
+      for (const file of written) writeFileSync(join(place, file.replace(/\.ts$/, '.js')), javascriptOf(readFileSync(join(place, file), 'utf8')))
       return {
         page,
         directory: place,
@@ -80,23 +79,9 @@ export function openWorkshop (): Workshop {
   }
 }
 
-function javascriptOf (source: string): string {
-  return ts.transpileModule(source, {
-    compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022, verbatimModuleSyntax: true, rewriteRelativeImportExtensions: true }
-  }).outputText
-}
-
-/** What the compiler says of the printed files of each project. */
+/** What the compiler says of the printed files of each project. It reads them all at once: most of its time goes into the types of the packages. */
 export function messagesOf (projects: readonly Project[]): string[] {
-  const { compilerOptions } = ts.parseConfigFileTextToJson('tsconfig.json', readFileSync(join(root, 'tsconfig.json'), 'utf8')).config as { compilerOptions: object }
-  const paths = { 'fastify-authority': [INDEX], 'fastify-authority/testing': [TESTING] }
-  const { options } = ts.convertCompilerOptionsFromJson({ ...compilerOptions, paths, rootDir: '/', typeRoots: [join(root, 'node_modules/@types')] }, root)
   const sources = projects.flatMap(({ directory, files }) => files.filter(({ name }) => name.endsWith('.ts')).map(({ name }) => join(directory, name)))
-  const program = ts.createProgram(sources, options)
-  return sources.flatMap((file) => {
-    const source = program.getSourceFile(file)
-    if (source === undefined) return [`${file}: it was not compiled`]
-    return [...program.getSyntacticDiagnostics(source), ...program.getSemanticDiagnostics(source)].map((diagnostic) =>
-      `${basename(dirname(file))}/${basename(file)}: ${ts.flattenDiagnosticMessageText(diagnostic.messageText, ' ')}`)
-  })
+  const messages = compilerMessages(dirname(projects[0]?.directory ?? ''), sources)
+  return [...messages].flatMap(([file, texts]) => texts.map((text) => `${basename(dirname(file))}/${basename(file)}: ${text}`))
 }
