@@ -43,7 +43,10 @@ function tokenMaker (clock: Clock, userId: string): (app: FastifyInstance) => Pr
   }
 }
 
-/** Up to `until`, in steps of six hours, and of a minute around what happens with a key: announced, signs, retired. */
+/**
+ * Up to `until`: in steps of a minute around what happens with a key (announced, signs, retired), of six hours on the days around a
+ * rotation, and of two days between, when nothing is to happen.
+ */
 function stepsTo (until: number): number[] {
   const steps: number[] = []
   const edges = [-DAY_MS, 0, 15 * MINUTE_MS, 25 * MINUTE_MS]
@@ -52,8 +55,10 @@ function stepsTo (until: number): number[] {
     return offBy < 6 * MINUTE_MS || offBy > ROTATE_EVERY_MS - 6 * MINUTE_MS
   })
   for (let at = 0; at < until;) {
+    const toRotation = ROTATE_EVERY_MS - at % ROTATE_EVERY_MS
+    const longest = toRotation < 3 * DAY_MS || toRotation > ROTATE_EVERY_MS - DAY_MS ? 6 * HOUR_MS : Math.min(2 * DAY_MS, toRotation - 2 * DAY_MS)
     let step = MINUTE_MS
-    while (step < 6 * HOUR_MS && !isNear(at + step)) step += MINUTE_MS
+    while (step < longest && !isNear(at + step)) step += MINUTE_MS
     steps.push(step)
     at += step
   }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { parallel, tally } from '../../lib/testing/contract.ts'
-import { bearer, type LightMyRequestResponse, PASSWORD, signIn } from '../support/app.ts'
+import { bearer, type LightMyRequestResponse, PASSWORD, signIn, signUp } from '../support/app.ts'
 import { answerOf, authorizeAs, authorizePath, basic, CALLBACK, LOGGED_OUT, redeem, SECRET } from '../support/openid.ts'
 import { formAction, type TestBrowser } from '../support/browser.ts'
 import { aliveOf, DELAYS, later, refresh, THIRD, THIRD_SECRET, type World, WORLDS } from './support/race.ts'
@@ -8,13 +8,23 @@ import { aliveOf, DELAYS, later, refresh, THIRD, THIRD_SECRET, type World, WORLD
 const OFFLINE = { scope: 'openid offline_access' }
 
 /** A code of the client that is not the host's own: signs in and allows it. */
-async function thirdCode (browser: TestBrowser, params: Record<string, string | undefined> = THIRD): Promise<string> {
-  let { reply, url } = await browser.follow(await browser.get(authorizePath(params)))
-  if (url.includes('/auth/login?')) ({ reply, url } = await browser.follow(await browser.submit(url, { username: 'ann', password: PASSWORD })))
+async function thirdCode (browser: TestBrowser, username: string): Promise<string> {
+  let { reply, url } = await browser.follow(await browser.get(authorizePath(THIRD)))
+  if (url.includes('/auth/login?')) ({ reply, url } = await browser.follow(await browser.submit(url, { username, password: PASSWORD })))
   if (url.includes('/auth/consent?')) ({ reply, url } = await browser.follow(await browser.submit(formAction(reply.body), { decision: 'allow' })))
   const { code } = answerOf(url)
   if (code === undefined) throw new Error(`${reply.statusCode} at ${url}`)
   return code
+}
+
+/** For a redemption that is to come after several requests. */
+const FAR_LATER = [120, 240]
+
+interface Person { sub: string, username: string, browser: TestBrowser }
+
+/** Somebody new in a world that goes on: a world for each race would take longer to start than the race takes. */
+async function newPerson (world: World, username: string): Promise<Person> {
+  return { ...await signUp(world.app, username), browser: world.browser() }
 }
 
 const redeemThird = async ({ app }: World, code: string): Promise<LightMyRequestResponse> =>
@@ -36,40 +46,40 @@ for (const [where, make] of WORLDS) {
   })
 
   /** Ways to end what a code gives, each to be run against its redemption. */
-  const rivals: ReadonlyArray<{ name: string, third?: boolean, scope: string, end: (world: World, browser: TestBrowser) => Promise<unknown> }> = [
-    { name: 'sign-out', scope: 'openid', end: async (_world, browser) => await browser.submit('/auth/logout', { decision: 'sign_out' }) },
-    { name: 'sign-out by its own client', scope: 'openid offline_access', end: async (_world, browser) => await browser.submit(`/auth/logout?${new URLSearchParams({ client_id: 'spa', post_logout_redirect_uri: LOGGED_OUT }).toString()}`, { decision: 'sign_out' }) },
+  const rivals: ReadonlyArray<{ name: string, third?: boolean, scope: string, end: (world: World, person: Person) => Promise<unknown> }> = [
+    { name: 'sign-out', scope: 'openid', end: async (_world, { browser }) => await browser.submit('/auth/logout', { decision: 'sign_out' }) },
+    { name: 'sign-out by its own client', scope: 'openid offline_access', end: async (_world, { browser }) => await browser.submit(`/auth/logout?${new URLSearchParams({ client_id: 'spa', post_logout_redirect_uri: LOGGED_OUT }).toString()}`, { decision: 'sign_out' }) },
     {
       name: 'a password change',
       scope: 'openid offline_access',
-      async end ({ app }) {
-        const { access_token: token } = await signIn(app)
+      async end ({ app }, { username }) {
+        const { access_token: token } = await signIn(app, username)
         const reply = await app.inject({ method: 'POST', url: '/auth/password', headers: bearer(token), payload: { current_password: PASSWORD, new_password: 'a wholly new password' } })
         if (reply.statusCode !== 204) throw new Error(reply.body)
       }
     },
-    { name: 'revokeUser', scope: 'openid offline_access', end: async ({ app, ann }) => { await app.authority.revokeUser(ann.sub) } },
-    { name: 'revokeConsent', third: true, scope: 'openid offline_access', end: async ({ app, ann }) => { await app.authority.revokeConsent(ann.sub, 'third') } }
+    { name: 'revokeUser', scope: 'openid offline_access', end: async ({ app }, { sub }) => { await app.authority.revokeUser(sub) } },
+    { name: 'revokeConsent', third: true, scope: 'openid offline_access', end: async ({ app }, { sub }) => { await app.authority.revokeConsent(sub, 'third') } }
   ]
   for (const { name, third = false, scope, end } of rivals) {
     // covers ASVS-7.4.1
     t.test(`a redemption that races ${name} leaves nothing alive (${where})`, async (t) => {
       const statuses: string[] = []
-      for (const [index, delay] of [...DELAYS, ...DELAYS].entries()) {
-        const world = await make(t)
-        const browser = world.browser()
-        const code = third ? await thirdCode(browser) : (await authorizeAs(browser, authorizePath({ scope }))).code ?? ''
+      const world = await make(t)
+      for (const [index, delay] of [...DELAYS, ...DELAYS, ...FAR_LATER].entries()) {
+        const person = await newPerson(world, `ann-${index}`)
+        const { browser, username, sub } = person
+        const code = third ? await thirdCode(browser, username) : (await authorizeAs(browser, authorizePath({ scope }), { username })).code ?? ''
         const redeemed = async (): Promise<LightMyRequestResponse> => third ? await redeemThird(world, code) : await redeem(world.app, code)
         // Either of the two has its start.
         const [reply] = index < DELAYS.length
-          ? await Promise.all([redeemed(), later(delay, async () => await end(world, browser))])
-          : await Promise.all([later(delay, redeemed), end(world, browser)])
+          ? await Promise.all([redeemed(), later(delay, async () => await end(world, person))])
+          : await Promise.all([later(delay, redeemed), end(world, person)])
         statuses.push(String(reply.statusCode))
         if (reply.statusCode === 200) t.strictSame(await aliveOf(world, reply.json(), third ? THIRD_SECRET : { id: 'spa' }), [], `delay ${delay}`)
         else t.match(reply.json(), { error: 'invalid_grant' })
         t.equal((third ? await redeemThird(world, code) : await redeem(world.app, code)).statusCode, 400, 'and its code is used up')
-        for (const { app } of world.instances) t.strictSame((await app.authority.sessions(world.ann.sub)).filter(({ clientId }) => clientId !== null), [])
-        await Promise.all(world.instances.map(async ({ close }) => { await close() }))
+        for (const { app } of world.instances) t.strictSame((await app.authority.sessions(sub)).filter(({ clientId }) => clientId !== null), [])
       }
       t.same(Object.keys(tally(statuses)).toSorted(), ['200', '400'], 'both have won')
     })
@@ -89,23 +99,22 @@ for (const [where, make] of WORLDS) {
 
   // covers ASVS-10.7.3
   t.test(`a consent that is taken back ends the codes that wait, and an authorization that races it gets none that works (${where})`, async (t) => {
+    const world = await make(t)
     for (const delay of [null, ...DELAYS]) {
-      const world = await make(t)
-      const browser = world.browser()
-      const first = await thirdCode(browser)
+      const { browser, username, sub } = await newPerson(world, `ann-${delay}`)
+      const first = await thirdCode(browser, username)
       if (delay === null) {
-        t.equal(await world.app.authority.revokeConsent(world.ann.sub, 'third'), true)
+        t.equal(await world.app.authority.revokeConsent(sub, 'third'), true)
         t.match((await redeemThird(world, first)).json(), { error: 'invalid_grant' })
       } else {
         const [reply] = await Promise.all([
           browser.get(authorizePath({ ...THIRD, prompt: undefined })),
-          later(delay, async () => await world.app.authority.revokeConsent(world.ann.sub, 'third'))
+          later(delay, async () => await world.app.authority.revokeConsent(sub, 'third'))
         ])
         const { code } = answerOf(String(reply.headers.location).replace(/^\//, 'http://localhost:3000/'))
         if (code !== undefined) t.match((await redeemThird(world, code)).json(), { error: 'invalid_grant' }, `delay ${delay}`)
         t.match(await browser.follow(await browser.get(authorizePath({ ...THIRD, prompt: undefined }))), { url: /\/auth\/consent\?/ }, 'the person is asked again')
       }
-      await Promise.all(world.instances.map(async ({ close }) => { await close() }))
     }
   })
 }
