@@ -2,7 +2,7 @@
 // that may share a process do (test-lanes.mjs).
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { laneOf, processesOf } from './test-lanes.mjs'
+import { isCounted, laneOf, processesOf } from './test-lanes.mjs'
 
 const LOADER = new URL('typescript-loader.mjs', import.meta.url).href
 const TOGETHER = fileURLToPath(new URL('run-together.mjs', import.meta.url))
@@ -40,8 +40,9 @@ export async function runFiles (root, files, env = {}) {
 /** Resolves to the TAP and the result of each file that ran. */
 async function runProcess (root, files, env) {
   const isAlone = files.length === 1
+  const uncounted = files.every((file) => !isCounted(file)) ? { NODE_V8_COVERAGE: undefined } : {}
   const timeout = TIMEOUT + 3 * Number(process.env.FAULTS_SECONDS ?? 0)
-  const child = spawn(process.execPath, ['--enable-source-maps', `--import=${LOADER}`, ...isAlone ? files : [TOGETHER, ...files]], { cwd: root, env: { TAP_TIMEOUT: String(timeout), ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['--enable-source-maps', `--import=${LOADER}`, ...isAlone ? files : [TOGETHER, ...files]], { cwd: root, env: { TAP_TIMEOUT: String(timeout), ...process.env, ...env, ...uncounted }, stdio: ['ignore', 'pipe', 'inherit'] })
   const results = []
   let text = ''
   let beganAt = performance.now()
