@@ -124,7 +124,7 @@ function page (model: AccountModel, heading: string, content: HtmlValue): string
   return layout(model, {
     heading,
     error,
-    content: html`${done !== null && html`<p class="note${done === 'nothing' && ' plain'}" role="status"><span>${messages[NOTES[done]]}</span></p>
+    content: html`${done !== null && html`<p class="note${done === 'nothing' && ' plain'}" role="status">${messages[NOTES[done]]}</p>
 `}${content}`,
     links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
 <p>${link(accountUrl, messages.accountBack)}</p>`

@@ -129,7 +129,7 @@ export function hidden (name: string, value: string): Html {
 /** Always a POST: what it holds is no matter for an address bar. */
 export function form (action: string, state: FormState | null, content: HtmlValue): Html {
   const error = state !== null && state.wrong === null ? state.error : null
-  return html`${error !== null && html`<p class="alert" role="alert" id="form-error"><span>${error.text}</span></p>`}
+  return html`${error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>`}
 <form method="post" action="${safeUrl(action)}">
 ${content}</form>`
 }

@@ -130,7 +130,6 @@ input:focus-visible{outline-offset:0;border-color:var(--link)}
 .alert,.wrong{color:var(--wrong)}
 .alert{display:flex;gap:.625rem;padding:.75rem .875rem;font-size:.9375rem;background:var(--wrong-ground);border:1px solid var(--wrong);border-radius:var(--radius)}
 .alert::before{${shape(WARNING, '1.25rem')};margin-top:.0625rem}
-.alert span{min-width:0}
 .wrong{font-size:.9375rem}
 .note{display:flex;gap:.625rem;padding:.75rem .875rem;font-size:.9375rem;color:var(--good);background:var(--good-ground);border:1px solid var(--good);border-radius:var(--radius)}
 .note::before{${shape(CHECK, '1.25rem')};margin-top:.0625rem}
