@@ -10,7 +10,7 @@ export function account (model: PageModels['account']): string {
   const { messages, title, username, email, emailVerified, links, logoutUrl, backUrl } = model
   const ways: Array<[url: string | null, label: MessageKey]> = [
     [links.profile, 'profileTitle'], [links.email, 'emailTitle'], [links.password, 'passwordTitle'],
-    [links.sessions, 'sessionsTitle'], [links.access, 'accessTitle'], [links.remove, 'removeTitle'], [logoutUrl, 'logoutSubmit']
+    [links.sessions, 'sessionsTitle'], [links.access, 'accessTitle'], [logoutUrl, 'logoutSubmit'], [links.remove, 'removeTitle']
   ]
   return layout(model, {
     heading: messages.accountTitle,
@@ -18,7 +18,7 @@ export function account (model: PageModels['account']): string {
       ? null
       : html`<p class="hint">${email !== null && html`<bdi>${email}</bdi> `}${badge(messages, emailVerified)}</p>`)}
 <ul class="ways">
-${ways.map(([url, label]) => url !== null && html`<li>${link(url, messages[label])}</li>
+${ways.map(([url, label]) => url !== null && html`<li${url === links.remove && html` class="danger"`}>${link(url, messages[label])}</li>
 `)}</ul>`,
     links: html`<p>${link(backUrl, format(messages.homeLink, { title }))}</p>`
   })
@@ -89,7 +89,7 @@ ${itemSubmit(messages.logoutSubmit, { name: 'session', value: id, about: `sessio
 </li>
 `)}</ul>
 <p class="hint">${messages.sessionsEndText}</p>
-<div class="choice">${submit(messages.sessionsEndOthers, { decision: 'end_others', look: 'quiet' })}${submit(messages.sessionsEndAll, { decision: 'end_all', look: 'quiet' })}</div>
+${submit(messages.sessionsEndOthers, { decision: 'end_others', look: 'quiet' })}${submit(messages.sessionsEndAll, { decision: 'end_all', look: 'quiet' })}
 `))
 }
 

@@ -87,7 +87,7 @@ export function newPasswordField (state: FormState, { messages }: CommonModel, {
 
 /** What a new password takes, and room for what the script says of the one that is typed: neither proves it good, the server does. */
 function passwordRules (id: string, messages: Messages, minLength: number): Html {
-  return html`<ul class="rules" id="${id}"><li data-min="${minLength}">${format(messages.passwordHint, { minLength })}</li><li>${messages.passwordGuessHint}</li></ul><p class="strength" role="status" data-weak="${messages.strengthWeak}" data-fair="${messages.strengthFair}" data-good="${messages.strengthGood}" data-strong="${messages.strengthStrong}" hidden><i></i><i></i><i></i><i></i><span></span></p>`
+  return html`<ul class="rules" id="${id}"><li data-min="${minLength}">${format(messages.passwordHint, { minLength })}</li><li>${messages.passwordGuessHint}</li></ul><p class="strength" aria-live="polite" data-weak="${messages.strengthWeak}" data-fair="${messages.strengthFair}" data-good="${messages.strengthGood}" data-strong="${messages.strengthStrong}" hidden><i></i><i></i><i></i><i></i><span></span></p>`
 }
 
 /** Another address than the one of now. */

@@ -149,10 +149,10 @@ button.copy:hover{background:var(--panel)}
 .ways a::after{${shape(CHEVRON, '1.125rem')};margin-inline-start:auto;background:var(--quiet)}
 .ways a:hover{text-decoration:underline}
 .ways li:hover{background:var(--panel)}
-.ways .danger{color:var(--wrong)}
+.ways .danger a{color:var(--wrong)}
 [dir=rtl] .ways a::after{transform:scaleX(-1)}
 .items>li{display:flex;flex-wrap:wrap;gap:.5rem .75rem;align-items:flex-start;justify-content:space-between;padding:.875rem}
-.items>li>div{flex:1 1 14rem;min-width:0;display:grid;gap:.25rem}
+.items>li>div{flex:1 1 11rem;min-width:0;display:grid;gap:.25rem}
 .items .hint{font-size:.875rem}
 .items button{width:auto;min-height:2.25rem;padding:.25rem .875rem;font-size:.9375rem}
 .items .scopes{width:100%;font-size:.9375rem}

@@ -72,7 +72,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.equal(page.url(), `${provider.origin}/`)
 
       await page.goto(again)
-      t.equal(await heading(page), 'That did not work')
+      t.equal(await heading(page), 'This link no longer works')
       t.match(await alerts(page), ['This link is invalid or has expired. Please request a new one.'])
     })
 
@@ -105,7 +105,7 @@ for (const { name, options } of WITH_AND_WITHOUT) {
       t.match(await answerAt(page, provider), { code: /./ })
 
       await page.goto(url)
-      t.equal(await heading(page), 'That did not work', 'the link works once')
+      t.equal(await heading(page), 'This link no longer works', 'the link works once')
     })
 
     t.test('a name that nobody has gets the same answer', async (t) => {
