@@ -1,10 +1,10 @@
 import { systemClock } from '../adapters/node/system-clock.ts'
-import { contentOf, webUrl } from '../mail/content.ts'
+import { contentOf, type MailLinks, webUrl } from '../mail/content.ts'
 import { htmlMail } from '../mail/html-mail.ts'
 import { textMail } from '../mail/text-mail.ts'
 import type { Color } from '../pages/colors.ts'
 import type { Message } from '../ports/message.ts'
-import { PAGES_DEFAULTS } from '../settings/sections/pages.ts'
+import { FONT, PAGES_DEFAULTS, RADIUS } from '../settings/sections/pages.ts'
 
 /** How a mail looks. As for the option `pages`, `undefined` is "not given". */
 export interface RenderMessageOptions {
@@ -14,6 +14,16 @@ export interface RenderMessageOptions {
   logoUrl?: string | undefined
   /** `#rrggbb`. Colour of button and link. */
   accentColor?: string | undefined
+  /** `'auto'`: as the mail program wants it. */
+  colorScheme?: 'light' | 'dark' | 'auto' | undefined
+  /** `#rrggbb`: the colour around the card. */
+  background?: string | { light?: string | undefined, dark?: string | undefined } | undefined
+  /** How round card and button are: `0` to `32px`, or to `2rem`. */
+  radius?: string | undefined
+  /** A CSS list of font families. Mail programs have those of their machine alone. */
+  font?: string | undefined
+  /** Below the message. Absolute; `support` may be a `mailto:` address. */
+  links?: MailLinks | undefined
 }
 
 /** A mail, ready for whatever sends it. The subject is one line, without control characters. */
@@ -33,15 +43,24 @@ export interface RenderedMessage {
  *   await mailer.sendMail({ from, to: message.user.email, ...renderMessage(message, { title: 'Example Shop' }) })
  * }
  */
-export function renderMessage (message: Message, { title = '', logoUrl, accentColor = PAGES_DEFAULTS.accentColor }: RenderMessageOptions = {}): RenderedMessage {
+export function renderMessage (message: Message, { title = '', logoUrl, accentColor = PAGES_DEFAULTS.accentColor, colorScheme = PAGES_DEFAULTS.colorScheme, background = {}, radius = PAGES_DEFAULTS.radius, font, links = {} }: RenderMessageOptions = {}): RenderedMessage {
   if (typeof title !== 'string') throw new TypeError('renderMessage: title takes a string.')
   if (!isColor(accentColor)) throw new TypeError('renderMessage: accentColor takes a colour such as "#1f5fbf".')
-  const content = contentOf(message, { title, now: systemClock.now() })
+  if (!['light', 'dark', 'auto'].includes(colorScheme)) throw new TypeError('renderMessage: colorScheme takes "light", "dark" or "auto".')
+  if (!new RegExp(RADIUS).test(radius)) throw new TypeError('renderMessage: radius takes "0", or a length of at most "32px" or "2rem".')
+  if (font !== undefined && !(font.length <= 300 && new RegExp(FONT).test(font))) throw new TypeError('renderMessage: font takes font families such as "Inter, sans-serif".')
+  const content = contentOf(message, { title, now: systemClock.now(), links })
   return {
     subject: content.subject,
     text: textMail(content),
-    html: htmlMail(content, { accentColor, logoUrl: logoUrl === undefined ? null : webUrl(logoUrl, 'logoUrl') })
+    html: htmlMail(content, { accentColor, logoUrl: logoUrl === undefined ? null : webUrl(logoUrl, 'logoUrl'), colorScheme, background: groundOf(background), radius, font: font ?? null })
   }
+}
+
+function groundOf (given: NonNullable<RenderMessageOptions['background']>): string | { light: string | null, dark: string | null } {
+  const colors = typeof given === 'string' ? [given] : [given.light, given.dark]
+  if (!colors.every((color) => color === undefined || isColor(color))) throw new TypeError('renderMessage: background takes a colour such as "#f3f4f7", or { light, dark }.')
+  return typeof given === 'string' ? given : { light: given.light ?? null, dark: given.dark ?? null }
 }
 
 function isColor (given: unknown): given is Color {

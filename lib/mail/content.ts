@@ -15,13 +15,18 @@ export interface MailContent {
   otherwise: string
   /** Which account it is about, as `before`, name, `after`. `null` where the address says it. */
   account: { before: string, name: string, after: string } | null
+  /** Below the message: terms, privacy and help. */
+  links: Array<{ label: string, url: string }>
 }
+
+/** Absolute URLs, as the option `pages.links` has them. */
+export interface MailLinks { terms?: string | undefined, privacy?: string | undefined, support?: string | undefined }
 
 const MAX_TITLE = 100
 const MAX_NAME = 64
 
 /** @throws TypeError for a kind that has no texts, a link that is no http: or https: URL, or an `expiresAt` that is no time */
-export function contentOf (message: Message, { title, now }: { title: string, now: number }): MailContent {
+export function contentOf (message: Message, { title, now, links = {} }: { title: string, now: number, links?: MailLinks }): MailContent {
   // Set anew by hosts, from what they know of a person.
   const wanted: unknown = message.locale
   const lang = chooseLocale(typeof wanted === 'string' ? [wanted] : [], undefined)
@@ -37,8 +42,17 @@ export function contentOf (message: Message, { title, now }: { title: string, no
     text,
     action: 'url' in message && message.url !== undefined ? actionOf(message, lang, now) : null,
     otherwise,
-    account: accountOf(message, texts.account)
+    account: accountOf(message, texts.account),
+    links: linksOf(links, lang)
   }
+}
+
+function linksOf ({ terms, privacy, support }: MailLinks, lang: Locale): MailContent['links'] {
+  const { linkTerms, linkPrivacy, linkSupport } = messagesOf(lang)
+  return [[linkTerms, terms, 'terms'], [linkPrivacy, privacy, 'privacy'], [linkSupport, support, 'support']].flatMap(([label = '', given, name = '']) => {
+    if (given === undefined) return []
+    return [{ label, url: name === 'support' && /^mailto:[^\s<>"?]{1,320}$/.test(given) ? given : webUrl(given, `links.${name}`) }]
+  })
 }
 
 function actionOf ({ kind, url, expiresAt }: Extract<Message, { url: string }>, lang: Locale, now: number): MailContent['action'] {

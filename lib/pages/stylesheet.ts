@@ -1,6 +1,6 @@
-import { type Color, contrast, TEXT_CONTRAST } from './colors.ts'
+import type { Color } from './colors.ts'
 import { CHECK, CHEVRON, DOOR, EYE, EYE_STRUCK, GLOBE, LOCK, MAIL, WARNING } from './icons.ts'
-import { DARK, LIGHT, variables } from './themes.ts'
+import { DARK, groundsOf, LIGHT, variables } from './themes.ts'
 
 /** What of the pages' looks is the host's. The options were checked: nothing here can end a declaration. */
 export interface Look {
@@ -31,13 +31,6 @@ export function stylesheet ({ accentColor, colorScheme, background, radius, font
     auto: `:root{color-scheme:light dark;${common};${light}}\n@media (prefers-color-scheme:dark){:root{${dark}}}`
   }
   return `${colors[colorScheme]}\n${RULES}`
-}
-
-/** One colour is for both schemes, but a light one would dazzle in the dark. */
-function groundsOf (background: Look['background'], colorScheme: Look['colorScheme']): { light: Color | null, dark: Color | null } {
-  if (typeof background !== 'string') return background as { light: Color | null, dark: Color | null }
-  const ground = background.toLowerCase() as Color
-  return { light: ground, dark: colorScheme === 'dark' || contrast('#ffffff', ground) >= TEXT_CONTRAST ? ground : null }
 }
 
 const shape = (icon: string, size: string): string => `--shape:${icon};width:${size};height:${size}`

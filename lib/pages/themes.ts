@@ -54,8 +54,7 @@ export function variables (theme: Theme, { accent, background, end }: { accent: 
   const ground = background ?? theme.ground
   const values = {
     ground,
-    // Whatever the host's background is, what stands on it can be read.
-    'on-ground': readable(theme.quiet, { on: [ground], least: TEXT_CONTRAST, end: textOn(ground) }),
+    'on-ground': textOnGround(theme, ground),
     panel: theme.ground,
     card: theme.card,
     text: theme.text,
@@ -75,4 +74,16 @@ export function variables (theme: Theme, { accent, background, end }: { accent: 
     'good-ground': theme.goodGround
   }
   return Object.entries(values).map(([name, value]) => `--${name}:${value}`).join(';')
+}
+
+/** One colour is for both schemes, but a light one would dazzle in the dark. */
+export function groundsOf (background: string | { light: string | null, dark: string | null }, colorScheme: 'light' | 'dark' | 'auto'): { light: Color | null, dark: Color | null } {
+  if (typeof background !== 'string') return background as { light: Color | null, dark: Color | null }
+  const ground = background.toLowerCase() as Color
+  return { light: ground, dark: colorScheme === 'dark' || contrast('#ffffff', ground) >= TEXT_CONTRAST ? ground : null }
+}
+
+/** Whatever the ground is, what stands on it can be read. */
+export function textOnGround (theme: Theme, ground: Color): Color {
+  return readable(theme.quiet, { on: [ground], least: TEXT_CONTRAST, end: textOn(ground) })
 }

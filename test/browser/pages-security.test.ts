@@ -149,7 +149,7 @@ t.test('no request names the page with the token of a message', async (t) => {
     }
     await followLink(page, 'Sign in')
     await page.goto(url)
-    t.equal(await heading(page), 'That did not work')
+    t.equal(await heading(page), 'This link no longer works')
     await followLink(page, 'Go to Example Accounts')
   }
   t.strictSame(referers.slice(before).filter((referer) => referer.includes('token') || links.some(({ token }) => referer.includes(token))), [])

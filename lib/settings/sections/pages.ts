@@ -71,8 +71,8 @@ const url = (description: string, takes = 'an https: URL or a path') => optional
 
 /** A name in quotes, or words as CSS takes them without. Nothing in it can end a declaration. */
 const FAMILY = '(?:"[\\w .\\u00c0-\\ud7ff-]{1,60}"|\'[\\w .\\u00c0-\\ud7ff-]{1,60}\'|-?[A-Za-z][\\w-]{0,60}(?: [A-Za-z][\\w-]{0,60}){0,6})'
-const FONT = `^${FAMILY}(?:, ?${FAMILY}){0,15}$`
-const RADIUS = '^(?:0|(?:[12]?\\d|3[0-2])px|(?:[01]?\\.\\d{1,4}|[012])rem)$'
+export const FONT = `^${FAMILY}(?:, ?${FAMILY}){0,15}$`
+export const RADIUS = '^(?:0|(?:[12]?\\d|3[0-2])px|(?:[01]?\\.\\d{1,4}|[012])rem)$'
 
 export const PAGES_SCHEMA = optional(Type.Union([Type.Literal(false), section({
   title: optional(Type.String({ minLength: 1, maxLength: 100, default: 'the issuer\'s host name', takes: 'a string of 1 to 100 characters', description: 'Name of the service, at the top of every page.' })),

@@ -83,6 +83,7 @@ export const PAGE_STATES: readonly PageState[] = [
       await post(page, { password: PASSWORD })
     }
   },
+  { name: 'link-expired', async open (page, { origin }) { await page.goto(`${origin}/auth/reset-password?token=of-last-year`) } },
   { name: 'verify-email', open: verifyEmail },
   {
     name: 'verify-email-done',

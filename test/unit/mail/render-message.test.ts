@@ -179,3 +179,22 @@ t.test('the HTML is what mail programs can read', async (t) => {
   t.equal((html.match(/<!--\[if mso\]>/g) ?? []).length, (html.match(/<!\[endif\]-->/g) ?? []).length)
   t.ok(Buffer.byteLength(html) < 20_000, 'far below what Gmail cuts off')
 })
+
+t.test('the look of the host: checked, in HTML, and links in both forms', async (t) => {
+  const [message] = everyMessage('en')
+  if (message === undefined) throw new Error('no message')
+  const look = { title: 'Example', background: '#102030', radius: '4px', font: '"Brand Sans", serif', links: { terms: 'https://a.example/t?b&c', support: 'mailto:help@a.example' } } as const
+  const { html, text } = renderMessage(message, look)
+  for (const part of ['bgcolor="#102030"', 'border-radius:4px', 'border-radius:6px', 'font-family:&#39;Brand Sans&#39;, serif,system-ui', 'href="https://a.example/t?b&amp;c"', 'href="mailto:help@a.example"']) t.ok(html.includes(part), part)
+  t.match(text, /\n\nTerms of use: https:\/\/a\.example\/t\?b&c\nHelp: help@a\.example\n$/)
+  const dark = renderMessage(message, { ...look, background: undefined, colorScheme: 'dark' }).html
+  t.match(dark, /<meta name="color-scheme" content="dark">/)
+  t.notMatch(dark, /<style>|#ffffff;border:1px/, 'no other scheme')
+  t.notMatch(renderMessage(message, { colorScheme: 'light' }).html, '<style>')
+  for (const [name, values] of Object.entries({
+    colorScheme: ['black', null, 1], background: ['red', { light: '#fff' }, { dark: 'x"' }], radius: ['1', '99px', '4px;x:y', '"'], font: ['a;b', '"><script>', 'url(x)', 'x'.repeat(400)],
+    links: [{ terms: 'javascript:alert(1)' }, { terms: '/terms' }, { support: 'mailto:a@b?body=x"' }, { privacy: 'mailto:a@b.c' }]
+  })) {
+    for (const value of values) t.throws(() => renderMessage(message, { [name]: value } as object), { name: 'TypeError', message: new RegExp(`^renderMessage: ${name}`) }, `${name} ${JSON.stringify(value)}`)
+  }
+})
