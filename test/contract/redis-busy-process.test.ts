@@ -1,33 +1,49 @@
+import { setImmediate } from 'node:timers/promises'
 import { MessageChannel } from 'node:worker_threads'
-import t from 'tap'
-import { type RedisClient, redisConnection } from '../../lib/adapters/redis/connection.ts'
+import t, { type Test } from 'tap'
+import { type RedisClient, type RedisConnection, redisConnection } from '../../lib/adapters/redis/connection.ts'
 import { defineScript } from '../../lib/adapters/redis/script.ts'
 
-t.test('an answer of Redis that came in time, while this process was busy, counts', async (t) => {
+/** A server whose answers are there at once, and read when the event loop comes to it, as those on a socket. */
+function connectionTo (t: Test, isKnown: boolean): RedisConnection {
   const { port1: server, port2: socket } = new MessageChannel()
   t.teardown(() => { server.close() })
-  /** Its answers are there at once, and read when the event loop comes to it, as those on a socket. */
+  const answered = async (reply: unknown): Promise<unknown> => {
+    const answer = new Promise((resolve) => { socket.once('message', resolve) })
+    server.postMessage(reply, [])
+    return await answer
+  }
   const client: RedisClient = {
     status: 'ready',
     isCluster: false,
     connect: async () => undefined,
     async evalsha () {
-      const answer = new Promise((resolve) => { socket.once('message', resolve) })
-      server.postMessage(7, [])
-      return await answer
+      const reply = await answered(isKnown ? 7 : null)
+      if (reply === null) throw Object.assign(new Error('NOSCRIPT No matching script. Please use EVAL.'), { name: 'ReplyError' })
+      return reply
     },
-    eval: async () => { throw new Error('not asked') },
+    // A trip of its own, which takes a few turns of the event loop.
+    async eval () {
+      for (let turn = 0; turn < 5; turn++) await setImmediate()
+      return await answered(7)
+    },
     pipeline: () => ({ exec: async () => null }),
     on: () => undefined,
     off: () => undefined
   }
-  const { run } = redisConnection(client, { timeoutMs: 250 })
-  for (let round = 0; round < 3; round++) {
-    const answer = run(defineScript('return 7'), '{key}', [])
-    // What this turn has asked for goes at its end. From here on, timers come before what there is to read.
-    await new Promise((resolve) => { setImmediate(resolve) })
-    // Whoever blocks the event loop keeps it from reading.
-    for (const end = performance.now() + 400; performance.now() < end;);
-    t.equal(await answer, 7)
-  }
-})
+  return redisConnection(client, { timeoutMs: 250 })
+}
+
+for (const [what, isKnown] of [['an answer of Redis', true], ['the answer that it does not know the script yet', false]] as const) {
+  t.test(`${what} that came in time, while this process was busy, counts`, async (t) => {
+    const { run } = connectionTo(t, isKnown)
+    for (let round = 0; round < 3; round++) {
+      const answer = run(defineScript('return 7'), '{key}', [])
+      // What this turn has asked for goes at its end. From here on, timers come before what there is to read.
+      await setImmediate()
+      // Whoever blocks the event loop keeps it from reading.
+      for (const end = performance.now() + 400; performance.now() < end;);
+      t.equal(await answer, 7)
+    }
+  })
+}

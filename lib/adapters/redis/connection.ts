@@ -25,7 +25,8 @@ export interface RedisConnection {
    * What is asked for in one turn of the event loop goes to the server in one write, in a Cluster one for each slot. Each script is done
    * whole, and its failure is its own.
    *
-   * Rejects within `timeoutMs` where there is no reply, and at once where the client is not connected. What was sent may then
+   * Rejects where a trip to the server has no reply within `timeoutMs`, and at once where the client is not connected. The first call
+   * may take three trips: to connect, to ask for a script that the server does not know, to bring it. What was sent may then
    * have been done nevertheless, and may still be when a server that hung goes on; it is not sent a second time. The error says
    * nothing of keys and arguments.
    */
@@ -146,10 +147,16 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
     })
   }
 
-  async function exchangeAll (calls: readonly Call[], texts: WipeableTexts): Promise<void> {
-    if (client.status !== 'ready') await becomesReady()
+  /** `nextTrip` is called where another trip to the server begins. */
+  async function exchangeAll (calls: readonly Call[], texts: WipeableTexts, nextTrip: () => void): Promise<void> {
+    if (client.status !== 'ready') {
+      await becomesReady()
+      nextTrip()
+    }
     const unknown = await exchange(calls, texts, false)
-    if (unknown.length > 0) await exchange(unknown, texts, true)
+    if (unknown.length === 0) return
+    nextTrip()
+    await exchange(unknown, texts, true)
   }
 
   function send (calls: readonly Call[]): void {
@@ -169,17 +176,23 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
       if (client.isCluster) texts.wipe()
       else giveUp(brokenConnection)
     }
-    const expire = (): void => {
-      if (!sent.has(broken)) return
+    let trip = 0
+    const expire = (expired: number): void => {
+      if (expired !== trip || !sent.has(broken)) return
       // In a Cluster one node may hang while the others answer.
       if (!client.isCluster && client.status === 'ready') askAgainAt = performance.now() + ASK_AGAIN_MS
       giveUp(() => tooLate(timeoutMs))
     }
     // It may be this process that was busy for so long: an answer that has come meanwhile is read first.
-    const timer = setTimeout(() => { setImmediate(expire) }, timeoutMs)
+    const timer = setTimeout(() => { setImmediate(expire, trip) }, timeoutMs)
     timer.unref()
     sent.add(broken)
-    exchangeAll(calls, texts).catch((error: unknown) => { rejectAll(calls, () => texts.areWiped() ? brokenConnection() : withoutArguments(error)) }).finally(() => {
+    const nextTrip = (): void => {
+      if (!sent.has(broken)) return
+      trip++
+      timer.refresh()
+    }
+    exchangeAll(calls, texts, nextTrip).catch((error: unknown) => { rejectAll(calls, () => texts.areWiped() ? brokenConnection() : withoutArguments(error)) }).finally(() => {
       // Also where nobody waits for it any more: the server answers again.
       askAgainAt = 0
       finish()
