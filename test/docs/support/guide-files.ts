@@ -35,7 +35,7 @@ export interface Project {
 export interface Generated { from: string, to: string }
 
 export interface Workshop {
-  /** `change` is for a test of the tests. */
+  /** `change` is for a test of the tests, and for limits that a busy machine would run into. */
   project(page: string, options?: { generated?: Generated, change?: (text: string) => string }): Project
   remove(): void
 }
