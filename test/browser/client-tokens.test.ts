@@ -66,11 +66,17 @@ t.test('five tabs at once: one refresh', async (t) => {
 })
 
 t.test('five tabs at once where there are no Web Locks: nobody is signed out', async (t) => {
-  const { app, page, later, refreshes } = await signedIn(t, async (first) => await first.context().addInitScript("Object.defineProperty(navigator, 'locks', { value: undefined })"))
+  const { app, page, later, provider } = await signedIn(t, async (first) => await first.context().addInitScript("Object.defineProperty(navigator, 'locks', { value: undefined })"))
   const all = await tabs(page, app.origin, 5)
   await later()
-  t.equal(distinct(await Promise.all(all.map(async (tab) => await app.value(tab, 'auth.getAccessToken()')))), 1)
-  t.equal(refreshes().length, 1)
+  // A mark in the storage is all that they have: on a busy machine two may find it free, and both refresh (test/unit/client/locks).
+  const tokens = await Promise.all(all.map(async (tab) => await app.value(tab, 'auth.getAccessToken()')))
+  for (const token of tokens) t.equal((await fetch(`${provider.origin}/auth/userinfo`, { headers: { authorization: `Bearer ${String(token)}` } })).status, 200)
+  for (const tab of all) {
+    t.match(await app.value(tab, 'auth.getUser()'), { sub: provider.ann.id })
+    t.type(await app.value(tab, 'auth.getAccessToken({ force: true })'), 'string')
+    t.notOk((await app.events(tab)).some(([name]) => name === 'unauthenticated'))
+  }
 })
 
 t.test('a tab that holds the lock for ever stops nobody for ever', async (t) => {
