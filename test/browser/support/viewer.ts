@@ -77,12 +77,17 @@ const lookAt = `async (html, { axe: options, textSizes, measure }) => {
     return Math.max(root.scrollWidth, ...all.map((element) => Math.ceil(element.getBoundingClientRect().right))) - root.clientWidth
   })
   root.style.fontSize = ''
-  const SAID = ['alt', 'aria-label', 'data-reveal', 'title']
+  // Of an attribute as much as is not said in a language.
+  const meant = (name, value) => {
+    if (['lang', 'hreflang'].includes(name)) return value === root.lang
+    if (/^(alt|aria-label|title|data-(reveal|copy|copied|weak|fair|good|strong))$/.test(name)) return value !== ''
+    return name === 'href' ? value.replace(/ui_locales=[\\w-]+/, 'ui_locales') : value
+  }
   return {
     lang: root.lang,
     overflow,
     boxes: measure === undefined ? [] : [...document.querySelectorAll(measure)].map((element) => element.getBoundingClientRect()).map(({ y, height }) => ({ y, height })),
-    parts: all.map((element) => [element.localName, ...[...element.attributes].map(({ name, value }) => name + '=' + (name === 'lang' ? value === root.lang : SAID.includes(name) ? value !== '' : value)), element.textContent.trim() !== ''].join(' ')).sort(),
+    parts: all.map((element) => [element.localName, ...[...element.attributes].map(({ name, value }) => name + '=' + meant(name, value)), element.textContent.trim() !== ''].join(' ')).sort(),
     violations: options === undefined ? [] : (await axe.run({ preload: false, resultTypes: ['violations'], ...options })).violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + (failureSummary ?? '')))
   }
 }`
