@@ -20,17 +20,32 @@ const SERVERS = [
   },
   {
     name: 'Redis or Valkey',
-    neededBy: ['test/contract', 'test/concurrency', 'test/faults', 'test/http', 'test/properties', 'bench'],
+    neededBy: ['test/contract', 'test/concurrency', 'test/faults', 'test/flow', 'test/http', 'test/properties', 'bench'],
     isPresent: () => process.env.REDIS_SERVER_BIN ? existsSync(process.env.REDIS_SERVER_BIN) : ['redis-server', 'valkey-server'].some(isOnPath),
     debianPackages: process.env.REDIS_SERVER_BIN ? [] : ['redis-server'],
     otherwise: 'install redis-server or valkey-server, or name its executable in REDIS_SERVER_BIN'
   },
   {
     name: 'PostgreSQL',
-    neededBy: ['test/contract', 'test/concurrency', 'test/docs', 'test/faults', 'test/properties', 'bench'],
+    neededBy: ['test/contract', 'test/concurrency', 'test/docs', 'test/faults', 'test/flow', 'test/properties', 'bench'],
     isPresent: () => process.env.POSTGRES_BIN ? isPostgres(process.env.POSTGRES_BIN) : [...pathDirectories(), ...debianPostgres()].some(isPostgres),
     debianPackages: process.env.POSTGRES_BIN ? [] : ['postgresql'],
     otherwise: 'install PostgreSQL, or name the directory of initdb and postgres in POSTGRES_BIN'
+  },
+  {
+    name: 'nginx',
+    neededBy: ['test/flow'],
+    // Off the PATH of whoever is not root.
+    isPresent: () => process.env.NGINX_BIN ? existsSync(process.env.NGINX_BIN) : isOnPath('nginx') || existsSync('/usr/sbin/nginx'),
+    debianPackages: process.env.NGINX_BIN ? [] : ['nginx-light', 'nginx'],
+    otherwise: 'install nginx, or name its executable in NGINX_BIN'
+  },
+  {
+    name: 'openssl',
+    neededBy: ['test/flow'],
+    isPresent: () => isOnPath('openssl'),
+    debianPackages: ['openssl'],
+    otherwise: 'install openssl'
   }
 ]
 

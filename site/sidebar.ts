@@ -20,7 +20,7 @@ const GROUPS: readonly Group[] = [
   },
   { text: 'User stores', pages: [], collapsed: true },
   { text: 'Other languages and programs', pages: ['guides/go.md', 'guides/python.md', 'guides/spring-boot.md', 'guides/oauth2-proxy.md'], collapsed: true },
-  { text: 'In production', pages: ['deployment.md', 'troubleshooting.md', 'observability.md', 'security.md'] },
+  { text: 'In production', pages: ['deployment.md', 'guides/nginx.md', 'guides/docker.md', 'guides/platforms.md', 'guides/rolling-updates.md', 'troubleshooting.md', 'observability.md', 'security.md'] },
   { text: 'Is it for you?', pages: ['comparison.md', 'performance.md', 'client-bench.md'] },
   { text: 'Migrating', pages: ['migrating/README.md', 'migrating/fastify-jwt.md', 'migrating/better-auth.md', 'migrating/auth0.md', 'guides/from-auth0-spa-js.md', 'migrating/keycloak.md', 'migrating/firebase.md', 'migrating/supabase.md', 'migrating/cognito.md'] },
   { text: 'Questions', pages: ['faq.md'] },

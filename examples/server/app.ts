@@ -19,11 +19,13 @@ export async function buildApp (config: Config): Promise<FastifyInstance> {
 
   await app.register(authPlugin, {
     issuer: config.issuer,
+    allowInsecureIssuer: config.allowInsecureIssuer,
     users,
     state,
     ...redis === undefined ? {} : { redis },
     secret: config.secret,
-    clients: [config.clients.spa, config.clients.thirdParty, ...config.moreClients],
+    // Redirect URIs over http: are for loopback alone.
+    clients: [...config.allowInsecureIssuer ? [] : [config.clients.spa, config.clients.thirdParty], ...config.moreClients],
     pages: { title: 'fastify-authority example', logoUrl: '/logo.svg', home: '/' },
     sendMessage: await messageSender(config, () => app.log),
     rateLimit: { bypass: config.bypass }

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import type { Client } from 'fastify-authority'
 
 export interface DemoClients {
@@ -8,8 +8,8 @@ export interface DemoClients {
   thirdParty: Client & { clientSecret: string }
 }
 
-/** The demo clients of a server at this origin. The secret lives as long as the process: both of its ends do. */
-export function demoClients (origin: string): DemoClients {
+/** The demo clients of a server at this origin. Their secret is made of the server's own, so that all instances know it. */
+export function demoClients (origin: string, secret: string): DemoClients {
   return {
     spa: {
       clientId: 'example-spa',
@@ -19,7 +19,7 @@ export function demoClients (origin: string): DemoClients {
     },
     thirdParty: {
       clientId: 'example-third-party',
-      clientSecret: randomBytes(32).toString('base64url'),
+      clientSecret: createHmac('sha256', secret).update('client secret of the third-party demo').digest('base64url'),
       name: 'Third-party demo',
       firstParty: false,
       scopes: ['openid', 'profile', 'email'],

@@ -12,6 +12,8 @@ export interface Config {
   secret: string
   /** Addresses and CIDR ranges that the per-address rate limits leave alone. */
   bypass: string[]
+  /** For development: an `http:` issuer that is not on loopback, for a phone or a container. */
+  allowInsecureIssuer: boolean
   /** Addresses of the proxies in front, whose forwarding headers count. */
   trustProxy: string[]
   clients: DemoClients
@@ -44,6 +46,7 @@ const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error'
 export function readConfig (env: NodeJS.ProcessEnv): Config {
   const port = portOf(set(env['PORT']) ?? '3000')
   const dataDirectory = 'data'
+  const secret = secretOf(env, dataDirectory)
   const issuer = set(env['ISSUER']) ?? `http://localhost:${port}`
   if (!URL.canParse(issuer)) throw new ConfigError(`ISSUER is ${JSON.stringify(issuer)}; it takes an absolute URL, such as https://auth.example.com`)
   return {
@@ -51,10 +54,11 @@ export function readConfig (env: NodeJS.ProcessEnv): Config {
     port,
     issuer,
     dataDirectory,
-    secret: secretOf(env, dataDirectory),
+    secret,
     bypass: env['RATE_LIMIT_BYPASS'] === undefined && env['NODE_ENV'] !== 'production' ? LOOPBACK : listOf(env['RATE_LIMIT_BYPASS']),
+    allowInsecureIssuer: flagOf(env, 'ALLOW_INSECURE_ISSUER'),
     trustProxy: listOf(env['TRUST_PROXY']),
-    clients: demoClients(new URL(issuer).origin),
+    clients: demoClients(new URL(issuer).origin, secret),
     moreClients: clientsIn(set(env['CLIENTS_FILE'])),
     databaseUrl: serverUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/auth'),
     redisUrl: serverUrl(env, 'REDIS_URL', ['redis:', 'rediss:'], 'redis://localhost:6379'),
@@ -102,6 +106,12 @@ function portOf (value: string): number {
   const port = Number(value)
   if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new ConfigError(`PORT is ${JSON.stringify(value)}; it takes a whole number from 1 to 65535.`)
   return port
+}
+
+function flagOf (env: NodeJS.ProcessEnv, name: string): boolean {
+  const value = set(env[name]) ?? 'false'
+  if (value !== 'true' && value !== 'false') throw new ConfigError(`${name} is ${JSON.stringify(value)}; it takes true or false.`)
+  return value === 'true'
 }
 
 function secondsOf (value: string): number {

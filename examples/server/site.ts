@@ -37,9 +37,10 @@ export async function site (app: FastifyInstance, { users, config }: { users: Us
     const content = readFileSync(new URL(name, client), 'utf8')
     app.get(`/client/${name}`, async (_request, reply): Promise<FastifyReply> => reply.type('text/javascript; charset=utf-8').header('cache-control', 'no-cache').send(content))
   }
-  await app.register(startPage, { users, facts: factsOf(config), docs: await servedDocs(app) })
+  await app.register(startPage, { users, facts: factsOf(config), docs: await servedDocs(app), demos: !config.allowInsecureIssuer })
+  if (config.allowInsecureIssuer) return
   await app.register(browserApp, { issuer, client: clients.spa })
-  await app.register(thirdParty, { issuer, client: clients.thirdParty })
+  await app.register(thirdParty, { issuer, client: clients.thirdParty, secret: config.secret })
 }
 
 /** What the start page may say: no address of a server, for there are passwords in them. */

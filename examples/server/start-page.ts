@@ -16,7 +16,7 @@ export interface Facts {
 }
 
 /** A page of the host's own that knows who is signed in in this browser. It needs no JavaScript. */
-export async function startPage (app: FastifyInstance, { users, facts, docs }: { users: UserStore, facts: Facts, docs: readonly Doc[] }): Promise<void> {
+export async function startPage (app: FastifyInstance, { users, facts, docs, demos }: { users: UserStore, facts: Facts, docs: readonly Doc[], demos: boolean }): Promise<void> {
   app.get('/', { onRequest: [app.authority.readSession] }, async (request, reply): Promise<FastifyReply> => {
     const session = request.authSession
     const user = session === null ? null : await users.findById(session.sub)
@@ -27,10 +27,10 @@ export async function startPage (app: FastifyInstance, { users, facts, docs }: {
       person: user === null ? WAYS_IN : wayOut(user),
       body: html`<main class="start">
 <div class="front">
-${user === null ? nobody(facts) : somebody(user, session?.authenticatedAt)}
+${user === null ? nobody(facts) : somebody(user, { since: session?.authenticatedAt, demos })}
 ${LEAST}
 </div>
-${DEMOS}
+${demos ? DEMOS : ''}
 <div class="columns">
 ${running(facts)}
 ${byHand(facts)}
@@ -57,12 +57,12 @@ function nobody ({ messages }: Facts): Html {
 </section>`
 }
 
-function somebody ({ username }: User, since: Date | undefined): Html {
+function somebody ({ username }: User, { since, demos }: { since: Date | undefined, demos: boolean }): Html {
   return html`<section class="hero">
 <p class="state"><span class="dot"></span><span>Running. This page reads the browser session, by <code>app.authority.readSession</code>.</span></p>
 <h1>Hello again</h1>
-<p class="lead">Signed in as <strong>${username}</strong>${since === undefined ? '' : html`, since <time datetime="${since.toISOString()}">${since.toISOString().slice(0, 16).replace('T', ' ')} UTC</time>`}. No app has to ask for the password now: try one.</p>
-<p class="actions"><a class="button" href="/app">Open the demo app</a><a class="button quiet" href="/auth/account">Your account</a></p>
+<p class="lead">Signed in as <strong>${username}</strong>${since === undefined ? '' : html`, since <time datetime="${since.toISOString()}">${since.toISOString().slice(0, 16).replace('T', ' ')} UTC</time>`}.${demos ? ' No app has to ask for the password now: try one.' : ''}</p>
+<p class="actions">${demos ? html`<a class="button" href="/app">Open the demo app</a>` : ''}<a class="button quiet" href="/auth/account">Your account</a></p>
 </section>`
 }
 

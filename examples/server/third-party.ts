@@ -1,3 +1,4 @@
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import cookie from '@fastify/cookie'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Client } from 'fastify-authority'
@@ -13,16 +14,14 @@ interface Visit {
 
 const PATH = '/third-party'
 const COOKIE = 'third_party'
-/** Of a demo that forgets them at its end. */
-const MAX_VISITS = 1000
 
 /**
  * A site of somebody else's, who knows of the issuer no more than its address, and has a client id and a secret. It is written with
  * openid-client, as any site could be, and only shares the process for the demo's sake. It needs no JavaScript.
  */
-export async function thirdParty (app: FastifyInstance, { issuer, client }: { issuer: string, client: Client & { clientSecret: string } }): Promise<void> {
+export async function thirdParty (app: FastifyInstance, { issuer, client, secret }: { issuer: string, client: Client & { clientSecret: string }, secret: string }): Promise<void> {
   const { clientId, clientSecret, redirectUris: [redirectUri = ''] = [], postLogoutRedirectUris: [afterLogout = ''] = [] } = client
-  const visits = new Map<string, Visit>()
+  const visits = sealer(secret)
   await app.register(cookie)
 
   /** Anew each time: this is a demo, and the issuer may not be up yet at the first. */
@@ -38,15 +37,10 @@ export async function thirdParty (app: FastifyInstance, { issuer, client }: { is
     return send(reply.code(502), refused('The sign-in failed. The log of the server says more.'))
   })
 
-  const visitOf = (request: FastifyRequest): Visit => visits.get(request.cookies[COOKIE] ?? '') ?? {}
+  const visitOf = (request: FastifyRequest): Visit => visits.open(request.cookies[COOKIE] ?? '')
 
-  /** Under a new id each time, so that nobody can hand on one that they know. */
-  function remember (request: FastifyRequest, reply: FastifyReply, visit: Visit): void {
-    const id = openid.randomState()
-    visits.delete(request.cookies[COOKIE] ?? '')
-    visits.set(id, visit)
-    for (const oldest of [...visits.keys()].slice(0, -MAX_VISITS)) visits.delete(oldest)
-    reply.setCookie(COOKIE, id, { path: PATH, httpOnly: true, sameSite: 'lax', secure: new URL(issuer).protocol === 'https:' })
+  function remember (reply: FastifyReply, visit: Visit): void {
+    reply.setCookie(COOKIE, visits.seal(visit), { path: PATH, httpOnly: true, sameSite: 'lax', secure: new URL(issuer).protocol === 'https:' })
   }
 
   app.get(PATH, async (request, reply): Promise<FastifyReply> => {
@@ -66,7 +60,7 @@ export async function thirdParty (app: FastifyInstance, { issuer, client }: { is
       code_challenge: await openid.calculatePKCECodeChallenge(flow.verifier),
       code_challenge_method: 'S256'
     })
-    remember(request, reply, { flow })
+    remember(reply, { flow })
     return reply.redirect(url.href, 303)
   })
 
@@ -74,19 +68,40 @@ export async function thirdParty (app: FastifyInstance, { issuer, client }: { is
     const { flow } = visitOf(request)
     if (flow === undefined) return send(reply.code(400), refused('This answer belongs to no sign-in that began here.'))
     // Once: an answer that comes again, by the back button, finds nothing to answer to.
-    visits.delete(request.cookies[COOKIE] ?? '')
+    reply.clearCookie(COOKIE, { path: PATH })
     const config = await provider()
     const tokens = await openid.authorizationCodeGrant(config, new URL(request.url, redirectUri), { expectedState: flow.state, expectedNonce: flow.nonce, pkceCodeVerifier: flow.verifier, idTokenExpected: true })
     const claims = { ...tokens.claims() }
     const userinfo = { ...await openid.fetchUserInfo(config, tokens.access_token, String(claims.sub)) }
-    remember(request, reply, { given: { claims, userinfo, scope: tokens.scope ?? '', idToken: tokens.id_token ?? '' } })
+    remember(reply, { given: { claims, userinfo, scope: tokens.scope ?? '', idToken: tokens.id_token ?? '' } })
     return reply.redirect(PATH, 303)
   })
 
-  app.get(`${PATH}/signed-out`, async (request, reply): Promise<FastifyReply> => {
-    visits.delete(request.cookies[COOKIE] ?? '')
+  app.get(`${PATH}/signed-out`, async (_request, reply): Promise<FastifyReply> => {
     return reply.clearCookie(COOKIE, { path: PATH }).redirect(PATH, 303)
   })
+}
+
+/** What one browser has is with that browser, sealed: any instance can go on with it, and this site keeps nothing. */
+function sealer (secret: string): { seal(visit: Visit): string, open(sealed: string): Visit } {
+  const key = new Uint8Array(hkdfSync('sha256', secret, '', 'visits of the third-party demo', 32))
+  return {
+    seal (visit) {
+      const iv = randomBytes(12)
+      const cipher = createCipheriv('aes-256-gcm', key, iv)
+      const sealed = Buffer.concat([cipher.update(JSON.stringify(visit)), cipher.final()])
+      return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url')
+    },
+    open (text) {
+      const bytes = Buffer.from(text, 'base64url')
+      try {
+        const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12)).setAuthTag(bytes.subarray(12, 28))
+        return JSON.parse(Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString()) as Visit
+      } catch {
+        return {}
+      }
+    }
+  }
 }
 
 function send (reply: FastifyReply, content: Html): FastifyReply {

@@ -184,12 +184,17 @@ t.test('a browser without JavaScript: every page, both clients, over kill -9', a
   t.equal(await second.kill('SIGTERM'), 0)
 })
 
-t.test('CLIENTS_FILE registers more clients', async (t) => {
+t.test('CLIENTS_FILE registers more clients; ALLOW_INSECURE_ISSUER takes an address of the network', async (t) => {
   rmSync(join(cwd, 'data'), { recursive: true, force: true })
   const file = join(cwd, 'clients.json')
   const redirectUri = 'https://suite.example/callback'
   writeFileSync(file, JSON.stringify([{ clientId: 'suite', clientSecret: 'a secret of the suite with 32 bytes or more', requirePkce: false, redirectUris: [redirectUri] }]))
-  const { origin, kill } = await start(await freePort(), { CLIENTS_FILE: file })
+  const issuer = 'http://192.168.1.5:3000'
+  const { origin, kill, output } = await start(await freePort(), { CLIENTS_FILE: file, ISSUER: issuer, ALLOW_INSECURE_ISSUER: 'true' })
+  t.match(output(), /allowInsecureIssuer: THE ISSUER IS/, 'and it is said')
+  t.match(await body(await fetch(`${origin}/.well-known/openid-configuration`)), { issuer, token_endpoint: `${issuer}/auth/token` })
+  t.notMatch(await (await fetch(origin)).text(), 'href="/app"', 'no redirect URI would be taken there')
+  t.equal((await fetch(`${origin}/app`)).status, 404)
   const reply = await fetch(`${origin}/auth/authorize?${new URLSearchParams({ client_id: 'suite', redirect_uri: redirectUri, response_type: 'code', scope: 'openid' }).toString()}`, { redirect: 'manual' })
   t.equal(reply.status, 303)
   t.match(reply.headers.get('location'), '/auth/login?client_id=suite')

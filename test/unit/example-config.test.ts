@@ -16,6 +16,12 @@ t.test('the example server takes DRAIN_SECONDS', async (t) => {
   for (const wrong of ['-1', '1.5', 'soon', '301']) t.throws(() => readConfig({ ...env, DRAIN_SECONDS: wrong }), /DRAIN_SECONDS is .*; it takes a whole number from 0 to 300/)
 })
 
+t.test('the example server takes ALLOW_INSECURE_ISSUER', async (t) => {
+  t.equal(readConfig(env).allowInsecureIssuer, false)
+  t.equal(readConfig({ ...env, ALLOW_INSECURE_ISSUER: 'true' }).allowInsecureIssuer, true)
+  t.throws(() => readConfig({ ...env, ALLOW_INSECURE_ISSUER: 'yes' }), /ALLOW_INSECURE_ISSUER is "yes"; it takes true or false/)
+})
+
 // covers H15
 t.test('the example server leaves this machine unlimited outside production alone, and where nobody says otherwise', async (t) => {
   t.same(readConfig(env).bypass, ['127.0.0.0/8', '::1'])

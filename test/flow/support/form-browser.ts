@@ -15,14 +15,14 @@ export interface FormBrowser {
 
 const MAX_REDIRECTS = 10
 
-export function formBrowser (origin: string): FormBrowser {
+export function formBrowser (origin: string, send: typeof fetch = fetch): FormBrowser {
   const cookies = new Map<string, string>()
 
   async function go (address: string, init: { method: string, headers?: Record<string, string>, body?: URLSearchParams } = { method: 'GET' }): Promise<Stop> {
     let [url, next] = [new URL(address, origin), init]
     for (let hops = 0; hops < MAX_REDIRECTS; hops++) {
       const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-      const response = await fetch(url, { ...next, redirect: 'manual', headers: { ...next.headers, ...cookie === '' ? {} : { cookie } } })
+      const response = await send(url, { ...next, redirect: 'manual', headers: { ...next.headers, ...cookie === '' ? {} : { cookie } } })
       for (const line of response.headers.getSetCookie()) {
         const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? []
         if (value === '') cookies.delete(name)
