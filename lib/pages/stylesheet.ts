@@ -49,6 +49,7 @@ h1,p,ul{margin:0;overflow-wrap:anywhere}
 .card,.card form,[data-submit]{display:grid;grid-template-columns:minmax(0,1fr);gap:1.25rem}
 .head{display:grid;justify-items:center;gap:.5rem;text-align:center}
 .brand{display:flex;align-items:center;justify-content:center;gap:.625rem;max-width:100%;margin-bottom:.75rem;font-weight:600}
+.brand p{text-align:start;line-height:1.375}
 .brand img{display:block;max-width:100%;max-height:2.75rem}
 .mark,.icon,.avatar{flex:none;display:grid;place-items:center;font-weight:650;line-height:1}
 .mark{width:2.25rem;height:2.25rem;border-radius:min(var(--radius),1.125rem);font-size:1.125rem;color:var(--on-accent);background:var(--accent);border:1px solid var(--accent-edge)}
@@ -140,7 +141,9 @@ button.copy:hover{background:var(--panel)}
 .ways>li+li,.items>li+li{border-top:1px solid var(--line)}
 .ways a{display:flex;align-items:center;gap:.75rem;min-height:3rem;padding:.5rem .875rem;color:var(--text);text-decoration:none;font-weight:500}
 .ways a::after{${shape(CHEVRON, '1.125rem')};margin-inline-start:auto;background:var(--quiet)}
+.ways{overflow:hidden}
 .ways a:hover{text-decoration:underline}
+.ways a:focus-visible{outline-offset:-3px}
 .ways li:hover{background:var(--panel)}
 .ways .danger a{color:var(--wrong)}
 [dir=rtl] .ways a::after{transform:scaleX(-1)}
