@@ -116,7 +116,8 @@ for (const { name, options } of WITH_AND_WITHOUT) {
         await page.goto(`${provider.origin}/auth/forgot-password`)
         await fill(page, { [USERNAME]: username })
         t.equal((await press(page, 'Send link')).status(), 202)
-        seen.push(await page.content())
+        // But for the name itself, which the person typed.
+        seen.push((await page.content()).replaceAll(/<bdi>(?:ann|nobody)<\/bdi>|value="(?:ann|nobody)"/g, ''))
       }
       t.equal(seen[0], seen[1])
       t.match(seen[0], 'If there is an account with this name')
