@@ -3,6 +3,7 @@
  * `m=4 GiB` would take the process down at every sign-in of that user.
  */
 import type { Argon2Parameters, ImportedHash } from '../ports/password-hasher.ts'
+import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
 import { bytesOf, type FirebaseParameters, parseImportedHash, unusable, type UnusableHash } from './imported-hash-formats.ts'
 
 interface Argon2Hash extends Argon2Parameters {
@@ -22,8 +23,8 @@ interface Argon2Hash extends Argon2Parameters {
 type StoredHash = Argon2Hash | ImportedHash | UnusableHash
 
 const MAX_LENGTH = 1024
-/** Above these a hash is a denial of service, not a hash. Memory in KiB. Those of other formats are in imported-hash-formats. */
-const ARGON2_MAX = { memoryCost: 262_144, timeCost: 16, parallelism: 16, work: 2 ** 21 }
+/** Above these a hash is a denial of service, not a hash. Memory in KiB; `work` is memory × passes, about 1 µs each. Those of other formats are in imported-hash-formats. */
+const ARGON2_MAX = { memoryCost: 262_144, timeCost: 16, parallelism: 16, work: ARGON2_MAX_WORK }
 
 const NUMBER = '(0|[1-9]\\d{0,9})'
 const BASE64 = '([A-Za-z0-9+/]+)'

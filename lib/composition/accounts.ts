@@ -37,6 +37,16 @@ function toldOfOnce (imported: ImportedHashVerifier, users: UserStore, log: Fast
   }
 }
 
+/** Once for each reason: the event `login_failed` has the user each time, and whoever guesses at passwords must not write the log. */
+function unusableReports (log: FastifyBaseLogger): (reason: string) => void {
+  const told = new Set<string>()
+  return (reason) => {
+    if (told.has(reason)) return
+    told.add(reason)
+    log.error(...logLine('FST_AUTHORITY_HASH_UNUSABLE', 'a stored password hash is unusable; its user can sign in after a password reset, and so can others whose hashes are like it', { reason }))
+  }
+}
+
 /**
  * The language of a message that no request caused: that of the user's own claim, which some write with an underscore.
  * @see OpenID Connect Core 1.0 §5.1
@@ -57,7 +67,7 @@ export function accountsDeps (settings: Settings, { users, clock, random, state,
     users,
     hashing: createPasswordHashing(
       { ...costs, peppers: pepper ? settings.secrets.map((secret) => deriveKey(secret, 'pepper')) : [] },
-      { hasher: hasher ?? argon2Hasher(), imported: toldOfOnce(importedHashVerifier({ bcryptPepper: importPepper }), users, log), events, clock, onUnusable: (reason) => { log.warn(...logLine('FST_AUTHORITY_HASH_UNUSABLE', 'a stored password hash is unusable; its user can sign in after a password reset', { reason })) } }
+      { hasher: hasher ?? argon2Hasher(), imported: toldOfOnce(importedHashVerifier({ bcryptPepper: importPepper }), users, log), events, clock, onUnusable: unusableReports(log) }
     ),
     policy: createPasswordPolicy(
       { minLength, maxBytes, contextWords: [...issuerWords, ...contextWords], isBreached },

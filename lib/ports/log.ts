@@ -16,7 +16,7 @@ export const LOG_CODES = {
   FST_AUTHORITY_KEYS_FAILED: 'error: the signing keys could not be read or made. Most often the secret is another one than they were sealed with.',
   FST_AUTHORITY_HASHER_BROKEN: 'error: the password hasher does not work here, so nobody can sign in with a password. Look at its installation.',
   FST_AUTHORITY_HASH_QUEUE_FULL: 'warn: more passwords wait to be hashed than `password.maxQueue`; sign-ins get 503 meanwhile. Said once an overload.',
-  FST_AUTHORITY_HASH_UNUSABLE: 'warn: a stored password hash can\'t be used (`reason`); its user can sign in after a password reset.',
+  FST_AUTHORITY_HASH_UNUSABLE: 'error, once for each reason: a stored password hash can\'t be used (`reason`); its user can sign in after a password reset.',
   FST_AUTHORITY_HASHES_REPLACED: 'warn: imported password hashes are replaced as their users sign in. Look whether another application still reads them.',
   FST_AUTHORITY_HOOK_FAILED: 'warn, or error where its answer does not fit: a function of the host\'s options threw or answered what it may not. The line says what was done instead.',
   FST_AUTHORITY_EVENT_HANDLER_FAILED: 'error: a handler of `app.authority.on` threw or rejected: `event` says of which event. No request was broken by it.',

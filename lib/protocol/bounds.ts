@@ -9,3 +9,6 @@ export function checkPerUser (bounds: Readonly<Record<string, number>>): void {
     if (!Number.isSafeInteger(max) || max < 1 || max > MAX_PER_USER) throw new RangeError(`${name} must be a whole number from 1 to ${MAX_PER_USER}: a sign-in looks at all that its user has, and everybody waits for it.`)
   }
 }
+
+/** The most of `memoryCost × timeCost` of an argon2 hash that is run: about a second of a core. */
+export const ARGON2_MAX_WORK = 2 ** 20

@@ -9,6 +9,7 @@ import { isRedisClient } from './redis-client.ts'
 import { resolveSettings } from './resolve.ts'
 import { OPTIONS_SCHEMA } from './schema.ts'
 import type { Settings } from './settings.ts'
+import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
 import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 
 /** OWASP's equivalent argon2id settings all come to this product of KiB and passes, or more. */
@@ -71,6 +72,7 @@ function checkStores ({ users, state, redis }: AuthorityOptions): void {
 
 function checkCosts ({ password: { memoryCost, timeCost }, refreshToken, accessToken, session }: Settings): void {
   if (memoryCost * timeCost < MIN_ARGON2_WORK) throw invalid('password.timeCost', timeCost, `a number of passes so that memoryCost × timeCost is ${MIN_ARGON2_WORK} or more (it is ${memoryCost * timeCost})`)
+  if (memoryCost * timeCost > ARGON2_MAX_WORK) throw invalid('password.timeCost', timeCost, `a number of passes so that memoryCost × timeCost is ${ARGON2_MAX_WORK} or less (it is ${memoryCost * timeCost}): no stored hash that takes more is ever run`)
   const lifetime = refreshToken.expiresInMs / 1000
   if (accessToken.expiresInSeconds > lifetime) throw invalid('accessToken.expiresIn', accessToken.expiresInSeconds, `no more than refreshToken.expiresIn (${lifetime})`)
   if (session.idleTimeoutMs > session.expiresInMs) throw invalid('session.idleTimeout', session.idleTimeoutMs / 1000, `no more than session.expiresIn (${session.expiresInMs / 1000})`)

@@ -100,10 +100,14 @@ t.test('DOS-stored-hash-bomb what can not be used is a wrong password for its us
     const before = await storedOf(name)
     const reply = await signIn(name)
     t.strictSame([reply.statusCode, reply.json().error], [400, 'invalid_grant'], name)
-    t.match(lines, [{ code: 'FST_AUTHORITY_HASH_UNUSABLE', level: 40, reason }], name)
-    t.equal(lines.length, 1)
+    // django-bomb had said it before.
+    t.match(lines, name === 'firebase-bomb' ? [] : [{ code: 'FST_AUTHORITY_HASH_UNUSABLE', level: 50, reason }], name)
+    t.equal(lines.length, name === 'firebase-bomb' ? 0 : 1)
     t.notOk(JSON.stringify(lines).includes(before ?? ''), `${name}: nothing of the hash`)
     t.equal(await storedOf(name), before)
+    lines.length = 0
+    await signIn(name)
+    t.same(lines, [], `${name}: said once`)
   }
   t.equal((await signIn('phpass')).statusCode, 200)
 })

@@ -54,7 +54,7 @@ const imported = fc.oneof(scrypt, pbkdf2, django, bcrypt, djangoScrypt, werkzeug
 const hash = fc.oneof({ arbitrary: argon2, weight: 3 }, { arbitrary: imported, weight: 9 })
 
 /** Above these a hash is no hash but a way to stop the process. Memory in bytes; work in blocks of 1 KiB, or in rounds. */
-const BOUNDS = { memory: 256 * 1024 * 1024, argon2: 2 ** 21, scrypt: 2 ** 22, pbkdf2: 2_000_000, bcrypt: 14, parallelism: 16, firebase: { N: 2 ** 16, r: 16 }, phpass: 2 ** 20 }
+const BOUNDS = { memory: 256 * 1024 * 1024, argon2: 2 ** 20, scrypt: 2 ** 21, scryptR: 32, pbkdf2: 2_000_000, bcrypt: 14, parallelism: 16, firebase: { N: 2 ** 16, r: 16 }, phpass: 2 ** 18 }
 
 property('P8 a stored hash runs only within bounds of memory and work, and what may not run is told without a part of it', [fc.oneof({ arbitrary: hash, weight: 4 }, almost(hash, [...WORDS, PASSWORD]), wordsOf([...WORDS, PASSWORD]))], {
   examples: [[`$argon2id$v=19$m=64,t=3,p=4$${'A'.repeat(1200)}$${'A'.repeat(43)}`], ['$argon2id$v=19$m=4194304,t=1,p=1$AAECAwQFBgcICQoLDA0ODw$RBjCXYboo4yjHH0P1K75vrL4xGciLt6io+o2v0yqSlo'], [PASSWORD]],
@@ -69,12 +69,15 @@ property('P8 a stored hash runs only within bounds of memory and work, and what 
   }
   ok(encoded.length <= 1024)
   if (stored.kind === 'bcrypt') ok(stored.cost >= 4 && stored.cost <= BOUNDS.bcrypt)
-  if (stored.kind === 'pbkdf2') ok(stored.iterations >= 1 && stored.iterations <= BOUNDS.pbkdf2)
+  if (stored.kind === 'pbkdf2') {
+    ok(stored.iterations >= 1 && stored.iterations <= BOUNDS.pbkdf2)
+    ok(stored.digest !== 'sha1' || stored.iterations * Math.ceil(stored.tag.length / 20) <= 5_500_000)
+  }
   if (stored.kind === 'phpass') ok(stored.rounds >= 2 ** 7 && stored.rounds <= BOUNDS.phpass && stored.tag.length === 16 && stored.salt.length === 8)
   if (stored.kind === 'firebase') ok(stored.N <= BOUNDS.firebase.N && stored.r <= BOUNDS.firebase.r && stored.signerKey.length === stored.tag.length)
   if (stored.kind === 'scrypt' || stored.kind === 'firebase') {
     const { N, r, p } = stored
-    ok(N >= 2 && r >= 1 && p >= 1 && p <= BOUNDS.parallelism && 128 * N * r <= BOUNDS.memory && N * r * p <= BOUNDS.scrypt, `${N} ${r} ${p}`)
+    ok(N >= 2 && r >= 1 && r <= BOUNDS.scryptR && p >= 1 && p <= BOUNDS.parallelism && 128 * N * r <= BOUNDS.memory && N * r * p <= BOUNDS.scrypt, `${N} ${r} ${p}`)
   }
   if (stored.kind === 'argon2') {
     const { memoryCost, timeCost, parallelism, saltBytes, tagBytes, plain, keyId } = stored

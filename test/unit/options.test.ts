@@ -45,12 +45,12 @@ const NUMBERS: Array<[section: string, name: string, min: number, max: number]> 
   ['password', 'concurrency', 1, 256],
   ['password', 'maxQueue', 0, 100_000]
 ]
-/** Goes with a number at its least, where another option would refuse it. */
+/** Goes with a number at an end of its range, where another option would refuse it. */
 const COMPANIONS: Record<string, Record<string, unknown>> = {
   'refreshToken.expiresIn': { accessToken: { expiresIn: 1 } },
   'session.idleTimeout': { session: { expiresIn: 31_536_000 } },
-  'password.memoryCost': { password: { timeCost: 16 } },
-  'password.timeCost': { password: { memoryCost: 262_144 } }
+  'password.memoryCost = 7168': { password: { timeCost: 5 } },
+  'password.timeCost = 1': { password: { memoryCost: 262_144 } }
 }
 
 t.test('every number: type, range, both ends', async (t) => {
@@ -61,8 +61,8 @@ t.test('every number: type, range, both ends', async (t) => {
       t.ok(message.startsWith(`Invalid option "${path}": got ${shown}; it takes a whole number`), `${path} = ${shown}: ${message}`)
       t.match(message, new RegExp(`from ${min} to ${max}\\.$`))
     }
-    const companion = COMPANIONS[path] ?? {}
     for (const value of [min, max]) {
+      const companion = COMPANIONS[`${path} = ${value}`] ?? COMPANIONS[path] ?? {}
       const given = { ...companion, [section]: { ...companion[section] as object, [name]: value } }
       t.doesNotThrow(() => settingsOf({ issuer: ISSUER, users, ...given }), `${path} = ${value}`)
     }
@@ -195,6 +195,7 @@ t.test('every other option with what it does not take', async (t) => {
     [{ password: 'argon2' }, 'password', '"argon2"', /^an object/],
     [{ password: { memoryCost: 8192 } }, 'password.timeCost', '2', /35840 or more \(it is 16384\)/],
     [{ password: { timeCost: 1 } }, 'password.timeCost', '1', /35840 or more/],
+    [{ password: { memoryCost: 262_144, timeCost: 5 } }, 'password.timeCost', '5', /1048576 or less \(it is 1310720\)/],
     [{ password: { contextWords: 'acme' } }, 'password.contextWords', '"acme"', /^an array/],
     [{ password: { contextWords: ['acme', ''] } }, 'password.contextWords[1]', '""', /not empty/],
     [{ password: { isBreached: true } }, 'password.isBreached', 'true', /^a function/],

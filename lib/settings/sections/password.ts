@@ -57,7 +57,7 @@ export const PASSWORD_DEFAULTS = { memoryCost: 19_456, timeCost: 2, parallelism:
 
 export const PASSWORD_SCHEMA = optional(section({
   memoryCost: optional(integer(7168, 262_144, ' of KiB', { default: PASSWORD_DEFAULTS.memoryCost, description: 'argon2id memory.' })),
-  timeCost: optional(integer(1, 16, '', { default: PASSWORD_DEFAULTS.timeCost, description: 'argon2id passes. `memoryCost × timeCost` must be at least 35,840.' })),
+  timeCost: optional(integer(1, 16, '', { default: PASSWORD_DEFAULTS.timeCost, description: 'argon2id passes. `memoryCost × timeCost` must be from 35,840 to 1,048,576.' })),
   parallelism: optional(integer(1, 16, '', { default: PASSWORD_DEFAULTS.parallelism, description: 'argon2id lanes.' })),
   minLength: optional(integer(8, 64, '', { default: PASSWORD_DEFAULTS.minLength, description: 'Least number of characters (code points) of a new password.' })),
   maxBytes: optional(integer(256, 4096, ' of bytes', { default: PASSWORD_DEFAULTS.maxBytes, description: 'Most bytes of any password; a longer one is refused, never cut.' })),

@@ -31,34 +31,38 @@ t.test('an argon2 string in all its forms', async (t) => {
 
 t.test('DOS-stored-hash-bomb at the limit it may run, one beyond it may not', async (t) => {
   const usable: Array<[string, string]> = [
-    ['argon2', argon2('m=262144,t=8,p=16')], ['argon2', argon2('m=131072,t=16,p=1')], ['argon2', argon2('m=8,t=1,p=1')], ['argon2', argon2('m=128,t=1,p=16')],
+    ['argon2', argon2('m=262144,t=4,p=16')], ['argon2', argon2('m=65536,t=16,p=1')], ['argon2', argon2('m=8,t=1,p=1')], ['argon2', argon2('m=128,t=1,p=16')],
     ['bcrypt', bcrypt('14')], ['bcrypt', bcrypt('04')],
-    ['scrypt', scrypt('ln=18,r=8,p=2')], ['scrypt', scrypt('ln=14,r=8,p=16')], ['scrypt', scrypt('ln=1,r=1,p=1')],
-    ['bcrypt', `$wp${bcrypt('14')}`], ['bcrypt', `bcrypt_sha256$${bcrypt('14')}`], ['bcrypt', `bcrypt$${bcrypt('04')}`], ['argon2', `argon2${argon2('m=262144,t=8,p=16')}`],
-    ['scrypt', `scrypt$262144$salt$8$2$${TAG}=`], ['scrypt', `scrypt$2$s$1$1$${TAG}`], ['scrypt', `scrypt:262144:8:2$salt$${HEX_TAG}`],
-    ['firebase', firebase('n=16,r=16,p=4')], ['firebase', firebase('n=1,r=1,p=1')], ['phpass', phpass('5')], ['phpass', phpass('I')],
+    ['scrypt', scrypt('ln=17,r=8,p=2')], ['scrypt', scrypt('ln=14,r=8,p=16')], ['scrypt', scrypt('ln=18,r=8,p=1')], ['scrypt', scrypt('ln=16,r=32,p=1')], ['scrypt', scrypt('ln=1,r=32,p=16')], ['scrypt', scrypt('ln=1,r=1,p=1')],
+    ['bcrypt', `$wp${bcrypt('14')}`], ['bcrypt', `bcrypt_sha256$${bcrypt('14')}`], ['bcrypt', `bcrypt$${bcrypt('04')}`], ['argon2', `argon2${argon2('m=262144,t=4,p=16')}`],
+    ['scrypt', `scrypt$131072$salt$8$2$${TAG}=`], ['scrypt', `scrypt$2$s$1$1$${TAG}`], ['scrypt', `scrypt:262144:8:1$salt$${HEX_TAG}`],
+    ['firebase', firebase('n=16,r=16,p=2')], ['firebase', firebase('n=1,r=1,p=1')], ['phpass', phpass('5')], ['phpass', phpass('G')],
     ['pbkdf2', aspNet(1, 2_000_000, 16)], ['pbkdf2', aspNet(2, 1, 16, { tag: 64 })], ['pbkdf2', `pbkdf2:sha256:2000000$salt$${HEX_TAG}`],
-    ['pbkdf2', `$pbkdf2-sha256$i=2000000$${SALT}$${TAG}`], ['pbkdf2', `$pbkdf2-sha256$i=1$${SALT}$${TAG}`], ['pbkdf2', `pbkdf2_sha256$2000000$seasalt$${TAG}=`]
+    ['pbkdf2', `$pbkdf2-sha256$i=2000000$${SALT}$${TAG}`], ['pbkdf2', `$pbkdf2-sha256$i=1$${SALT}$${TAG}`], ['pbkdf2', `pbkdf2_sha256$2000000$seasalt$${TAG}=`],
+    // With SHA-1, a block has 20 bytes; Keycloak takes 64 of 1,300,000 iterations.
+    ['pbkdf2', `$pbkdf2$i=1375000$${SALT}$${ofBytes(64)}`], ['pbkdf2', `$pbkdf2-sha1$i=1833333$${SALT}$${ofBytes(60)}`], ['pbkdf2', `pbkdf2_sha1$2000000$salt$${ofBytes(40)}`], ['pbkdf2', aspNet(0, 1_375_000, 16, { tag: 64 })],
+    ['pbkdf2', `$pbkdf2-sha256$i=2000000$${SALT}$${ofBytes(64)}`], ['pbkdf2', `$pbkdf2-sha512$i=2000000$${SALT}$${ofBytes(64)}`]
   ]
   for (const [kind, encoded] of usable) t.match(parseStoredHash(encoded), { kind }, encoded)
 
   const unusable: Array<[string, RegExp]> = [
-    [argon2('m=262145,t=1,p=1'), /above/], [argon2('m=262144,t=9,p=1'), /above/], [argon2('m=64,t=17,p=1'), /above/], [argon2('m=256,t=1,p=17'), /above/],
+    [argon2('m=262145,t=1,p=1'), /above/], [argon2('m=262144,t=5,p=1'), /above/], [argon2('m=65537,t=16,p=1'), /above/], [argon2('m=64,t=17,p=1'), /above/], [argon2('m=256,t=1,p=17'), /above/],
     [argon2('m=4194304,t=1,p=1'), /above/], [argon2('m=9999999999,t=9999999999,p=9999999999'), /above/], [argon2('m=99999999999,t=1,p=1'), /malformed/],
     [argon2('m=7,t=1,p=1'), /below/], [argon2('m=127,t=1,p=16'), /below/], [argon2('m=64,t=0,p=1'), /below/], [argon2('m=64,t=1,p=0'), /below/],
     [bcrypt('15'), /above/], [bcrypt('31'), /above/], [bcrypt('99'), /above/], [bcrypt('03'), /malformed/], [bcrypt('+4'), /unknown/],
-    [scrypt('ln=19,r=8,p=1'), /above/], [scrypt('ln=18,r=9,p=1'), /above/], [scrypt('ln=18,r=8,p=3'), /above/], [scrypt('ln=4,r=8,p=17'), /above/],
+    [scrypt('ln=19,r=8,p=1'), /above/], [scrypt('ln=18,r=9,p=1'), /above/], [scrypt('ln=17,r=8,p=3'), /above/], [scrypt('ln=18,r=8,p=2'), /above/], [scrypt('ln=1,r=33,p=1'), /above/], [scrypt('ln=1,r=524288,p=1'), /above/], [scrypt('ln=4,r=131072,p=1'), /above/], [scrypt('ln=4,r=8,p=17'), /above/],
     [scrypt('ln=9999999999,r=8,p=1'), /above/], [scrypt('ln=10,r=9999999999,p=1'), /above/], [scrypt('ln=0,r=8,p=1'), /below/], [scrypt('ln=16,r=1,p=1'), /below/], [scrypt('ln=4,r=0,p=1'), /below/],
     [`$wp${bcrypt('15')}`, /above/], [`bcrypt_sha256$${bcrypt('31')}`, /above/], [`bcrypt$${bcrypt('03')}`, /malformed/], [`argon2${argon2('m=4194304,t=1,p=1')}`, /above/],
     [`scrypt$524288$salt$8$1$${TAG}=`, /above/], [`scrypt$16384$salt$8$17$${TAG}=`, /above/], [`scrypt$9999999999$salt$8$5$${TAG}=`, /above/], [`scrypt$16383$salt$8$5$${TAG}=`, /below/], [`scrypt$0$salt$8$5$${TAG}=`, /below/], [`scrypt$65536$salt$1$1$${TAG}=`, /below/],
     [`scrypt:524288:8:1$salt$${HEX_TAG}`, /above/], [`scrypt:32769:8:1$salt$${HEX_TAG}`, /below/], [`scrypt:32768:0:1$salt$${HEX_TAG}`, /below/],
-    [firebase('n=17,r=8,p=1'), /above/], [firebase('n=14,r=17,p=1'), /above/], [firebase('n=16,r=16,p=5'), /above/], [firebase('n=14,r=8,p=17'), /above/],
+    [firebase('n=17,r=8,p=1'), /above/], [firebase('n=14,r=17,p=1'), /above/], [firebase('n=16,r=16,p=3'), /above/], [firebase('n=14,r=8,p=17'), /above/],
     // The rows of Supabase Auth's own test.
     [firebase('n=14,r=8,p=1', { version: 'v=2' }), /malformed/], [firebase('n=4294967297,r=8,p=1'), /above/], [firebase('n=0,r=8,p=1'), /below/], [firebase('n=14,r=18446744073709551617,p=1'), /malformed/], [firebase('n=14,r=0,p=1'), /below/],
     [firebase('n=14,r=8,p=256'), /above/], [firebase('n=14,r=8,p=0'), /below/], [firebase('n=14,r=8,p=1', { tag: '!!!' }), /malformed/], [firebase('n=14,r=8,p=1', { salt: '!!!' }), /malformed/], [firebase('n=14,r=8,p=1', { key: '!!!' }), /malformed/], [firebase('n=14,r=8,p=1').replace('ss=Bw==', 'ss=!!!'), /malformed/],
-    [phpass('J'), /above/], [phpass('S'), /above/], [phpass('z'), /above/], [phpass('4'), /malformed/], [phpass('.'), /malformed/],
+    [phpass('H'), /above/], [phpass('I'), /above/], [phpass('J'), /above/], [phpass('S'), /above/], [phpass('z'), /above/], [phpass('4'), /malformed/], [phpass('.'), /malformed/],
     [aspNet(1, 2_000_001, 16), /above/], [aspNet(2, 4_294_967_295, 16), /above/], [aspNet(1, 0, 16), /malformed/], [`pbkdf2:sha256:2000001$salt$${HEX_TAG}`, /above/],
     [`$pbkdf2-sha256$i=2000001$${SALT}$${TAG}`, /above/], [`$pbkdf2-sha256$2000001$${SALT}$${TAG}`, /above/], [`pbkdf2_sha256$2000001$seasalt$${TAG}=`, /above/],
+    [`$pbkdf2$i=1375001$${SALT}$${ofBytes(64)}`, /work above/], [`$pbkdf2-sha1$i=1833334$${SALT}$${ofBytes(60)}`, /work above/], [`pbkdf2_sha1$1375001$salt$${ofBytes(61)}`, /work above/], [aspNet(0, 1_375_001, 16, { tag: 64 }), /work above/], [`pbkdf2:sha1:2000000$salt$${'ab'.repeat(41)}`, /work above/],
     [`$pbkdf2-sha256$i=0$${SALT}$${TAG}`, /malformed/], [`$pbkdf2-sha256$i=1$${SALT}$${ofBytes(65)}`, /malformed/], [`$scrypt$ln=4,r=8,p=1$${SALT}$${ofBytes(65)}`, /malformed/]
   ]
   for (const [encoded, reason] of unusable) t.match(parseStoredHash(encoded), { kind: 'unusable', reason }, encoded)
