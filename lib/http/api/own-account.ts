@@ -6,6 +6,7 @@ import { changeProfile, profileOf } from '../../accounts/profile.ts'
 import { removeAccount } from '../../accounts/remove-account.ts'
 import { normalizeUsername } from '../../accounts/username.ts'
 import { sendVerificationAgain } from '../../accounts/verify-email.ts'
+import { OAuthError } from '../../errors.ts'
 import { registerBodyParsers, strictValidator } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
 import { callableBy } from '../edge/callers.ts'
@@ -88,8 +89,13 @@ function removeRoute (child: FastifyInstance, deps: HttpDeps): void {
   const check = strictValidator(() => TypeCompiler.Compile(body))
   child.delete<{ Body: { password?: string } | null | undefined }>(path('account'), {
     ...common,
-    // Fastify hands in `null` where there is no body: with a fresh sign-in there need not be one.
+    // Fastify hands in `null` where there is no body: with a fresh sign-in there need not be one. A body that is `null` is none of ours.
     validatorCompiler: () => (value: unknown) => value === null || check(value),
+    preValidation (request, _reply, done) {
+      const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers
+      if (request.body === null && (length !== '0' || encoding !== undefined)) done(new OAuthError('invalid_request', 'The body must be an object.'))
+      else done()
+    },
     schema: describeRoute({ summary: 'Remove my account', ...described, body, response: { 204: Empty, ...failures } })
   }, async (request, reply) => await guarded(async () => {
     const { user, sid } = accountOf(request)
