@@ -7,7 +7,7 @@ import { aboutUsername, type Registration } from '../edge/registration.ts'
 import { JourneySchema } from '../edge/schemas.ts'
 import type { PageDeps } from './deps.ts'
 import { formPage, goOn, type Submission, type Visit } from './form-page.ts'
-import { type Form, required } from './forms.ts'
+import { type Form, queryParam, required } from './forms.ts'
 import { profileForm } from './profile-fields.ts'
 
 /**
@@ -51,7 +51,9 @@ export function signupPage (child: FastifyInstance, deps: PageDeps, registration
           if (registered === 'pending') return { form, sent: true }
           return async (reply) => {
             try {
-              await browser.signIn(request, reply, registered.user.id)
+              const { sid, userId } = await browser.signIn(request, reply, registered.user.id)
+              const clientId = queryParam(request, 'client_id')
+              accounts.events.emit('authenticated', { userId, sid, clientId: clientId === '' ? null : clientId, method: 'password' }, origin)
             } catch (error) {
               // The account exists now: the sign-up form would only find its name taken.
               request.log.error(...logLine('FST_AUTHORITY_WORK_FAILED', 'a new user could not be signed in', { err: error }))
