@@ -9,7 +9,7 @@ export type ClientFailure = 'unknown_client' | 'no_secret' | 'wrong_secret' | 'm
 
 /** Where the request came from that led to an event. */
 export interface Origin {
-  /** Fastify's `request.id`; `null` where no request led to it: `app.authority` was called, or it happened by itself. */
+  /** Fastify's `request.id`, 128 characters of visible ASCII at the most; `null` where no request led to it: `app.authority` was called, or it happened by itself. */
   requestId: string | null
   /** The client's address as Fastify's `request.ip` has it. */
   ip?: string

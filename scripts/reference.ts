@@ -167,7 +167,7 @@ function eventsPage (source: string): string {
   })
   return page('Events', [
     '`app.authority.on(name, handler)` and `off`; each is also published on `node:diagnostics_channel` as `fastify-authority.<name>`. Payloads are frozen and carry no password, token or code. A handler that throws or rejects is logged and breaks no request.',
-    'Every payload also has `time` (when it happened, in UTC as RFC 3339 writes it, by the clock that all instances share) and `requestId` (Fastify\'s `request.id`). Where a request led to it, there are `ip` and `userAgent` too; where none did, because `app.authority` was called or it happened by itself, `requestId` is `null`. A `sid` names a sign-in: a token family or a browser session, as `app.authority.sessions` lists them.',
+    'Every payload also has `time` (when it happened, in UTC as RFC 3339 writes it, by the clock that all instances share) and `requestId` (Fastify\'s `request.id`; `requestIdHeader` lets callers choose it, so it is cut after 128 characters, and what is not visible ASCII becomes `_`). Where a request led to it, there are `ip` and `userAgent` too, cut after 64 and 256 characters; where none did, because `app.authority` was called or it happened by itself, `requestId` is `null`. A `sid` names a sign-in: a token family or a browser session, as `app.authority.sessions` lists them.',
     table(['event', 'payload', 'when'], rows)
   ])
 }

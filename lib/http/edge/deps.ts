@@ -1,8 +1,6 @@
-import type { FastifyRequest } from 'fastify'
 import type { GrantDeps } from '../../oauth/deps.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
 import type { PathName } from '../../settings/paths.ts'
-import type { Origin } from '../../sessions/sessions.ts'
 import type { ClientsOf } from './client-origins.ts'
 import type { RequestLimiter } from './limit.ts'
 import type { Registration } from './registration.ts'
@@ -21,7 +19,4 @@ export interface HttpDeps {
   path(name: PathName): string
 }
 
-/** Where a request comes from, for events, and which one it is. `request.ip` is Fastify's, so it obeys the host's `trustProxy`. */
-export function originOf (request: FastifyRequest): Origin {
-  return { requestId: request.id, ip: request.ip, userAgent: request.headers['user-agent'] ?? null }
-}
+export { originOf } from './request-origin.ts'

@@ -5,6 +5,7 @@ import type { LimitInfo, RateLimitsOf, RuleName } from '../../limits/rules.ts'
 import type { AttemptStanding } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 import { logLine } from '../../ports/log.ts'
+import { originOf } from './request-origin.ts'
 
 /** 429. `body` is what is sent: the usual one, or what the host's `onLimit` returned. @see RFC 6585 §4 */
 export class LimitedError extends OAuthError {
@@ -58,7 +59,7 @@ export function infoOf ({ rule, max, windowMs, resetMs }: AttemptStanding): Limi
 /** Answers a refused attempt: an event, a line in the log, and what the host's `onLimit` says. @throws LimitedError */
 export async function refuse (request: FastifyRequest, reply: FastifyReply, by: AttemptStanding, onLimit: RateLimitsOf<FastifyRequest, FastifyReply>['onLimit'], { events, log, tell }: { events: Events, log: Log, tell: (info: LimitInfo) => void }): Promise<never> {
   const info = infoOf(by)
-  events.emit('rate_limited', { ...info }, { requestId: request.id, ip: request.ip, userAgent: request.headers['user-agent'] ?? null })
+  events.emit('rate_limited', { ...info }, originOf(request))
   tell(info)
   if (onLimit === null) throw new LimitedError(info)
   reply.code(429).header('retry-after', String(info.retryAfter))

@@ -10,6 +10,7 @@ import { noStore } from '../edge/error-reply.ts'
 import { type PageAssets, pageAssets } from './assets.ts'
 import { type ContentSecurity, contentSecurityPolicy } from './security.ts'
 import { logLine } from '../../ports/log.ts'
+import { requestIdOf } from '../edge/request-origin.ts'
 
 /** What a route says of a page; title, logo, language and addresses are added. */
 export type PageContent<Name extends PageName> = Omit<PageModels[Name], keyof CommonModel>
@@ -96,7 +97,7 @@ export function createPageReply ({ issuer, prefix, usernames, pages }: PageReply
         stylesheetUrl,
         footer,
         languages: languagesOf(request, settings.statusCode ?? 200),
-        requestId: request.id,
+        requestId: requestIdOf(request),
         lang,
         messages: catalogueOf(lang),
         styleUrl: assets.style.url,

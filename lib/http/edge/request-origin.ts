@@ -1,0 +1,23 @@
+import type { FastifyRequest } from 'fastify'
+import type { Origin } from '../../sessions/sessions.ts'
+
+/** Visible ASCII, as ids of requests and traces are. Where a host sets `requestIdHeader`, anybody chooses them. */
+const REQUEST_ID = /^[\x21-\x7e]{1,128}$/
+const OTHERS = /[^\x21-\x7e]/g
+const MAX_REQUEST_ID = 128
+/** An IPv6 address with the name of a zone is shorter. With `trustProxy: true`, it is whatever a header says. */
+const MAX_IP = 64
+const MAX_USER_AGENT = 256
+
+/** `request.id`, cut after 128 characters, and with `_` for each that is not visible ASCII. */
+export function requestIdOf ({ id }: Pick<FastifyRequest, 'id'>): string {
+  return REQUEST_ID.test(id) ? id : id.slice(0, MAX_REQUEST_ID).replaceAll(OTHERS, '_')
+}
+
+/**
+ * Where a request comes from, for events, and which one it is. `request.ip` is Fastify's, so it obeys the host's `trustProxy`. All of it may
+ * be what a stranger has sent, so each has a bound: a handler keeps it, and log systems index it.
+ */
+export function originOf (request: FastifyRequest): Origin {
+  return { requestId: requestIdOf(request), ip: request.ip.slice(0, MAX_IP), userAgent: request.headers['user-agent']?.slice(0, MAX_USER_AGENT) ?? null }
+}
