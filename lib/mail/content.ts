@@ -1,11 +1,12 @@
 import { chooseLocale } from '../pages/locale.ts'
-import { durationOf, format, type Locale, messagesOf } from '../pages/texts.ts'
+import { directionOf, durationOf, format, type Locale, messagesOf } from '../pages/texts.ts'
 import type { Message } from '../ports/message.ts'
 import { MAIL_TEXTS } from './texts.ts'
 
 /** What a mail says. Its two forms, HTML and plain text, are made of this alone. */
 export interface MailContent {
   lang: Locale
+  dir: 'ltr' | 'rtl'
   subject: string
   /** `''`: none. */
   title: string
@@ -36,6 +37,7 @@ export function contentOf (message: Message, { title, now, links = {} }: { title
   const named = oneLine(title, MAX_TITLE)
   return {
     lang,
+    dir: directionOf(lang),
     subject: named === '' ? heading : `${heading} – ${named}`,
     title: named,
     heading,

@@ -1,4 +1,5 @@
 import type { Color } from '../pages/colors.ts'
+import { fontsOf } from '../pages/fonts.ts'
 import { type Html, html, markupOf } from '../pages/html.ts'
 import { accentsOf, DARK, groundsOf, LIGHT, textOnGround } from '../pages/themes.ts'
 import type { MailContent } from './content.ts'
@@ -16,14 +17,13 @@ interface MailLook {
   font: string | null
 }
 
-const FONTS = "system-ui,-apple-system,'Segoe UI',Roboto,'Noto Sans','Hiragino Sans','Noto Sans JP',Helvetica,Arial,sans-serif"
 const WIDTH = 480
 
 /**
  * A whole HTML mail. Mail programs know less than browsers: the layout is tables, every style is in an attribute, and a style sheet,
  * which some programs drop, holds the dark colours alone. Nothing is loaded but the host's own logo.
  */
-export function htmlMail ({ lang, subject, title, heading, text, action, otherwise, account, links }: MailContent, { accentColor, logoUrl, colorScheme, background, radius, font }: MailLook): string {
+export function htmlMail ({ lang, dir, subject, title, heading, text, action, otherwise, account, links }: MailContent, { accentColor, logoUrl, colorScheme, background, radius, font }: MailLook): string {
   const theme = colorScheme === 'dark' ? DARK : LIGHT
   const colors = accentsOf(accentColor, theme, colorScheme === 'dark' ? '#ffffff' : '#000000')
   const grounds = groundsOf(background, colorScheme)
@@ -31,19 +31,24 @@ export function htmlMail ({ lang, subject, title, heading, text, action, otherwi
   const onGround = textOnGround(theme, ground)
   const corner = radius.endsWith('rem') ? Number.parseFloat(radius) * 16 : Number.parseFloat(radius)
   // A quote of the list would end the attribute.
-  const family = `font-family:${font === null ? '' : `${font.replaceAll('"', "'")},`}${FONTS}`
+  const family = `font-family:${font === null ? '' : `${font.replaceAll('"', "'")},`}${fontsOf(lang)}`
+  // Some mail programs know neither `text-align:${start}` nor the direction of what is around a cell.
+  const start = dir === 'rtl' ? 'right' : 'left'
+  // Arabic has marks above and below its letters; Korean breaks its lines between words.
+  const [lines, tightLines] = lang === 'ar' ? [1.75, 1.5] : [1.5, 1.25]
+  const breaks = lang === 'ko' ? 'keep-all' : 'break-word'
   const schemes = colorScheme === 'auto' ? 'light dark' : colorScheme
   const paragraph = (content: string | Html, { color = theme.text, name = 'text', size = 16 } = {}): Html =>
-    html`<p class="${name}" style="margin:0 0 20px;font-size:${size}px;line-height:1.5;color:${color}">${content}</p>`
+    html`<p class="${name}" style="margin:0 0 20px;font-size:${size}px;line-height:${lines};color:${color}">${content}</p>`
   const hint = (content: string | Html): Html => paragraph(content, { color: theme.quiet, name: 'quiet', size: 14 })
   // A background of the host's own takes texts of its own.
   const brandColor = ground === theme.ground ? theme.text : onGround
   const brand = logoUrl !== null
     ? html`<img class="brand" src="${logoUrl}" alt="${title}" height="40" style="display:block;height:40px;width:auto;max-width:100%;border:0;font-size:17px;font-weight:600;color:${brandColor}">`
-    : title === '' ? null : html`<p class="brand" style="margin:0;font-size:17px;line-height:1.4;font-weight:600;color:${brandColor}">${title}</p>`
+    : title === '' ? null : html`<p class="brand" style="margin:0;font-size:17px;line-height:1.4;font-weight:600;color:${brandColor}"><bdi>${title}</bdi></p>`
 
   return `${markupOf(html`<!doctype html>
-<html lang="${lang}">
+<html lang="${lang}" dir="${dir}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -54,18 +59,18 @@ export function htmlMail ({ lang, subject, title, heading, text, action, otherwi
 ${colorScheme === 'auto' && html`<style>${darkStyle(accentColor, grounds.dark, { brand: brand !== null, links: links.length > 0 })}</style>`}
 </head>
 <body class="ground" style="margin:0;padding:0;background-color:${ground};-webkit-text-size-adjust:100%;text-size-adjust:100%">
-<div role="article" aria-roledescription="email" aria-label="${subject}" lang="${lang}">
-<table role="presentation" class="ground" width="100%" cellpadding="0" cellspacing="0" border="0" bgcolor="${ground}" style="background-color:${ground}">
+<div role="article" aria-roledescription="email" aria-label="${subject}" lang="${lang}" dir="${dir}">
+<table role="presentation" dir="${dir}" class="ground" width="100%" cellpadding="0" cellspacing="0" border="0" bgcolor="${ground}" style="background-color:${ground}">
 <tr><td align="center" style="padding:32px 12px">
 <!--[if mso]><table role="presentation" width="${WIDTH}" cellpadding="0" cellspacing="0" border="0"><tr><td><![endif]-->
-<table role="presentation" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:${WIDTH}px">
-${brand !== null && html`<tr><td align="left" style="padding:0 4px 20px;text-align:start;overflow-wrap:anywhere;${family}">${brand}</td></tr>
-`}<tr><td class="card" align="left" bgcolor="${theme.card}" style="padding:32px 24px 12px;text-align:start;background-color:${theme.card};border:1px solid ${theme.line};border-radius:${Math.round(corner * 1.5)}px;overflow-wrap:anywhere;word-break:break-word;${family}">
-<h1 class="text" style="margin:0 0 20px;font-size:24px;line-height:1.25;font-weight:650;color:${theme.text}">${heading}</h1>
+<table role="presentation" dir="${dir}" width="100%" cellpadding="0" cellspacing="0" border="0" style="max-width:${WIDTH}px">
+${brand !== null && html`<tr><td align="${start}" dir="${dir}" style="padding:0 4px 20px;text-align:${start};overflow-wrap:anywhere;${family}">${brand}</td></tr>
+`}<tr><td class="card" align="${start}" dir="${dir}" bgcolor="${theme.card}" style="padding:32px 24px 12px;text-align:${start};background-color:${theme.card};border:1px solid ${theme.line};border-radius:${Math.round(corner * 1.5)}px;overflow-wrap:anywhere;word-break:${breaks};${family}">
+<h1 class="text" style="margin:0 0 20px;font-size:24px;line-height:${tightLines};font-weight:650;color:${theme.text}">${heading}</h1>
 ${paragraph(text)}
-${action !== null && html`<table role="presentation" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 20px"><tr><td class="button" align="center" bgcolor="${colors.button}" style="background-color:${colors.button};border:1px solid ${colors.edge};border-radius:${corner}px;mso-padding-alt:13px 24px"><a class="on-button" href="${action.url}" style="display:inline-block;padding:13px 24px;font-size:16px;line-height:1.25;font-weight:600;text-decoration:none;color:${colors.onButton};border-radius:${corner}px">${action.label}</a></td></tr></table>
+${action !== null && html`<table role="presentation" dir="${dir}" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 20px"><tr><td class="button" align="center" bgcolor="${colors.button}" style="background-color:${colors.button};border:1px solid ${colors.edge};border-radius:${corner}px;mso-padding-alt:13px 24px"><a class="on-button" href="${action.url}" style="display:inline-block;padding:13px 24px;font-size:16px;line-height:${tightLines};font-weight:600;text-decoration:none;color:${colors.onButton};border-radius:${corner}px">${action.label}</a></td></tr></table>
 ${hint(action.validity)}
-${hint(html`${action.hint}<br><a class="link" href="${action.url}" style="color:${colors.link};text-decoration:underline;word-break:break-all">${action.url}</a>`)}
+${hint(html`${action.hint}<br><a class="link" dir="ltr" href="${action.url}" style="color:${colors.link};text-decoration:underline;word-break:break-all">${action.url}</a>`)}
 `}${paragraph(otherwise)}
 ${account !== null && hint(html`${account.before}<b><bdi>${account.name}</bdi></b>${account.after}`)}
 </td></tr>

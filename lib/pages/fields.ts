@@ -1,5 +1,5 @@
 import { type Html, type HtmlValue, attributes, formatHtml, html, safeUrl } from './html.ts'
-import { format, type Messages } from './texts.ts'
+import { formatNumbers, type Messages } from './texts.ts'
 import type { CommonModel, PageError, ProfileField } from './model.ts'
 
 /** A form in the making: which of its fields has the error, and which one gets the cursor. */
@@ -55,10 +55,11 @@ function field (state: FormState, fieldName: string, { label, type, value, autoc
   const caption = html`<label for="${fieldName}">${label}</label>`
   const notes = html`${hint !== null && hint(`${fieldName}-hint`)}${ownError !== null && html`<p class="wrong" role="alert" id="${fieldName}-error">${ownError.text}</p>`}`
   if (type === 'checkbox') return html`<div class="field"><div class="check">${input}${caption}</div>${notes}</div>\n`
-  return html`<div class="field">${caption}${type === 'password' ? html`<div class="secret">${input}</div>` : input}${beside !== null && html`<span class="beside">${beside}</span>`}${notes}</div>\n`
+  return html`<div class="field">${caption}${type === 'password' ? html`<div class="secret" dir="ltr">${input}</div>` : input}${beside !== null && html`<span class="beside">${beside}</span>`}${notes}</div>\n`
 }
 
-const AS_TYPED = { autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false' } as const
+// Addresses, usernames and passwords are written from the left in every language.
+const AS_TYPED = { dir: 'ltr', autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false' } as const
 
 export function usernameField (state: FormState, { messages }: CommonModel, value: string): Html {
   return field(state, 'username', { label: messages.usernameLabel, type: 'text', value, autocomplete: 'username', inputmode: 'email', extra: AS_TYPED })
@@ -87,7 +88,7 @@ export function newPasswordField (state: FormState, { messages }: CommonModel, {
 
 /** What a new password takes, and room for what the script says of the one that is typed: neither proves it good, the server does. */
 function passwordRules (id: string, messages: Messages, minLength: number): Html {
-  return html`<ul class="rules" id="${id}"><li data-min="${minLength}">${format(messages.passwordHint, { minLength })}</li><li>${messages.passwordGuessHint}</li></ul><p class="strength" aria-live="polite" data-weak="${messages.strengthWeak}" data-fair="${messages.strengthFair}" data-good="${messages.strengthGood}" data-strong="${messages.strengthStrong}" hidden><i></i><i></i><i></i><i></i><span></span></p>`
+  return html`<ul class="rules" id="${id}"><li data-min="${minLength}">${formatNumbers(messages.passwordHint, { minLength }, messages)}</li><li>${messages.passwordGuessHint}</li></ul><p class="strength" aria-live="polite" data-weak="${messages.strengthWeak}" data-fair="${messages.strengthFair}" data-good="${messages.strengthGood}" data-strong="${messages.strengthStrong}" hidden><i></i><i></i><i></i><i></i><span></span></p>`
 }
 
 /** Another address than the one of now. */
@@ -118,7 +119,7 @@ export function profileField (state: FormState, { name, label, type, required, v
     required,
     autocomplete: Object.hasOwn(AUTOCOMPLETE, name) ? AUTOCOMPLETE[name] ?? null : null,
     inputmode: type === 'email' ? 'email' : type === 'url' ? 'url' : null,
-    extra: type === 'email' ? AS_TYPED : {}
+    extra: type === 'email' || type === 'url' ? AS_TYPED : type === 'text' ? { dir: 'auto' } : {}
   })
 }
 

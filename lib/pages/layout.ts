@@ -18,10 +18,10 @@ interface Layout {
 
 /** A whole document. */
 export function layout (model: CommonModel, { heading, lead, icon = null, content, links, error = null }: Layout): string {
-  const { title, lang, messages, styleUrl, scriptUrl, stylesheetUrl, faviconUrl, colorScheme } = model
+  const { title, lang, dir, messages, styleUrl, scriptUrl, stylesheetUrl, faviconUrl, colorScheme } = model
   const about = `${heading} – ${title}`
   return `${markupOf(html`<!doctype html>
-<html lang="${lang}">
+<html lang="${lang}" dir="${dir}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -53,7 +53,7 @@ ${footer(model)}
 
 /** The logo stands for the name where there is one. */
 function brand ({ title, logoUrl, logoUrlDark, colorScheme }: CommonModel): Html {
-  if (logoUrl === null) return html`<span class="mark" aria-hidden="true">${monogram(title)}</span><p>${title}</p>`
+  if (logoUrl === null) return html`<span class="mark" aria-hidden="true">${monogram(title)}</span><p><bdi>${title}</bdi></p>`
   if (logoUrlDark === null || colorScheme !== 'auto') return html`<img src="${colorScheme === 'dark' && logoUrlDark !== null ? logoUrlDark : logoUrl}" alt="${title}">`
   // A comma would begin another candidate.
   return html`<picture><source srcset="${logoUrlDark.replaceAll(',', '%2C')}" media="(prefers-color-scheme:dark)"><img src="${logoUrl}" alt="${title}"></picture>`

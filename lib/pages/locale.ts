@@ -1,5 +1,16 @@
 import { LOCALES, type Locale } from './texts.ts'
 
+/** In lower case, as tags are compared. Those below the catalogues' own lead to the nearest there is. */
+const BY_TAG: ReadonlyMap<string, Locale> = new Map([
+  ...LOCALES.map((locale): [string, Locale] => [locale.toLowerCase(), locale]),
+  ['pt', 'pt-BR'],
+  // Written in simplified characters where nothing says otherwise; in traditional ones in Hong Kong and Macao as in Taiwan.
+  ['zh', 'zh-CN'],
+  ['zh-hant', 'zh-TW'],
+  ['zh-hk', 'zh-TW'],
+  ['zh-mo', 'zh-TW']
+])
+
 /** Far more than any browser sends. */
 const MAX_RANGES = 50
 
@@ -11,7 +22,7 @@ export function chooseLocale (uiLocales: readonly string[], acceptLanguage: stri
 /**
  * The first of the wanted languages that there is a catalogue for, an authorization request's `ui_locales` before the browser's
  * `Accept-Language`; `undefined` where there is none for any. Lookup takes the end off a range until it fits: `de-Latn-AT` is
- * `de-Latn`, then `de`.
+ * `de-Latn`, then `de`. Portuguese of any country is `pt-BR`, and Chinese the one in the characters that the range says.
  * @see RFC 4647 §3.4, RFC 9110 §12.5.4, OpenID Connect Core 1.0 §3.1.2.1
  */
 export function findLocale (uiLocales: readonly string[], acceptLanguage: string | undefined): Locale | undefined {
@@ -25,8 +36,7 @@ export function findLocale (uiLocales: readonly string[], acceptLanguage: string
 function lookUp (range: string): Locale | undefined {
   const subtags = range.toLowerCase().split('-').slice(0, 20)
   while (subtags.length > 0) {
-    const tag = subtags.join('-')
-    const found = LOCALES.find((locale) => locale === tag)
+    const found = BY_TAG.get(subtags.join('-'))
     if (found !== undefined) return found
     subtags.pop()
     // A single letter or digit begins an extension and means nothing by itself.

@@ -31,6 +31,8 @@ export interface CommonModel {
   requestId: string
   /** BCP 47, for `<html lang>`. */
   lang: string
+  /** Which way it is written, for `<html dir>`. */
+  dir: 'ltr' | 'rtl'
   messages: Messages
   styleUrl: string
   scriptUrl: string

@@ -1,5 +1,5 @@
 import type { OAuthError, OAuthErrorCode, OAuthErrorReason } from '../errors.ts'
-import { type MessageKey, type Messages, durationOf, format } from './texts.ts'
+import { type MessageKey, type Messages, durationOf, format, formatNumbers } from './texts.ts'
 import type { PageError } from './model.ts'
 
 const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
@@ -65,7 +65,7 @@ export function pageErrorOf (error: OAuthError, messages: Messages, { minLength,
   if (error.error === 'too_many_requests' && retryAfterSeconds !== undefined) {
     return said(format(messages.errorTooManyRequests, { duration: durationOf(retryAfterSeconds, messages) }))
   }
-  if (error.reason === 'too_short' && minLength !== undefined) return said(format(messages.errorPasswordTooShort, { minLength }))
+  if (error.reason === 'too_short' && minLength !== undefined) return said(formatNumbers(messages.errorPasswordTooShort, { minLength }, messages))
   if (error.reason !== undefined) return said(messages[BY_REASON[error.reason]])
   return said(messages[error.error === 'invalid_request' && field !== null ? 'errorInvalidField' : BY_CODE[error.error]])
 }

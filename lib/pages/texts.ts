@@ -1,38 +1,86 @@
-import { DE } from './texts/de.ts'
-import { EN, type MessageKey, type Messages } from './texts/en.ts'
-import { EMAIL_USERNAMES } from './texts/email-usernames.ts'
-import { ES } from './texts/es.ts'
-import { FR } from './texts/fr.ts'
-import { JA } from './texts/ja.ts'
+import { AR, AR_BY_EMAIL } from './texts/ar.ts'
+import { DE, DE_BY_EMAIL } from './texts/de.ts'
+import { EN, EN_BY_EMAIL, type EmailMessages, type MessageKey, type Messages } from './texts/en.ts'
+import { ES, ES_BY_EMAIL } from './texts/es.ts'
+import { FR, FR_BY_EMAIL } from './texts/fr.ts'
+import { IT, IT_BY_EMAIL } from './texts/it.ts'
+import { JA, JA_BY_EMAIL } from './texts/ja.ts'
+import { KO, KO_BY_EMAIL } from './texts/ko.ts'
+import { NL, NL_BY_EMAIL } from './texts/nl.ts'
+import { PL, PL_BY_EMAIL } from './texts/pl.ts'
+import { PT_BR, PT_BR_BY_EMAIL } from './texts/pt-BR.ts'
+import { TR, TR_BY_EMAIL } from './texts/tr.ts'
+import { UK, UK_BY_EMAIL } from './texts/uk.ts'
+import { ZH_CN, ZH_CN_BY_EMAIL } from './texts/zh-CN.ts'
+import { ZH_TW, ZH_TW_BY_EMAIL } from './texts/zh-TW.ts'
 
 export type { MessageKey, Messages }
 
+/** The option `registration.username`. */
+export type Usernames = 'email' | 'any'
+
 // Frozen: a host's `render` gets the catalogue itself, and what it wrote there would be in everybody's pages.
+function catalogue (any: Messages, byEmail: EmailMessages): Readonly<Record<Usernames, Messages>> {
+  return { any: Object.freeze(any), email: Object.freeze({ ...any, ...byEmail }) }
+}
+
 const CATALOGUES = {
-  en: Object.freeze(EN),
-  de: Object.freeze(DE),
-  fr: Object.freeze(FR),
-  es: Object.freeze(ES),
-  ja: Object.freeze(JA)
-} as const satisfies Record<string, Messages>
+  en: catalogue(EN, EN_BY_EMAIL),
+  de: catalogue(DE, DE_BY_EMAIL),
+  fr: catalogue(FR, FR_BY_EMAIL),
+  es: catalogue(ES, ES_BY_EMAIL),
+  ja: catalogue(JA, JA_BY_EMAIL),
+  'pt-BR': catalogue(PT_BR, PT_BR_BY_EMAIL),
+  it: catalogue(IT, IT_BY_EMAIL),
+  nl: catalogue(NL, NL_BY_EMAIL),
+  pl: catalogue(PL, PL_BY_EMAIL),
+  tr: catalogue(TR, TR_BY_EMAIL),
+  uk: catalogue(UK, UK_BY_EMAIL),
+  'zh-CN': catalogue(ZH_CN, ZH_CN_BY_EMAIL),
+  'zh-TW': catalogue(ZH_TW, ZH_TW_BY_EMAIL),
+  ko: catalogue(KO, KO_BY_EMAIL),
+  ar: catalogue(AR, AR_BY_EMAIL)
+} as const
 
 export type Locale = keyof typeof CATALOGUES
 
 /** The languages of the pages, for `ui_locales_supported`. The first is the default. */
 export const LOCALES = Object.freeze(Object.keys(CATALOGUES)) as readonly Locale[]
 
-/** The option `registration.username`. */
-export type Usernames = 'email' | 'any'
-
-const EMAIL_CATALOGUES = Object.fromEntries(LOCALES.map((locale) => [locale, Object.freeze({ ...CATALOGUES[locale], ...EMAIL_USERNAMES[locale] })])) as Readonly<Record<Locale, Messages>>
-
 export function messagesOf (locale: Locale, usernames: Usernames = 'any'): Messages {
-  return usernames === 'email' ? EMAIL_CATALOGUES[locale] : CATALOGUES[locale]
+  return CATALOGUES[locale][usernames]
+}
+
+const RIGHT_TO_LEFT: readonly string[] = ['ar'] satisfies Locale[]
+
+/** Which way the language is written, for `dir`. */
+export function directionOf (locale: string): 'ltr' | 'rtl' {
+  return RIGHT_TO_LEFT.includes(locale) ? 'rtl' : 'ltr'
 }
 
 /** Fills `{name}` in. What has no value stays as it is. */
 export function format (message: string, values: Readonly<Record<string, string | number>>): string {
   return message.replace(/\{(\w+)\}/g, (placeholder, name: string) => Object.hasOwn(values, name) ? String(values[name]) : placeholder)
+}
+
+const PLURAL = /\{(\w+), plural,((?: [a-z]+ \{[^{}]*\})+)\}/g
+
+/**
+ * As `format`, with numbers: `{days, plural, one {# day} other {# days}}` is the form that the language has for the number. It is the part
+ * of ICU MessageFormat that the texts need. `other` is for every category that has no form of its own.
+ * @see Unicode Technical Standard 35, part 3, Language Plural Rules
+ */
+export function formatNumbers (message: string, values: Readonly<Record<string, number>>, { lang }: Messages): string {
+  const chosen = message.replace(PLURAL, (given, name: string, forms: string) => {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined
+    if (value === undefined) return given
+    const texts = new Map(forms.split('}').map((form) => {
+      const [category = '', text = ''] = form.slice(1).split(' {', 2)
+      return [category, text]
+    }))
+    return (texts.get(new Intl.PluralRules(lang).select(value)) ?? texts.get('other'))?.replaceAll('#', String(value)) ?? given
+  })
+  return format(chosen, values)
 }
 
 const DAY = 86_400

@@ -2,7 +2,7 @@ import t from 'tap'
 import Fastify from 'fastify'
 import { Type } from '@sinclair/typebox'
 import authPlugin, { type AuthorityOptions, memoryUserStore } from '../../lib/index.ts'
-import { LOCALES } from '../../lib/pages/texts.ts'
+import { LOCALES, messagesOf } from '../../lib/pages/texts.ts'
 import { capturedMessages, fastHasher, steppedClock } from '../../lib/testing/index.ts'
 import { ISSUER, PASSWORD } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
@@ -59,15 +59,14 @@ t.test('verifyEmail needs no second field, by JSON and by the page', async (t) =
 
 // covers H2
 t.test('the pages say e-mail address in every language, and speak of usernames where these may be anything', async (t) => {
-  const labels = { en: 'E-mail address', de: 'E-Mail-Adresse', fr: 'Adresse e-mail', es: 'Correo electrónico', ja: 'メールアドレス' }
-  const word = /[Uu]sername|Benutzername|utilisateur|usuario|ユーザー名/
+  const word = /[Uu]sername|Benutzername|utilisateur|usuario|ユーザー名|usuário|[Nn]ome utente|[Gg]ebruikersnaam|użytkownika|[Kk]ullanıcı|користувача|用户名|使用者名稱|사용자 이름|المستخدم/
   const byDefault = await plain(t)
   const any = await plain(t, { registration: { username: 'any' } })
   const none = await plain(t, { registration: false })
   for (const locale of LOCALES) {
     for (const page of ['login', 'signup', 'forgot-password']) {
       const text = async ({ browser }: typeof any): Promise<string> => (await browser.get(`/auth/${page}`, { 'accept-language': locale })).body.replace(/<input[^>]*>|for="username"|id="[^"]*"|aria-[a-z]+="[^"]*"/g, '')
-      t.match(await text(byDefault), `>${labels[locale]}</label>`, `${locale} ${page}`)
+      t.match(await text(byDefault), `>${messagesOf(locale, 'email').emailTitle.replace('\u2011', '-')}</label>`, `${locale} ${page}`)
       t.notMatch(await text(byDefault), word, `${locale} ${page}`)
       t.match(await text(any), word, `${locale} ${page}: any`)
       if (page !== 'signup') t.match(await text(none), word, `${locale} ${page}: where nobody signs up here, nobody knows`)

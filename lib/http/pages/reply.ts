@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { chooseLocale } from '../../pages/locale.ts'
 import { type OwnTexts, withOwnTexts } from '../../pages/own-texts.ts'
 import type { Look } from '../../pages/stylesheet.ts'
-import { type Locale, LOCALES, type Messages, messagesOf, type Usernames } from '../../pages/texts.ts'
+import { directionOf, type Locale, LOCALES, type Messages, messagesOf, type Usernames } from '../../pages/texts.ts'
 import { languagesOf } from './languages.ts'
 import type { CommonModel, PageModels, PageName, RenderPage } from '../../pages/model.ts'
 import { renderPage } from '../../pages/render.ts'
@@ -99,6 +99,7 @@ export function createPageReply ({ issuer, prefix, usernames, pages }: PageReply
         languages: languagesOf(request, settings.statusCode ?? 200),
         requestId: requestIdOf(request),
         lang,
+        dir: directionOf(lang),
         messages: catalogueOf(lang),
         styleUrl: assets.style.url,
         scriptUrl: assets.script.url,

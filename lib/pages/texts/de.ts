@@ -1,4 +1,4 @@
-import type { Messages } from './en.ts'
+import type { EmailMessages, Messages } from './en.ts'
 
 export const DE: Messages = {
   lang: 'de',
@@ -167,4 +167,14 @@ export const DE: Messages = {
   errorPasswordCommon: 'Das ist eines der häufigsten Passwörter. Bitte wählen Sie ein anderes.',
   errorPasswordContext: 'Dieses Passwort ist zu leicht zu erraten: Es besteht aus Ihrem Benutzernamen oder dem Namen dieses Dienstes. Bitte wählen Sie ein anderes.',
   errorPasswordBreached: 'Dieses Passwort ist aus einem Datenleck bekannt. Bitte wählen Sie ein anderes.'
+}
+
+export const DE_BY_EMAIL: EmailMessages = {
+  usernameLabel: 'E-Mail-Adresse',
+  forgotText: 'Geben Sie Ihre E-Mail-Adresse ein. Wir schicken Ihnen dann einen Link, mit dem Sie ein neues Passwort festlegen können.',
+  forgotSentText: 'Wenn es ein Konto mit dieser Adresse gibt, ist eine Nachricht mit einem Link unterwegs. Der Link gilt nur kurze Zeit.',
+  errorInvalidGrant: 'Die E-Mail-Adresse oder das Passwort ist falsch.',
+  errorUsernameTaken: 'Mit dieser E-Mail-Adresse gibt es schon ein Konto.',
+  errorCharacters: 'Die E-Mail-Adresse ist zu lang oder enthält unzulässige Zeichen.',
+  errorPasswordContext: 'Dieses Passwort ist zu leicht zu erraten: Es besteht aus Ihrer E-Mail-Adresse oder dem Namen dieses Dienstes. Bitte wählen Sie ein anderes.'
 }

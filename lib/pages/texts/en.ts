@@ -169,6 +169,18 @@ export const EN = {
   errorPasswordBreached: 'This password is known from a data breach. Please choose another one.'
 } as const
 
+/** What the pages say otherwise where usernames are e-mail addresses. The others speak of both. */
+export const EN_BY_EMAIL = {
+  usernameLabel: 'E-mail address',
+  forgotText: 'Enter your e-mail address, and we will send you a link to set a new password.',
+  forgotSentText: 'If there is an account with this address, a message with a link is on its way. The link works for a short time only.',
+  errorInvalidGrant: 'The e-mail address or password is wrong.',
+  errorUsernameTaken: 'There is already an account with this e-mail address.',
+  errorCharacters: 'The e-mail address is too long or contains characters that are not allowed.',
+  errorPasswordContext: 'This password is too easy to guess: it consists of your e-mail address or the name of this service. Please choose another one.'
+} as const satisfies Partial<Record<keyof typeof EN, string>>
+
 export type MessageKey = keyof typeof EN
 /** A catalogue: every text of the pages in one language. */
 export type Messages = Readonly<Record<MessageKey, string>>
+export type EmailMessages = Readonly<Record<keyof typeof EN_BY_EMAIL, string>>

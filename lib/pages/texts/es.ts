@@ -1,4 +1,4 @@
-import type { Messages } from './en.ts'
+import type { EmailMessages, Messages } from './en.ts'
 
 export const ES: Messages = {
   lang: 'es',
@@ -167,4 +167,14 @@ export const ES: Messages = {
   errorPasswordCommon: 'Es una de las contraseñas más comunes. Elija otra.',
   errorPasswordContext: 'Esta contraseña es demasiado fácil de adivinar: se compone de su nombre de usuario o del nombre de este servicio. Elija otra.',
   errorPasswordBreached: 'Esta contraseña aparece en una filtración de datos. Elija otra.'
+}
+
+export const ES_BY_EMAIL: EmailMessages = {
+  usernameLabel: 'Correo electrónico',
+  forgotText: 'Introduzca su correo electrónico y le enviaremos un enlace para establecer una contraseña nueva.',
+  forgotSentText: 'Si existe una cuenta con ese correo electrónico, recibirá un mensaje con un enlace. El enlace solo es válido durante poco tiempo.',
+  errorInvalidGrant: 'El correo electrónico o la contraseña no son correctos.',
+  errorUsernameTaken: 'Ya existe una cuenta con este correo electrónico.',
+  errorCharacters: 'El correo electrónico es demasiado largo o contiene caracteres no permitidos.',
+  errorPasswordContext: 'Esta contraseña es demasiado fácil de adivinar: se compone de su correo electrónico o del nombre de este servicio. Elija otra.'
 }

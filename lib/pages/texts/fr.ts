@@ -1,4 +1,4 @@
-import type { Messages } from './en.ts'
+import type { EmailMessages, Messages } from './en.ts'
 
 // No-break spaces before the high punctuation, as French typography wants them.
 export const FR: Messages = {
@@ -168,4 +168,14 @@ export const FR: Messages = {
   errorPasswordCommon: 'C’est l’un des mots de passe les plus courants. Veuillez en choisir un autre.',
   errorPasswordContext: 'Ce mot de passe est trop facile à deviner\u00a0: il se compose de votre nom d’utilisateur ou du nom de ce service. Veuillez en choisir un autre.',
   errorPasswordBreached: 'Ce mot de passe figure dans une fuite de données. Veuillez en choisir un autre.'
+}
+
+export const FR_BY_EMAIL: EmailMessages = {
+  usernameLabel: 'Adresse e-mail',
+  forgotText: 'Saisissez votre adresse e-mail. Nous vous enverrons un lien pour définir un nouveau mot de passe.',
+  forgotSentText: 'S’il existe un compte avec cette adresse, un message contenant un lien est en route. Ce lien n’est valable que peu de temps.',
+  errorInvalidGrant: 'L’adresse e-mail ou le mot de passe est incorrect.',
+  errorUsernameTaken: 'Il existe déjà un compte avec cette adresse e-mail.',
+  errorCharacters: 'L’adresse e-mail est trop longue ou contient des caractères non autorisés.',
+  errorPasswordContext: 'Ce mot de passe est trop facile à deviner\u00a0: il se compose de votre adresse e-mail ou du nom de ce service. Veuillez en choisir un autre.'
 }

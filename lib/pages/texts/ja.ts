@@ -1,4 +1,4 @@
-import type { Messages } from './en.ts'
+import type { EmailMessages, Messages } from './en.ts'
 
 export const JA: Messages = {
   lang: 'ja',
@@ -167,4 +167,14 @@ export const JA: Messages = {
   errorPasswordCommon: 'このパスワードは非常によく使われているものです。別のパスワードをお選びください。',
   errorPasswordContext: 'このパスワードは、ユーザー名やこのサービスの名前からできているため、推測されやすくなっています。別のパスワードをお選びください。',
   errorPasswordBreached: 'このパスワードは過去のデータ漏えいで流出しています。別のパスワードをお選びください。'
+}
+
+export const JA_BY_EMAIL: EmailMessages = {
+  usernameLabel: 'メールアドレス',
+  forgotText: 'メールアドレスを入力してください。新しいパスワードを設定するためのリンクをお送りします。',
+  forgotSentText: 'このメールアドレスのアカウントが存在する場合は、リンクを記載したメッセージをお送りします。リンクの有効期間は短いため、お早めにお使いください。',
+  errorInvalidGrant: 'メールアドレスまたはパスワードが正しくありません。',
+  errorUsernameTaken: 'このメールアドレスのアカウントはすでに存在します。',
+  errorCharacters: 'メールアドレスが長すぎるか、使用できない文字が含まれています。',
+  errorPasswordContext: 'このパスワードは、メールアドレスやこのサービスの名前からできているため、推測されやすくなっています。別のパスワードをお選びください。'
 }

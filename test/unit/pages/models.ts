@@ -12,6 +12,7 @@ export const COMMON: CommonModel = {
   languages: [{ lang: 'en', name: 'English', url: '?ui_locales=en' }, { lang: 'de', name: 'Deutsch', url: '?ui_locales=de' }],
   requestId: 'req-1',
   lang: 'en',
+  dir: 'ltr',
   messages: messagesOf('en'),
   styleUrl: '/auth/pages.css?v=1',
   scriptUrl: '/auth/pages.js?v=1',

@@ -66,13 +66,13 @@ t.test('the headers of every page', async (t) => {
 })
 
 t.test('what a route may set', async (t) => {
-  const { app } = appOf(t, { settings: { statusCode: 400, noReferrer: true, clientName: 'Acme', uiLocales: ['pt', 'de-AT'] } })
+  const { app } = appOf(t, { settings: { statusCode: 400, noReferrer: true, clientName: 'Acme', uiLocales: ['sv', 'de-AT'] } })
   const answer = await app.inject({ url: '/login', headers: { 'accept-language': 'fr' } })
   t.equal(answer.statusCode, 400)
   t.equal(answer.headers['referrer-policy'], 'no-referrer')
-  t.match(answer.body, '<html lang="de">')
+  t.match(answer.body, '<html lang="de" dir="ltr">')
   t.match(answer.body, /weiter zu <b><bdi>Acme<\/bdi><\/b>/)
-  t.match((await appOf(t).app.inject({ url: '/login', headers: { 'accept-language': 'fr-CA,en;q=0.5' } })).body, '<html lang="fr">')
+  t.match((await appOf(t).app.inject({ url: '/login', headers: { 'accept-language': 'fr-CA,en;q=0.5' } })).body, '<html lang="fr" dir="ltr">')
   t.match((await appOf(t).app.inject('/login')).body, '<title>Sign in – auth.example</title>', 'the title is the host name of the issuer')
   t.match((await appOf(t, { title: 'Example' }).app.inject('/login')).body, '<title>Sign in – Example</title>')
 })

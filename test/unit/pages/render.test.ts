@@ -1,6 +1,6 @@
 import t from 'tap'
 import { renderPage } from '../../../lib/pages/render.ts'
-import { LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
+import { directionOf, LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
 import type { PageError, PageModels, PageName } from '../../../lib/pages/model.ts'
 import { MODELS, PAGES } from './models.ts'
 import { type Element, all, one, parse, textOf } from './strict-html.ts'
@@ -24,7 +24,7 @@ const URLS = [
 
 /** Each text of the model replaced, at any depth. */
 function poisoned (value: unknown, evil: string, key = ''): unknown {
-  if (typeof value === 'string') return ['type', 'description', 'lang'].includes(key) ? value : evil
+  if (typeof value === 'string') return ['type', 'description', 'lang', 'dir'].includes(key) ? value : evil
   if (Array.isArray(value)) return value.map((item) => poisoned(item, evil))
   if (typeof value !== 'object' || value === null || key === 'messages') return value
   return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, poisoned(item, evil, name)]))
@@ -70,7 +70,7 @@ t.test('every page', async (t) => {
   for (const name of PAGES) {
     await t.test(name, async (t) => {
       const root = page(name)
-      t.same(one(root, 'html').attributes, { lang: 'en' })
+      t.same(one(root, 'html').attributes, { lang: 'en', dir: 'ltr' })
       t.ok(textOf(one(root, 'h1')))
       t.equal(textOf(one(root, 'title')).endsWith('– Example Service'), true)
       one(root, 'main')
@@ -228,9 +228,9 @@ t.test('what is over has no form', async (t) => {
 t.test('every page in every language: no placeholder is left', async (t) => {
   for (const lang of LOCALES) {
     for (const name of PAGES) {
-      const html = renderPage(name, { ...MODELS[name], lang, messages: messagesOf(lang) })
+      const html = renderPage(name, { ...MODELS[name], lang, dir: directionOf(lang), messages: messagesOf(lang) })
       t.notMatch(html, /[{}]|undefined|\[object/, `${lang} ${name}`)
-      t.equal(one(parse(html), 'html').attributes.lang, lang)
+      t.same(one(parse(html), 'html').attributes, { lang, dir: lang === 'ar' ? 'rtl' : 'ltr' })
     }
   }
 })

@@ -1,0 +1,56 @@
+import type { MailTexts } from '../mail-texts.ts'
+
+export const NL: MailTexts = {
+  password_reset: {
+    heading: 'Nieuw wachtwoord instellen',
+    text: 'Iemand heeft een link aangevraagd om een nieuw wachtwoord voor uw account in te stellen.',
+    button: 'Nieuw wachtwoord instellen',
+    otherwise: 'Was u dat niet, dan kunt u dit bericht negeren: uw wachtwoord blijft zoals het is.'
+  },
+  verify_email: {
+    heading: 'Bevestig uw e-mailadres',
+    text: 'Iemand heeft met dit e-mailadres een account aangemaakt. Was u dat, bevestig dan het adres.',
+    button: 'Adres bevestigen',
+    otherwise: 'Was u dat niet, bevestig het adres dan niet. U kunt dit bericht negeren.'
+  },
+  already_registered: {
+    heading: 'U hebt al een account',
+    text: 'Iemand wilde met dit e-mailadres een account aanmaken, maar er bestaat al een account mee. Was u dat, log dan in met uw wachtwoord of stel hier een nieuw wachtwoord in.',
+    button: 'Nieuw wachtwoord instellen',
+    otherwise: 'Was u dat niet, dan kunt u dit bericht negeren.'
+  },
+  password_changed: {
+    heading: 'Uw wachtwoord is gewijzigd',
+    text: 'Het wachtwoord van uw account is gewijzigd en alle andere apparaten zijn uitgelogd.',
+    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+  },
+  new_sign_in: {
+    heading: 'Nieuwe inlog op uw account',
+    text: 'Iemand heeft op uw account ingelogd met een apparaat of browser die daar niet eerder voor is gebruikt.',
+    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+  },
+  email_change: {
+    heading: 'Bevestig uw nieuwe e-mailadres',
+    text: 'Iemand wil dit e-mailadres voor zijn of haar account gaan gebruiken. Was u dat, bevestig dan het adres: vanaf dat moment logt u ermee in en ontvangt u er berichten op.',
+    button: 'Adres bevestigen',
+    otherwise: 'Was u dat niet, bevestig het adres dan niet. U kunt dit bericht negeren.'
+  },
+  email_change_requested: {
+    heading: 'Er is een ander e-mailadres aangevraagd',
+    text: 'Iemand wil het e-mailadres van uw account door een ander vervangen. Dat gebeurt zodra de link wordt gebruikt die naar dat andere adres is gestuurd.',
+    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina. Daarmee wordt iedereen uitgelogd en gaat de wijziging niet door.'
+  },
+  email_changed: {
+    heading: 'Uw e-mailadres is gewijzigd',
+    text: 'Uw account heeft nu een ander e-mailadres. Er worden geen berichten meer naar dit adres gestuurd, en links die hierheen zijn gestuurd, werken niet meer.',
+    otherwise: 'Was u dat niet, neem dan direct contact met ons op.'
+  },
+  account_removed: {
+    heading: 'Uw account is verwijderd',
+    text: 'Uw account is verwijderd op verzoek van iemand die erop was ingelogd. Alle apparaten zijn uitgelogd.',
+    otherwise: 'Was u dat niet, neem dan direct contact met ons op.'
+  },
+  validity: 'De link is {duration} geldig en werkt één keer.',
+  hint: 'Werkt de knop niet, open dan dit adres:',
+  account: 'Account: {username}'
+}

@@ -1,0 +1,56 @@
+import type { MailTexts } from '../mail-texts.ts'
+
+export const PL: MailTexts = {
+  password_reset: {
+    heading: 'Ustaw nowe hasło',
+    text: 'Otrzymaliśmy prośbę o link do ustawienia nowego hasła do Twojego konta.',
+    button: 'Ustaw nowe hasło',
+    otherwise: 'Jeśli ta prośba nie pochodzi od Ciebie, zignoruj tę wiadomość: Twoje hasło się nie zmieni.'
+  },
+  verify_email: {
+    heading: 'Potwierdź adres e-mail',
+    text: 'Na ten adres e-mail zarejestrowano konto. Jeśli to Twoje konto, potwierdź adres.',
+    button: 'Potwierdź adres',
+    otherwise: 'Jeśli to nie Ty zakładasz konto, nie potwierdzaj adresu. Możesz zignorować tę wiadomość.'
+  },
+  already_registered: {
+    heading: 'Masz już konto',
+    text: 'Ktoś próbował zarejestrować konto na ten adres e-mail, ale takie konto już istnieje. Jeśli to Ty, zaloguj się swoim hasłem albo ustaw tutaj nowe.',
+    button: 'Ustaw nowe hasło',
+    otherwise: 'Jeśli to nie Ty, możesz zignorować tę wiadomość.'
+  },
+  password_changed: {
+    heading: 'Twoje hasło zostało zmienione',
+    text: 'Hasło do Twojego konta zostało zmienione, a wszystkie inne urządzenia wylogowano.',
+    otherwise: 'Jeśli ta zmiana nie pochodzi od Ciebie, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+  },
+  new_sign_in: {
+    heading: 'Nowe logowanie na Twoje konto',
+    text: 'Ktoś zalogował się na Twoje konto z urządzenia lub przeglądarki, z których wcześniej nie korzystano.',
+    otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+  },
+  email_change: {
+    heading: 'Potwierdź nowy adres e-mail',
+    text: 'Otrzymaliśmy prośbę o przypisanie tego adresu e-mail do konta. Jeśli pochodzi od Ciebie, potwierdź adres: od tej chwili będzie służyć do logowania i odbierania wiadomości.',
+    button: 'Potwierdź adres',
+    otherwise: 'Jeśli ta prośba nie pochodzi od Ciebie, nie potwierdzaj adresu. Możesz zignorować tę wiadomość.'
+  },
+  email_change_requested: {
+    heading: 'Prośba o zmianę adresu e-mail',
+    text: 'Otrzymaliśmy prośbę o zmianę adresu e-mail Twojego konta na inny. Zmiana nastąpi po użyciu linku wysłanego na tamten adres.',
+    otherwise: 'Jeśli ta prośba nie pochodzi od Ciebie, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania. Spowoduje to wylogowanie wszystkich urządzeń i anulowanie zmiany.'
+  },
+  email_changed: {
+    heading: 'Twój adres e-mail został zmieniony',
+    text: 'Twoje konto ma teraz inny adres e-mail. Wiadomości nie będą już przychodzić na ten adres, a wysłane tu linki straciły ważność.',
+    otherwise: 'Jeśli ta zmiana nie pochodzi od Ciebie, natychmiast się z nami skontaktuj.'
+  },
+  account_removed: {
+    heading: 'Twoje konto zostało usunięte',
+    text: 'Twoje konto zostało usunięte na prośbę zalogowanej na nim osoby. Wszystkie urządzenia wylogowano.',
+    otherwise: 'Jeśli ta prośba nie pochodzi od Ciebie, natychmiast się z nami skontaktuj.'
+  },
+  validity: 'Czas ważności linku: {duration}. Można go użyć tylko raz.',
+  hint: 'Jeśli przycisk nie działa, otwórz ten adres:',
+  account: 'Konto: {username}'
+}

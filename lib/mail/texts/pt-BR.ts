@@ -1,0 +1,56 @@
+import type { MailTexts } from '../mail-texts.ts'
+
+export const PT_BR: MailTexts = {
+  password_reset: {
+    heading: 'Definir uma nova senha',
+    text: 'Alguém solicitou um link para definir uma nova senha para sua conta.',
+    button: 'Definir uma nova senha',
+    otherwise: 'Se não foi você, ignore esta mensagem: sua senha continua a mesma.'
+  },
+  verify_email: {
+    heading: 'Confirme seu endereço de e-mail',
+    text: 'Alguém criou uma conta com este endereço de e-mail. Se foi você, confirme o endereço.',
+    button: 'Confirmar endereço',
+    otherwise: 'Se não foi você, não confirme. Basta ignorar esta mensagem.'
+  },
+  already_registered: {
+    heading: 'Você já tem uma conta',
+    text: 'Alguém tentou criar uma conta com este endereço de e-mail, mas já existe uma conta com ele. Se foi você, entre com sua senha ou defina uma nova aqui.',
+    button: 'Definir uma nova senha',
+    otherwise: 'Se não foi você, ignore esta mensagem.'
+  },
+  password_changed: {
+    heading: 'Sua senha foi alterada',
+    text: 'A senha da sua conta foi alterada, e todos os outros dispositivos foram desconectados.',
+    otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
+  },
+  new_sign_in: {
+    heading: 'Nova entrada na sua conta',
+    text: 'Alguém entrou na sua conta com um dispositivo ou navegador que ainda não tinha sido usado nela.',
+    otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
+  },
+  email_change: {
+    heading: 'Confirme seu novo endereço de e-mail',
+    text: 'Alguém solicitou que este passe a ser o endereço de e-mail da sua conta. Se foi você, confirme o endereço: a partir daí, você o usará para entrar e receber mensagens.',
+    button: 'Confirmar endereço',
+    otherwise: 'Se não foi você, não confirme. Basta ignorar esta mensagem.'
+  },
+  email_change_requested: {
+    heading: 'Foi solicitado outro endereço de e-mail',
+    text: 'Alguém solicitou a troca do endereço de e-mail da sua conta por outro. A troca será feita quando o link enviado a esse outro endereço for usado.',
+    otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada. Isso desconecta todos os dispositivos e cancela a troca.'
+  },
+  email_changed: {
+    heading: 'Seu endereço de e-mail foi alterado',
+    text: 'Sua conta agora tem outro endereço de e-mail. As mensagens não são mais enviadas para este, e os links enviados para ele não funcionam mais.',
+    otherwise: 'Se não foi você, entre em contato conosco imediatamente.'
+  },
+  account_removed: {
+    heading: 'Sua conta foi excluída',
+    text: 'Sua conta foi excluída a pedido de alguém que tinha entrado nela. Todos os dispositivos foram desconectados.',
+    otherwise: 'Se não foi você, entre em contato conosco imediatamente.'
+  },
+  validity: 'O link é válido por {duration} e funciona uma única vez.',
+  hint: 'Se o botão não funcionar, abra este endereço:',
+  account: 'Conta: {username}'
+}

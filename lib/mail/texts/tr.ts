@@ -1,0 +1,56 @@
+import type { MailTexts } from '../mail-texts.ts'
+
+export const TR: MailTexts = {
+  password_reset: {
+    heading: 'Yeni şifre belirleyin',
+    text: 'Hesabınıza yeni bir şifre belirlemek için bağlantı istendi.',
+    button: 'Yeni şifre belirle',
+    otherwise: 'Bunu siz istemediyseniz bu iletiyi dikkate almayın: Şifreniz değişmeden kalır.'
+  },
+  verify_email: {
+    heading: 'E-posta adresinizi doğrulayın',
+    text: 'Bu e-posta adresiyle bir hesap oluşturuldu. Hesabı siz oluşturduysanız adresi doğrulayın.',
+    button: 'Adresi doğrula',
+    otherwise: 'Hesabı siz oluşturmadıysanız adresi doğrulamayın. Bu iletiyi dikkate almayabilirsiniz.'
+  },
+  already_registered: {
+    heading: 'Zaten bir hesabınız var',
+    text: 'Bu e-posta adresiyle hesap oluşturulmak istendi, ancak bu adresle zaten bir hesap var. Bunu yapan sizseniz şifrenizle giriş yapın veya buradan yeni bir şifre belirleyin.',
+    button: 'Yeni şifre belirle',
+    otherwise: 'Bunu yapan siz değilseniz bu iletiyi dikkate almayabilirsiniz.'
+  },
+  password_changed: {
+    heading: 'Şifreniz değiştirildi',
+    text: 'Hesabınızın şifresi değiştirildi ve diğer tüm cihazlardaki oturumlar kapatıldı.',
+    otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
+  },
+  new_sign_in: {
+    heading: 'Hesabınıza yeni bir giriş yapıldı',
+    text: 'Hesabınıza, daha önce kullanılmamış bir cihaz veya tarayıcıdan giriş yapıldı.',
+    otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
+  },
+  email_change: {
+    heading: 'Yeni e-posta adresinizi doğrulayın',
+    text: 'Bu e-posta adresinin bir hesabın adresi olması istendi. Bunu isteyen sizseniz adresi doğrulayın: Bundan sonra bu adresle giriş yapacak ve iletileri bu adresten alacaksınız.',
+    button: 'Adresi doğrula',
+    otherwise: 'Bunu isteyen siz değilseniz adresi doğrulamayın. Bu iletiyi dikkate almayabilirsiniz.'
+  },
+  email_change_requested: {
+    heading: 'E-posta adresinizin değiştirilmesi istendi',
+    text: 'Hesabınızın e-posta adresinin başka bir adresle değiştirilmesi istendi. Değişiklik, o adrese gönderilen bağlantı kullanıldığında yapılır.',
+    otherwise: 'Bunu isteyen siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın. Böylece tüm oturumlar kapatılır ve değişiklik durdurulur.'
+  },
+  email_changed: {
+    heading: 'E-posta adresiniz değiştirildi',
+    text: 'Hesabınızın artık başka bir e-posta adresi var. Bundan sonra bu adrese ileti gönderilmeyecek; bu adrese gönderilmiş bağlantılar da artık çalışmaz.',
+    otherwise: 'Bunu yapan siz değilseniz hemen bizimle iletişime geçin.'
+  },
+  account_removed: {
+    heading: 'Hesabınız silindi',
+    text: 'Hesabınız, hesapta oturumu açık olan birinin isteği üzerine silindi. Tüm cihazlardaki oturumlar kapatıldı.',
+    otherwise: 'Bunu isteyen siz değilseniz hemen bizimle iletişime geçin.'
+  },
+  validity: 'Bağlantı {duration} geçerlidir ve yalnızca bir kez kullanılabilir.',
+  hint: 'Düğme çalışmıyorsa şu adresi açın:',
+  account: 'Hesap: {username}'
+}

@@ -1,0 +1,56 @@
+import type { MailTexts } from '../mail-texts.ts'
+
+export const ZH_TW: MailTexts = {
+  password_reset: {
+    heading: '設定新密碼',
+    text: '我們收到了為您的帳號設定新密碼的要求。',
+    button: '設定新密碼',
+    otherwise: '若這不是您本人的操作，請忽略此郵件，您的密碼不會變更。'
+  },
+  verify_email: {
+    heading: '確認您的電子郵件地址',
+    text: '有人使用此電子郵件地址建立了帳號。若是您本人的操作，請確認此地址。',
+    button: '確認地址',
+    otherwise: '若這不是您本人的操作，請勿確認。您可以忽略此郵件。'
+  },
+  already_registered: {
+    heading: '您已經有帳號',
+    text: '有人使用此電子郵件地址建立帳號，但此地址已有帳號。若是您本人的操作，請使用您的密碼登入，或在此設定新密碼。',
+    button: '設定新密碼',
+    otherwise: '若這不是您本人的操作，請忽略此郵件。'
+  },
+  password_changed: {
+    heading: '您的密碼已變更',
+    text: '您的帳號密碼已變更，其他所有裝置均已登出。',
+    otherwise: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。'
+  },
+  new_sign_in: {
+    heading: '您的帳號有新的登入',
+    text: '有人使用未曾登入過的裝置或瀏覽器登入了您的帳號。',
+    otherwise: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。'
+  },
+  email_change: {
+    heading: '確認您的新電子郵件地址',
+    text: '有人要求將此電子郵件地址用於其帳號。若是您本人的操作，請確認此地址：此後您將使用此地址登入並接收郵件。',
+    button: '確認地址',
+    otherwise: '若這不是您本人的操作，請勿確認。您可以忽略此郵件。'
+  },
+  email_change_requested: {
+    heading: '有人要求變更您的電子郵件地址',
+    text: '有人要求將您帳號的電子郵件地址變更為另一個地址。寄到該地址的連結經使用後，變更即會生效。',
+    otherwise: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。設定後，所有裝置都將登出，此次變更也會取消。'
+  },
+  email_changed: {
+    heading: '您的電子郵件地址已變更',
+    text: '您的帳號現在使用另一個電子郵件地址。郵件不會再寄到此地址，先前寄到此地址的連結也已失效。',
+    otherwise: '若這不是您本人的操作，請立即與我們聯絡。'
+  },
+  account_removed: {
+    heading: '您的帳號已刪除',
+    text: '應已登入該帳號之使用者的要求，您的帳號已刪除。所有裝置均已登出。',
+    otherwise: '若這不是您本人的操作，請立即與我們聯絡。'
+  },
+  validity: '此連結在 {duration}內有效，且只能使用一次。',
+  hint: '若按鈕無法使用，請開啟以下網址：',
+  account: '帳號：{username}'
+}
