@@ -17,6 +17,9 @@ const viewer = await viewerIn(await chromium.newPage(t))
 
 const htmlOf = (message: Message, options: RenderMessageOptions = {}): string => renderMessage(message, { title: 'Example Shop', ...options }).html
 
+/** Side, direction, font and what goes with a script are in attributes of a mail, and differ with the language. */
+const butScript = (parts: string[]): string[] => parts.map((part) => part.replace(/ (?:dir|align)=(?:ltr|rtl|left|right)(?= )|(?:font-family|text-align|line-height|word-break):[^;]*?(?=;| true| false)/g, '')).sort()
+
 /** The elements of the English mails. */
 let english: string[][] = []
 
@@ -32,7 +35,7 @@ for (const locale of LOCALES) {
         const name = `${messages[index]?.kind}, ${width} pixels`
         t.equal(lang, locale, name)
         // Where they are, so are their colours.
-        t.strictSame(parts, english[index], name)
+        t.strictSame(butScript(parts), butScript(english[index] ?? []), name)
         t.strictSame(violations, [], name)
         t.ok(over <= 0, `${name}: ${over} to scroll`)
         if (messages[index]?.url !== undefined) t.ok(box !== undefined && box.height >= 44 && box.y + box.height < 600, `${name}: a button of ${box?.height} pixels at ${box?.y}`)

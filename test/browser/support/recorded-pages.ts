@@ -1,7 +1,7 @@
 import type { RenderPage } from '../../../lib/index.ts'
 import type { CommonModel, PageError, PageModels, PageName } from '../../../lib/pages/model.ts'
 import { renderPage } from '../../../lib/pages/render.ts'
-import { format, type Locale, type MessageKey, messagesOf } from '../../../lib/pages/texts.ts'
+import { directionOf, formatNumbers, type Locale, type MessageKey, messagesOf } from '../../../lib/pages/texts.ts'
 
 /** The pages of a provider with this `render`, as they were last shown, so that each can be had in every language without going there again. */
 export interface Recorder {
@@ -37,9 +37,9 @@ export function pageRecorder (): Recorder {
 function translated (model: Model, locale: Locale): Model {
   const messages = messagesOf(locale)
   const { error = null } = model
-  if (error === null) return { ...model, lang: locale, messages }
+  if (error === null) return { ...model, lang: locale, dir: directionOf(locale), messages }
   const values = { minLength: model.minLength ?? 0 }
-  const key = (Object.keys(messages) as MessageKey[]).find((each) => each.startsWith('error') && format(model.messages[each], values) === error.text)
+  const key = (Object.keys(messages) as MessageKey[]).find((each) => each.startsWith('error') && formatNumbers(model.messages[each], values, model.messages) === error.text)
   if (key === undefined) throw new Error(`no message says: ${error.text}`)
-  return { ...model, lang: locale, messages, error: { ...error, text: format(messages[key], values) } }
+  return { ...model, lang: locale, dir: directionOf(locale), messages, error: { ...error, text: formatNumbers(messages[key], values, messages) } }
 }

@@ -74,7 +74,9 @@ const lookAt = `async (html, { axe: options, textSizes, measure }) => {
   const all = [...document.querySelectorAll('body *')]
   const overflow = textSizes.map((size) => {
     root.style.fontSize = size + '%'
-    return Math.max(root.scrollWidth, ...all.map((element) => Math.ceil(element.getBoundingClientRect().right))) - root.clientWidth
+    // What runs from the right leaves by the left.
+    const sides = all.map((element) => element.getBoundingClientRect())
+    return Math.max(root.scrollWidth - root.clientWidth, ...sides.flatMap(({ left, right }) => [Math.ceil(right) - root.clientWidth, -Math.floor(left)]))
   })
   root.style.fontSize = ''
   // Of an attribute as much as is not said in a language.
