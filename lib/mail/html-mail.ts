@@ -32,7 +32,7 @@ export function htmlMail ({ lang, dir, subject, title, heading, text, action, ot
   const corner = radius.endsWith('rem') ? Number.parseFloat(radius) * 16 : Number.parseFloat(radius)
   // A quote of the list would end the attribute.
   const family = `font-family:${font === null ? '' : `${font.replaceAll('"', "'")},`}${fontsOf(lang)}`
-  // Some mail programs know neither `text-align:${start}` nor the direction of what is around a cell.
+  // Some mail programs know neither `text-align:start` nor the direction of what is around a cell.
   const start = dir === 'rtl' ? 'right' : 'left'
   // Arabic has marks above and below its letters; Korean breaks its lines between words.
   const [lines, tightLines] = lang === 'ar' ? [1.75, 1.5] : [1.5, 1.25]
@@ -74,7 +74,7 @@ ${hint(html`${action.hint}<br><a class="link" dir="ltr" href="${action.url}" sty
 `}${paragraph(otherwise)}
 ${account !== null && hint(html`${account.before}<b><bdi>${account.name}</bdi></b>${account.after}`)}
 </td></tr>
-${links.length > 0 && html`<tr><td align="center" style="padding:16px 4px 0;font-size:13px;line-height:1.5;${family}">${links.map(({ label, url }) => html`<a class="on-ground" href="${url}" style="color:${onGround};text-decoration:underline;margin:0 8px">${label}</a> `)}</td></tr>
+${links.length > 0 && html`<tr><td align="center" dir="${dir}" style="padding:16px 4px 0;font-size:13px;line-height:${lines};${family}">${links.map(({ label, url }) => html`<a class="on-ground" href="${url}" style="color:${onGround};text-decoration:underline;margin:0 8px">${label}</a> `)}</td></tr>
 `}</table>
 <!--[if mso]></td></tr></table><![endif]-->
 </td></tr>

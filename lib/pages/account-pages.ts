@@ -20,7 +20,7 @@ export function account (model: PageModels['account']): string {
 <ul class="ways">
 ${ways.map(([url, label]) => url !== null && html`<li${url === links.remove && html` class="danger"`}>${link(url, messages[label])}</li>
 `)}</ul>`,
-    links: html`<p>${link(backUrl, format(messages.homeLink, { title }))}</p>`
+    links: html`<p>${link(backUrl, formatHtml(messages.homeLink, { title: html`<bdi>${title}</bdi>` }))}</p>`
   })
 }
 
@@ -61,7 +61,7 @@ export function accountRemoved (model: PageModels['account_removed']): string {
     icon: 'check',
     lead: html`<p>${messages.signedOutText}</p>`,
     content: null,
-    links: html`<p>${link(homeUrl, format(messages.homeLink, { title }))}</p>`
+    links: html`<p>${link(homeUrl, formatHtml(messages.homeLink, { title: html`<bdi>${title}</bdi>` }))}</p>`
   })
 }
 

@@ -51,7 +51,7 @@ export function signedOut (model: PageModels['signed_out']): string {
     icon: ended ? 'check' : 'door',
     lead: html`<p>${messages.signedOutText}</p>`,
     content: loginUrl !== null && html`<p class="actions">${link(loginUrl, messages.signInAgain)}</p>`,
-    links: html`<p>${link(homeUrl, format(messages.homeLink, { title }))}</p>`
+    links: html`<p>${link(homeUrl, formatHtml(messages.homeLink, { title: html`<bdi>${title}</bdi>` }))}</p>`
   })
 }
 
@@ -65,7 +65,7 @@ export function errorPage (model: PageModels['error']): string {
     content: html`${newLink !== null && html`${newLink.by === 'sign_in' && html`<p class="hint status">${messages.expiredVerifyText}</p>
 `}<p class="actions">${link(newLink.url, newLink.by === 'sign_in' ? messages.loginLink : messages.expiredNewLink)}</p>
 `}${errorCode(model, error)}`,
-    links: html`<p>${link(homeUrl, format(messages.homeLink, { title }))}</p>`
+    links: html`<p>${link(homeUrl, formatHtml(messages.homeLink, { title: html`<bdi>${title}</bdi>` }))}</p>`
   })
 }
 

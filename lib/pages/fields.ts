@@ -151,6 +151,6 @@ export function link (url: string, label: HtmlValue): Html {
 
 /** What support finds the request's line in the log by. The script adds a button that copies it. */
 export function errorCode ({ messages, requestId }: CommonModel, { error }: PageError): Html {
-  const code = html`<code${attributes({ 'data-copy': messages.copyCode, 'data-copied': messages.copiedCode })}>${error} · ${requestId}</code>`
+  const code = html`<code${attributes({ dir: 'ltr', 'data-copy': messages.copyCode, 'data-copied': messages.copiedCode })}>${error} · ${requestId}</code>`
   return html`<p class="code"><span>${formatHtml(messages.errorCode, { code })}</span></p>`
 }

@@ -4,7 +4,7 @@ const SANS = 'system-ui,-apple-system,\'Segoe UI\',Roboto,\'Noto Sans\''
  * What has the characters of a language where the fonts before it lack them. Chinese and Japanese write many of the same characters in
  * other shapes, so none of these stands in another language's list.
  */
-const SCRIPT_FONTS: Readonly<Record<string, string>> = {
+export const SCRIPT_FONTS: Readonly<Record<string, string>> = {
   ja: '\'Hiragino Sans\',\'Yu Gothic UI\',Meiryo,\'Noto Sans JP\',\'Noto Sans CJK JP\'',
   'zh-CN': '\'PingFang SC\',\'Microsoft YaHei\',\'Noto Sans SC\',\'Noto Sans CJK SC\'',
   'zh-TW': '\'PingFang TC\',\'Microsoft JhengHei\',\'Noto Sans TC\',\'Noto Sans CJK TC\'',

@@ -1,5 +1,5 @@
 import type { ShownScope } from './model.ts'
-import { LOCALES, type Locale, type Messages, messagesOf, scopeDescription } from './texts.ts'
+import { formatNumbers, LOCALES, type Locale, type Messages, messagesOf, scopeDescription } from './texts.ts'
 
 /** The option `pages.texts`: texts in place of the built-in ones, by language. `lang` is no text. */
 export type OwnTexts = { [Name in Locale]?: Partial<Record<keyof Omit<Messages, 'lang'>, string | undefined>> | undefined }
@@ -31,6 +31,7 @@ export function ownTextMistake (texts: OwnTexts): Mistake | null {
       if (missing !== undefined) return { path: `${locale}.${key}`, problem: `it lacks {${missing}}` }
       const unknown = given.find((name) => !taken.includes(name))
       if (unknown !== undefined) return { path: `${locale}.${key}`, problem: `there is nothing that {${unknown}} could stand for${taken.length === 0 ? '' : `; there is ${taken.map((name) => `{${name}}`).join(', ')}`}` }
+      if (lacksForm(text, built)) return { path: `${locale}.${key}`, problem: 'a number has its forms as in {minLength, plural, one {# character} other {# characters}}, with other always' }
     }
   }
   return null
@@ -60,8 +61,14 @@ function scopeText (texts: ScopeTexts, scope: string, locale: string): ShownScop
   return null
 }
 
+/** Of `{name}` and of `{name, plural, …}`. */
 function placeholdersOf (text: string): string[] {
-  return [...text.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+  return [...text.matchAll(/\{(\w+)(?=[},])/g)].map(([, name = '']) => name)
+}
+
+/** Whether some number would find no form in it. */
+function lacksForm (text: string, messages: Messages): boolean {
+  return placeholdersOf(text).some((name) => [0, 1, 2, 3, 5, 11, 21, 100].some((count) => formatNumbers(text, { [name]: count }, messages).includes(`{${name}`)))
 }
 
 function isLocale (given: string): given is Locale {

@@ -1,7 +1,7 @@
 import { formatHtml, html, type Html } from './html.ts'
 import { monogram, name } from './layout.ts'
 import type { CommonModel, ShownScope } from './model.ts'
-import type { Messages } from './texts.ts'
+import { directionOf, type Messages } from './texts.ts'
 
 /** Who is signed in. The letter says nothing that the name does not. */
 export function signedInPerson ({ messages }: CommonModel, username: string, below: Html | null = null): Html {
@@ -16,6 +16,6 @@ ${scopes.map((scope) => html`<li>${saidOf(scope, messages)}</li>
 }
 
 function saidOf ({ name, description, own }: ShownScope, messages: Messages): Html {
-  if (own !== null) return own.lang === messages.lang ? html`<span>${own.text}</span>` : html`<span lang="${own.lang}">${own.text}</span>`
-  return description === null ? html`<code>${name}</code>` : html`<span>${messages[description]}</span>`
+  if (own !== null) return own.lang === messages.lang ? html`<span>${own.text}</span>` : html`<span lang="${own.lang}" dir="${directionOf(own.lang)}">${own.text}</span>`
+  return description === null ? html`<code dir="ltr">${name}</code>` : html`<span>${messages[description]}</span>`
 }

@@ -1,4 +1,5 @@
 import type { Color } from './colors.ts'
+import { SCRIPT_FONTS } from './fonts.ts'
 import { CHECK, CHEVRON, DOOR, EYE, EYE_STRUCK, GLOBE, LOCK, MAIL, WARNING } from './icons.ts'
 import { DARK, groundsOf, LIGHT, variables } from './themes.ts'
 
@@ -13,7 +14,7 @@ export interface Look {
   font: string | null
 }
 
-const FONTS = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Hiragino Sans","Noto Sans JP",sans-serif'
+const FONTS = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",var(--script)'
 
 /**
  * The pages' one stylesheet, for phone and desktop, light and dark. Texts, links, edges and focus rings keep WCAG AA whatever accent
@@ -24,13 +25,13 @@ export function stylesheet ({ accentColor, colorScheme, background, radius, font
   const grounds = groundsOf(background, colorScheme)
   const light = variables(LIGHT, { accent, background: grounds.light, end: '#000000' })
   const dark = variables(DARK, { accent, background: grounds.dark, end: '#ffffff' })
-  const common = `--radius:${radius === '0' ? '0px' : radius};--font:${font === null ? '' : `${font},`}${FONTS}`
+  const common = `--script:sans-serif;--radius:${radius === '0' ? '0px' : radius};--font:${font === null ? '' : `${font},`}${FONTS}`
   const colors = {
     light: `:root{color-scheme:light;${common};${light}}`,
     dark: `:root{color-scheme:dark;${common};${dark}}`,
     auto: `:root{color-scheme:light dark;${common};${light}}\n@media (prefers-color-scheme:dark){:root{${dark}}}`
   }
-  return `${colors[colorScheme]}\n${RULES}`
+  return `${colors[colorScheme]}\n${SCRIPTS}\n${RULES}`
 }
 
 const shape = (icon: string, size: string): string => `--shape:${icon};width:${size};height:${size}`
@@ -38,6 +39,8 @@ const swap = (icon: string): string => `--shape:${icon}`
 
 /** Cut out of the colour of their text. */
 const SHAPED = '.icon[data-icon]::before,.reveal::before,.foot summary::before,.ways a::after,.scopes li::before,.alert::before,.note::before'
+
+const SCRIPTS = Object.entries(SCRIPT_FONTS).map(([lang, fonts]) => `html:lang(${lang}){--script:${fonts},sans-serif}`).join('\n')
 
 const RULES = `*,::before,::after{box-sizing:border-box}
 html{font:100%/1.5 var(--font);-webkit-text-size-adjust:100%;text-size-adjust:100%}
@@ -66,6 +69,9 @@ h1{font-size:1.5rem;line-height:1.25;font-weight:650;letter-spacing:-.015em;text
 .head p{text-wrap:pretty}
 b{font-weight:600}
 :lang(ja){word-break:auto-phrase}
+:lang(ko){word-break:keep-all}
+html:lang(ar){line-height:1.75}
+h1:lang(ar){letter-spacing:0;line-height:1.5}
 .hint,.lead,.rules{color:var(--quiet);font-size:.9375rem}
 .hint b,.lead b{color:var(--text);font-weight:600}
 .status,.message{text-align:center}

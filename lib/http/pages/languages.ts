@@ -1,18 +1,27 @@
 import type { FastifyRequest } from 'fastify'
 import type { CommonModel } from '../../pages/model.ts'
-import { LOCALES, messagesOf } from '../../pages/texts.ts'
+import { type Locale, LOCALES } from '../../pages/texts.ts'
 
 /** Of the address of a page: what says which language, and what was said of a form that is done. */
 const OF_ONE_VIEW = ['ui_locales', 'done', 'session']
 
-const NAMES = LOCALES.map((lang) => ({ lang, name: nameOf(lang) }))
-
-/** What a language calls itself, in the case that it has as the first word of a line. */
-function nameOf (lang: string): string {
-  const { lang: tag } = messagesOf(lang as (typeof LOCALES)[number])
-  const name = new Intl.DisplayNames([tag], { type: 'language', languageDisplay: 'standard' }).of(tag) ?? tag
-  const [first = '', ...rest] = [...name]
-  return `${first.toLocaleUpperCase(tag)}${rest.join('')}`
+/** What each language calls itself. `Intl.DisplayNames` knows it too, and takes longer to begin than all the rest of the plugin's pages. */
+const NAMES: Readonly<Record<Locale, string>> = {
+  en: 'English',
+  de: 'Deutsch',
+  fr: 'Français',
+  es: 'Español',
+  ja: '日本語',
+  'pt-BR': 'Português (Brasil)',
+  it: 'Italiano',
+  nl: 'Nederlands',
+  pl: 'Polski',
+  tr: 'Türkçe',
+  uk: 'Українська',
+  'zh-CN': '简体中文',
+  'zh-TW': '繁體中文',
+  ko: '한국어',
+  ar: 'العربية'
 }
 
 /**
@@ -23,5 +32,5 @@ export function languagesOf ({ method, url }: FastifyRequest, statusCode: number
   if (method !== 'GET' && statusCode < 400) return []
   const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url) ?? []
   const kept = query.split('&').filter((pair) => pair !== '' && !OF_ONE_VIEW.includes(pair.split('=', 1)[0] ?? ''))
-  return NAMES.map(({ lang, name }) => ({ lang, name, url: `?${[...kept, `ui_locales=${lang}`].join('&')}` }))
+  return LOCALES.map((lang) => ({ lang, name: NAMES[lang], url: `?${[...kept, `ui_locales=${lang}`].join('&')}` }))
 }
