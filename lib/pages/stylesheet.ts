@@ -77,11 +77,11 @@ h1:lang(ar){letter-spacing:0;line-height:1.5}
 .status,.message{text-align:center}
 .message{display:grid;grid-template-columns:minmax(0,1fr);gap:1rem}
 .address{justify-self:center;max-width:100%;padding:.25rem .875rem;font-size:.9375rem;font-weight:600;background:var(--panel);border:1px solid var(--line);border-radius:1.25rem;overflow-wrap:anywhere}
-.who{display:flex;align-items:center;gap:.75rem;padding:.75rem .875rem;border:1px solid var(--line);border-radius:var(--radius)}
-.who div{min-width:0;flex:1}
+.who{display:flex;flex-wrap:wrap;align-items:center;gap:.75rem;padding:.75rem .875rem;border:1px solid var(--line);border-radius:var(--radius)}
+.who div{min-width:0;flex:1 1 10rem}
 .who p{line-height:1.375}
 .avatar{width:2.5rem;height:2.5rem;border-radius:50%;color:var(--on-accent);background:var(--accent);border:1px solid var(--accent-edge)}
-.badge{display:inline-block;padding:0 .5rem;font-size:.8125rem;font-weight:600;line-height:1.5rem;color:var(--quiet);background:var(--panel);border:1px solid var(--line);border-radius:1rem;white-space:nowrap}
+.badge{display:inline-block;padding:0 .5rem;font-size:.8125rem;font-weight:600;line-height:1.5rem;color:var(--quiet);background:var(--panel);border:1px solid var(--line);border-radius:1rem;max-width:100%;overflow-wrap:anywhere}
 .badge.good{color:var(--good);background:var(--good-ground);border-color:currentColor}
 .badge.bad{color:var(--wrong);background:var(--wrong-ground);border-color:currentColor}
 .field{display:grid;grid-template-columns:minmax(0,1fr) auto;gap:.375rem .75rem;align-items:baseline}

@@ -5,6 +5,9 @@ import { type Locale, LOCALES } from '../../pages/texts.ts'
 /** Of the address of a page: what says which language, and what was said of a form that is done. */
 const OF_ONE_VIEW = ['ui_locales', 'done', 'session']
 
+/** Several times what clients send, in characters. */
+const MAX_QUERY = 1500
+
 /** What each language calls itself. `Intl.DisplayNames` knows it too, and takes longer to begin than all the rest of the plugin's pages. */
 const NAMES: Readonly<Record<Locale, string>> = {
   en: 'English',
@@ -31,6 +34,8 @@ const NAMES: Readonly<Record<Locale, string>> = {
 export function languagesOf ({ method, url }: FastifyRequest, statusCode: number): CommonModel['languages'] {
   if (method !== 'GET' && statusCode < 400) return []
   const [, query = ''] = /^[^?#]*\?([^#]*)/.exec(url) ?? []
+  // The query stands in each address: that of a request with a parameter of its greatest length would make a page of a hundred kilobytes.
+  if (query.length > MAX_QUERY) return []
   const kept = query.split('&').filter((pair) => pair !== '' && !OF_ONE_VIEW.includes(pair.split('=', 1)[0] ?? ''))
   return LOCALES.map((lang) => ({ lang, name: NAMES[lang], url: `?${[...kept, `ui_locales=${lang}`].join('&')}` }))
 }
