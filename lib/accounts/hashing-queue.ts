@@ -1,6 +1,7 @@
 import { OAuthError } from '../errors.ts'
 import { type Events, NO_REQUEST } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
+import { isTraced, traced } from '../tracing.ts'
 
 /** Each refusal is held back this long, so that clients that retry at once don't flood the server with requests. */
 const HOLD_MS = 750
@@ -64,8 +65,9 @@ export function hashingQueue ({ concurrency, maxQueue }: { concurrency: number, 
     async run (work) {
       if (running < concurrency) {
         running++
+        if (isTraced('hash_wait')) await traced('hash_wait', {}, () => {})
       } else if (waiting.length < maxQueue) {
-        await new Promise<void>((resolve) => { waiting.push(resolve) })
+        await traced('hash_wait', {}, async () => { await new Promise<void>((resolve) => { waiting.push(resolve) }) })
       } else {
         if (!full) {
           full = true
@@ -75,7 +77,7 @@ export function hashingQueue ({ concurrency, maxQueue }: { concurrency: number, 
         throw new OAuthError('temporarily_unavailable', 'Too many sign-ins at once. Try again shortly.', { headers: { 'retry-after': '1' }, detail: 'password hash queue full', withoutStack: true })
       }
       try {
-        return await work()
+        return await traced('hash', {}, work)
       } finally {
         release()
       }

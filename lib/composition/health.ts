@@ -18,6 +18,8 @@ export interface Health {
   counters: 'up' | 'down' | 'off'
   /** `missing`: a key of one of the algorithms that tokens are signed with is not there yet, or can't be had. */
   keys: 'ready' | 'missing'
+  /** For how many seconds the key that signs now has, by algorithm. Empty where the host gave the keys. */
+  keyAges: Record<string, number>
   /** Passwords that are hashed now, and that wait for their turn; one more than `maxQueue` is refused. */
   passwords: { running: number, waiting: number, maxQueue: number }
 }
@@ -31,7 +33,7 @@ interface HealthParts {
   state: Pick<State, 'keys'>
   /** The store itself, not what stands in for it in an outage. */
   attempts: AttemptStore
-  ring: Pick<KeyRing, 'algs' | 'signingKey'>
+  ring: Pick<KeyRing, 'ages' | 'algs' | 'signingKey'>
   hashing: Pick<PasswordHashing, 'load'>
   clock: Clock
 }
@@ -63,7 +65,7 @@ export function createHealth ({ rateLimit, password }: Pick<Settings, 'rateLimit
 
   async function look (): Promise<Health> {
     const [stateIs, countersAre] = await Promise.all([answers(async () => await state.keys.list()), rateLimit === false ? 'off' as const : answers(count)])
-    const found = { state: stateIs, counters: countersAre, keys: keys(), passwords: { ...hashing.load(), maxQueue: password.maxQueue } }
+    const found = { state: stateIs, counters: countersAre, keys: keys(), keyAges: ring.ages(), passwords: { ...hashing.load(), maxQueue: password.maxQueue } }
     const mustCount = rateLimit !== false && rateLimit.onStoreError === 'deny'
     return { ready: found.state === 'up' && found.keys === 'ready' && !(mustCount && found.counters === 'down'), ...found }
   }

@@ -23,6 +23,7 @@ import { stateOwner } from '../boundary/state-owner.ts'
 import { surviveStateOutages } from '../boundary/state-outages.ts'
 import { within } from '../boundary/within.ts'
 import { logLine } from '../ports/log.ts'
+import { tracedStore } from '../tracing.ts'
 
 /** What holds the data, behind time limits. */
 interface Stores {
@@ -79,7 +80,7 @@ export function connectStores (settings: Settings, { redis, events, log }: { red
   const reports = outageReports('state', 'the state store', { events, log })
   return {
     clock,
-    state: surviveStateOutages(given, {
+    state: tracedState(surviveStateOutages(given, {
       clock,
       graceMs: settings.refreshToken.graceMs,
       ...reports,
@@ -89,10 +90,10 @@ export function connectStores (settings: Settings, { redis, events, log }: { red
       },
       // Where the state was out of reach at start, whoever comes first finds out whose it is.
       settled: () => owner.isClaimed() ? shared?.settled() : claimFirst()
-    }),
-    users: hostUserStore(settings.users, clock),
-    clients: Array.isArray(settings.clients) ? registeredClients(settings.clients) : hostClientStore(settings.clients, { clock, read: clientRows(clientRules(settings)), onMisfit: (error, clientId) => { log.error(...logLine('FST_AUTHORITY_STORE_MISFIT', 'a row of the client store does not fit, and is an unknown client', { err: error, clientId })) } }),
-    attempts: counters ?? memoryAttempts,
+    })),
+    users: tracedStore('users', hostUserStore(settings.users, clock)),
+    clients: Array.isArray(settings.clients) ? registeredClients(settings.clients) : tracedStore('clients', hostClientStore(settings.clients, { clock, read: clientRows(clientRules(settings)), onMisfit: (error, clientId) => { log.error(...logLine('FST_AUTHORITY_STORE_MISFIT', 'a row of the client store does not fit, and is an unknown client', { err: error, clientId })) } })),
+    attempts: counters === null ? memoryAttempts : tracedStore('attempts', counters),
 
     async prepare () {
       await Promise.all([
@@ -118,6 +119,18 @@ export function connectStores (settings: Settings, { redis, events, log }: { red
       await shared?.compare().catch(() => {})
       await given.sweep(clock.now())
     }
+  }
+}
+
+function tracedState (state: State): State {
+  const { tokens, oneTimeTokens, browserSessions, consents, keys } = state
+  return {
+    ...state,
+    tokens: tracedStore('tokens', tokens),
+    oneTimeTokens: tracedStore('one_time_tokens', oneTimeTokens),
+    browserSessions: tracedStore('browser_sessions', browserSessions),
+    consents: tracedStore('consents', consents),
+    keys: tracedStore('keys', keys)
   }
 }
 

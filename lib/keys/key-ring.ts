@@ -24,6 +24,8 @@ export interface KeyRing {
   refresh(): Promise<void>
   /** The public halves, for the JWKS. */
   publicJwks(): JsonWebKeyObject[]
+  /** For how many seconds the key that signs now has, by algorithm. Empty for keys that the host gave. */
+  ages(): Record<string, number>
   close(): void
 }
 
@@ -43,6 +45,7 @@ export function fixedKeyRing (keys: readonly LoadedKey[]): KeyRing {
     find: (kid) => keys.find((key) => key.kid === kid),
     async refresh () {},
     publicJwks: () => publicHalves(keys),
+    ages: () => ({}),
     close () {}
   }
 }

@@ -197,6 +197,12 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
     else if (failure !== null) throw failure.cause
   }
 
+  function signing (alg: string): RingEntry | undefined {
+    const now = clock.now()
+    const entries = entriesOf(alg)
+    return entries.findLast(({ stored }) => stored.signsFrom <= now) ?? entries[0]
+  }
+
   return {
     async ready (alg = algs[0]) {
       if (!algs.includes(alg)) throw noSuchAlgorithm(alg)
@@ -205,9 +211,7 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
     },
     signingKey (alg = algs[0]) {
       if (!algs.includes(alg)) throw noSuchAlgorithm(alg)
-      const now = clock.now()
-      const entries = entriesOf(alg)
-      const entry = entries.findLast(({ stored }) => stored.signsFrom <= now) ?? entries[0]
+      const entry = signing(alg)
       if (entry === undefined) throw unavailable()
       return entry.key
     },
@@ -221,6 +225,10 @@ export function managedKeyRing (options: ManagedKeyOptions, deps: ManagedKeyDeps
       }
     },
     publicJwks: () => publicHalves(ring.map(({ key }) => key)),
+    ages: () => Object.fromEntries(algs.flatMap((alg) => {
+      const entry = signing(alg)
+      return entry === undefined ? [] : [[alg, Math.max(0, Math.floor((clock.now() - entry.stored.signsFrom) / 1000))]]
+    })),
     close () {
       closed = true
       undo()

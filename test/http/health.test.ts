@@ -21,7 +21,7 @@ t.test('a service that is well is ready', async (t) => {
   const { app, close } = await testApp({ rateLimit: {} })
   t.teardown(close)
   await app.inject('/.well-known/jwks.json')
-  t.strictSame(await app.authority.health(), { ready: true, state: 'up', counters: 'up', keys: 'ready', passwords: IDLE })
+  t.strictSame(await app.authority.health(), { ready: true, state: 'up', counters: 'up', keys: 'ready', keyAges: { ES256: 0 }, passwords: IDLE })
   const unlimited = await testApp({ keys: KEYS })
   t.teardown(unlimited.close)
   t.match(await unlimited.app.authority.health(), { ready: true, counters: 'off' })
@@ -40,7 +40,7 @@ t.test('a state that fails or hangs is down after a second, and nothing is told 
     const asked = app.authority.health()
     for (let turn = 0; turn < 5; turn++) await setImmediate()
     if (mode === 'hangs') clock.step(1000)
-    t.strictSame(await asked, { ready: false, state: 'down', counters: 'off', keys: 'ready', passwords: IDLE }, mode)
+    t.strictSame(await asked, { ready: false, state: 'down', counters: 'off', keys: 'ready', keyAges: {}, passwords: IDLE }, mode)
   }
   mode = 'works'
   t.match(await app.authority.health(), { ready: true, state: 'up' }, 'and up again by itself')
@@ -49,14 +49,14 @@ t.test('a state that fails or hangs is down after a second, and nothing is told 
 t.test('without a key to sign with it is not ready', async (t) => {
   const clock = steppedClock()
   const hashing = { load: () => ({ running: 1, waiting: 2 }) }
-  const noKey = { algs: () => ['ES256', 'RS256'], signingKey (alg?: string): never { if (alg === 'RS256') throw new Error(SECRET_PLACE); return undefined as never } }
+  const noKey = { ages: () => ({}), algs: () => ['ES256', 'RS256'], signingKey (alg?: string): never { if (alg === 'RS256') throw new Error(SECRET_PLACE); return undefined as never } }
   const health = createHealth(settingsOf({ issuer: ISSUER, users: { findById: async () => null, findByUsername: async () => null } }), { state: memoryState(), attempts: { reserve: () => ({ allowed: true, standings: [] }), refund () {} }, ring: noKey, hashing, clock })
-  t.strictSame(await health(), { ready: false, state: 'up', counters: 'up', keys: 'missing', passwords: { running: 1, waiting: 2, maxQueue: 64 } })
+  t.strictSame(await health(), { ready: false, state: 'up', counters: 'up', keys: 'missing', keyAges: {}, passwords: { running: 1, waiting: 2, maxQueue: 64 } })
 })
 
 t.test('counters that are down matter only where nothing may be done without them', async (t) => {
   const clock = steppedClock()
-  const ring = { algs: () => [], signingKey: () => undefined as never }
+  const ring = { ages: () => ({}), algs: () => [], signingKey: () => undefined as never }
   const hashing = { load: () => ({ running: 0, waiting: 0 }) }
   for (const [onStoreError, ready] of [['local', true], ['allow', true], ['deny', false]] as const) {
     for (const fails of ['throws', 'rejects', 'hangs'] as const) {
@@ -68,7 +68,7 @@ t.test('counters that are down matter only where nothing may be done without the
       const asked = health()
       await setImmediate()
       clock.step(1000)
-      t.strictSame(await asked, { ready, state: 'up', counters: 'down', keys: 'ready', passwords: IDLE }, `${onStoreError}, ${fails}`)
+      t.strictSame(await asked, { ready, state: 'up', counters: 'down', keys: 'ready', keyAges: {}, passwords: IDLE }, `${onStoreError}, ${fails}`)
     }
   }
 })

@@ -1,10 +1,17 @@
+import { tracingChannel } from 'node:diagnostics_channel'
 import { readFileSync } from 'node:fs'
 import t from 'tap'
-import type { Events } from '../../lib/events.ts'
-import { authorityMetrics, type OpenTelemetryMeter, type PrometheusClient } from '../../lib/metrics/index.ts'
+import { authorityMetrics, type MeasuredAuthority, type OpenTelemetryMeter, type PrometheusClient } from '../../lib/metrics/index.ts'
+import { parse } from 'yaml'
+import type { ClientStore, State, UserStore } from '../../lib/index.ts'
+import { memoryUserStore } from '../../lib/index.ts'
+import type { AttemptStore } from '../../lib/ports/attempt-store.ts'
+import { STORE_OPERATIONS, traced, tracedStore, TRACES } from '../../lib/tracing.ts'
+import { KEYS } from '../support/openid.ts'
 import { PASSWORD, signUp, testApp } from '../support/app.ts'
 
 // Their own types are compared with ours in test/types/metrics.ts.
+interface Rule { alert: string, expr: string, for?: string, labels: { severity: string }, annotations: { summary: string, runbook: string } }
 interface Registry { metrics(): Promise<string>, getMetricsAsJSON(): Promise<Array<{ name: string }>> }
 interface Reader { exporter: { getMetrics(): Array<{ scopeMetrics: Array<{ metrics: Array<{ descriptor: { name: string }, dataPoints: Array<{ attributes: object, value: unknown }> }> }> }> } }
 interface Sdk {
@@ -26,7 +33,8 @@ async function journey (app: Awaited<ReturnType<typeof testApp>>['app']): Promis
 }
 
 t.test('prom-client: what happened is counted, by closed labels, and nobody is named', async (t) => {
-  const { app, close } = await testApp()
+  // A key that is made in the background would be one call of a store more, at any time.
+  const { app, close } = await testApp({ keys: KEYS })
   t.teardown(close)
   const registry = new prometheus.Registry()
   const end = authorityMetrics(app.authority, { prometheus, registry })
@@ -43,9 +51,22 @@ t.test('prom-client: what happened is counted, by closed labels, and nobody is n
   ]) t.ok(text.split('\n').includes(line), line)
   t.notMatch(text, CANARY)
   t.notMatch(text, '127.0.0.1')
+  for (const line of [
+    'authority_token_duration_seconds_count{grant_type="password",outcome="success"} 1',
+    'authority_token_duration_seconds_count{grant_type="password",outcome="failure"} 3',
+    'authority_store_duration_seconds_count{store="tokens",operation="createFamily",outcome="success"} 1',
+    'authority_store_duration_seconds_count{store="users",operation="create",outcome="success"} 1',
+    'authority_password_hash_queue{state="running"} 0',
+    'authority_store_available{store="state"} 1'
+  ]) t.ok(text.split('\n').includes(line), line)
+  const hashes = /^authority_password_hash_duration_seconds_count\{outcome="success"\} (\d+)$/m.exec(text)?.[1]
+  t.equal(Number(hashes), 4, 'one for the new password, and one for each attempt of a client that is known')
+  t.equal(/^authority_password_hash_wait_seconds_count\{outcome="success"\} (\d+)$/m.exec(text)?.[1], hashes)
   end()
+  const last = await registry.metrics()
   await journey(app).catch(() => {})
-  t.equal(await registry.metrics(), text, 'and not after its end')
+  t.equal(await registry.metrics(), last, 'and not after its end')
+  t.strictSame(Object.values(TRACES).filter((name) => tracingChannel(name).hasSubscribers), [], 'and nothing is measured')
   t.notMatch(await prometheus.register.metrics(), 'authority_', 'the default registry was left alone')
 })
 
@@ -56,7 +77,7 @@ t.test('OpenTelemetry: the same, by names with dots', async (t) => {
   const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 3_600_000 })
   const provider = new MeterProvider({ readers: [reader] })
   t.teardown(async () => { await provider.shutdown() })
-  authorityMetrics(app.authority, { meter: provider.getMeter('test') })
+  t.teardown(authorityMetrics(app.authority, { meter: provider.getMeter('test') }))
   await journey(app)
   await provider.forceFlush()
   const found = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics))
@@ -65,14 +86,17 @@ t.test('OpenTelemetry: the same, by names with dots', async (t) => {
   t.notMatch(JSON.stringify(found), CANARY)
 })
 
+type Look = (observer: { observe(value: number, labels: object): void }) => Promise<void>
+
 /** Counts by hand what a host hands in. */
 function double () {
   const handlers = new Map<string, (payload: never) => void>()
-  const authority = { on: (name: string, handler: (payload: never) => void) => { handlers.set(name, handler) }, off: (name: string) => { handlers.delete(name) } } as unknown as Pick<Events, 'on' | 'off'>
+  const authority = { on: (name: string, handler: (payload: never) => void) => { handlers.set(name, handler) }, off: (name: string) => { handlers.delete(name) }, health: async () => ({ state: 'down', counters: 'off', keyAges: { ES256: 60, [CANARY]: 1 }, passwords: { running: 1, waiting: 2 } }) } as unknown as MeasuredAuthority
   const added: unknown[] = []
   const names: string[] = []
-  const meter = { createCounter (name: string) { names.push(name); return { add: (value: number, labels: object) => { added.push([name, value, labels]) } } }, createHistogram (name: string) { names.push(name); return { record: (value: number, labels: object) => { added.push([name, value, labels]) } } } }
-  return { handlers, authority, added, names, meter, tell: (name: string, payload: object) => { handlers.get(name)?.(payload as never) } }
+  const looks = new Map<string, Look>()
+  const meter = { createCounter (name: string) { names.push(name); return { add: (value: number, labels: object) => { added.push([name, value, labels]) } } }, createHistogram (name: string) { names.push(name); return { record: (value: number, labels: object) => { added.push([name, value, labels]) } } }, createObservableGauge (name: string) { names.push(name); return { addCallback: (look: Look) => { looks.set(name, look) }, removeCallback: () => { looks.delete(name) } } } }
+  return { handlers, authority, added, names, looks, meter, tell: (name: string, payload: object) => { handlers.get(name)?.(payload as never) } }
 }
 
 t.test('a word that is in no list is counted as other: nothing that is sent makes a new time series', async (t) => {
@@ -93,18 +117,135 @@ t.test('a word that is in no list is counted as other: nothing that is sent make
   t.equal(handlers.size, 0)
 })
 
+t.test('gauges show what health says, by closed labels, and are gone at the end', async (t) => {
+  const { authority, meter, looks } = double()
+  const end = authorityMetrics(authority, { meter })
+  const seen: unknown[] = []
+  for (const [name, look] of looks) await look({ observe: (value, labels) => { seen.push([name, value, labels]) } })
+  t.same(seen, [
+    ['authority.password_hash.queue', 1, { state: 'running' }],
+    ['authority.password_hash.queue', 2, { state: 'waiting' }],
+    ['authority.store.available', 0, { store: 'state' }],
+    ['authority.key.age', 60, { alg: 'ES256' }],
+    ['authority.key.age', 1, { alg: 'other' }]
+  ])
+  end()
+  t.equal(looks.size, 0)
+})
+
+t.test('what a caller sends makes no time series, whatever and wherever it is', async (t) => {
+  const { app, close } = await testApp({ keys: KEYS, rateLimit: { login: { windowMs: 1000, max: 1000 }, refresh: { windowMs: 1000, max: 5 }, account: false } })
+  t.teardown(close)
+  const registry = new prometheus.Registry()
+  t.teardown(authorityMetrics(app.authority, { prometheus, registry }))
+  const series = async (): Promise<string[]> => (await registry.metrics()).split('\n').filter((line) => line !== '' && !line.startsWith('#')).map((line) => line.replace(/ \S+$/, ''))
+  const send = async (word: string): Promise<void> => {
+    for (const payload of [{ grant_type: word }, { grant_type: 'password', username: word, password: word, client_id: word, scope: word }, { grant_type: 'password', username: word, password: word }, { grant_type: 'refresh_token', refresh_token: word, client_id: word }, { grant_type: 'client_credentials', client_id: word, client_secret: word }, { grant_type: 'authorization_code', code: word, client_id: word }]) {
+      await app.inject({ method: 'POST', url: `/auth/token?${word}=${word}`, payload, headers: { 'user-agent': word, 'x-request-id': word, 'x-forwarded-for': word } })
+    }
+    await app.inject({ method: 'POST', url: '/auth/revoke', payload: { token: word, client_id: word } })
+    await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: word } })
+    await app.inject({ method: 'GET', url: `/auth/sessions/${word}`, headers: { authorization: `Bearer ${word}` } })
+  }
+  for (let number = 0; number < 5; number++) await send(`${CANARY}-${number}`)
+  // Asking for the metrics is a look at the stores too.
+  await series()
+  const first = await series()
+  for (let number = 5; number < 20; number++) await send(`${CANARY}-${number}`)
+  t.strictSame((await series()).sort(), first.sort())
+  t.notMatch(first.join('\n'), CANARY)
+})
+
 t.test('the dashboard and the docs name metrics that there are, and all of them', async (t) => {
   const { authority, names, meter } = double()
-  authorityMetrics(authority, { meter })
+  t.teardown(authorityMetrics(authority, { meter }))
   const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
   const dashboard = read('examples/metrics/grafana-dashboard.json')
   JSON.parse(dashboard)
   const registry = new prometheus.Registry()
-  authorityMetrics(authority, { prometheus, registry })
+  t.teardown(authorityMetrics(authority, { prometheus, registry }))
   const there = (await registry.getMetricsAsJSON()).map(({ name }) => name)
   const used = [...new Set(dashboard.match(/authority_\w+/g))]
   t.ok(used.length > 8)
   t.same(used.filter((name) => !there.includes(name.replace(/_bucket$/, ''))), [])
+  const rules = (parse(read('examples/metrics/prometheus-alerts.yml')) as { groups: Array<{ rules: Rule[] }> }).groups.flatMap((group) => group.rules)
+  const base = (name: string): string => name.replace(/_(?:bucket|count|sum)$/, '')
+  const alerted = rules.flatMap(({ expr }) => expr.match(/authority_\w+/g) ?? [])
+  t.same([...new Set(alerted)].filter((name) => !there.includes(base(name))), [])
   const documented = [...read('docs/observability.md').matchAll(/^\| `(authority\.[\w.]+)`/gm)].map(([, name]) => name)
   t.same(documented.toSorted(), names.toSorted())
+})
+
+t.test('every alert rule has a name of its own, a severity, an expression with a bound, and a paragraph that says what to do', async (t) => {
+  const read = (path: string): string => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+  const { groups } = parse(read('examples/metrics/prometheus-alerts.yml')) as { groups: Array<{ name: string, rules: Rule[] }> }
+  const page = read('docs/observability.md')
+  const headings = [...page.matchAll(/^#### (\w+)$\n\n(.+)/gm)].map(([, name]) => name)
+  const rules = groups.flatMap((group) => group.rules)
+  t.strictSame(rules.map(({ alert }) => alert), headings)
+  t.equal(new Set(headings).size, rules.length)
+  for (const { alert, expr, for: held, labels: { severity }, annotations: { summary, runbook }, ...rest } of rules) {
+    t.match({ severity, expr, summary, held: held ?? '0m' }, { severity: /^(?:critical|warning)$/, expr: /(?:[<>]|==) [\d.]+/, summary: /\w/, held: /^\d+[mh]$/ }, alert)
+    t.equal(runbook, `docs/observability.md#${alert.toLowerCase()}`)
+    t.strictSame(rest, {})
+    t.equal(expr.split('(').length, expr.split(')').length, `${alert}: brackets`)
+  }
+})
+
+t.test('calls of stores are told by name, and nothing of what they answer or throw', async (t) => {
+  const told: unknown[] = []
+  const channel = tracingChannel<unknown, object>(TRACES.store)
+  const tell = (context: object): void => { told.push({ ...context }) }
+  const handlers = { start: tell, end: tell, asyncStart: tell, asyncEnd: tell, error: tell }
+  channel.subscribe(handlers)
+  t.teardown(() => { channel.unsubscribe(handlers) })
+  const users = memoryUserStore()
+  const { app, close } = await testApp({ users, registration: { username: 'any' } })
+  t.teardown(close)
+  await signUp(app, CANARY)
+  const failing = users.findByUsername
+  users.findByUsername = async () => { throw Object.assign(new Error(`a command with ${CANARY} in it`), { name: 'PoolError' }) }
+  t.equal((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: CANARY, password: PASSWORD } })).statusCode, 503)
+  users.findByUsername = failing
+  const { access_token: token } = (await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: CANARY, password: PASSWORD } })).json<{ access_token: string }>()
+  t.ok(token)
+  t.ok(told.length > 20)
+  t.strictSame([...new Set(told.flatMap((context) => Object.keys(context as object)))].filter((name) => !['store', 'operation', 'error', 'result'].includes(name)), [])
+  t.ok(told.every((context) => (context as { result?: unknown }).result === undefined), 'no answer')
+  t.ok(told.some((context) => (context as { error?: Error }).error?.message === 'PoolError'), 'the name of the error')
+  t.notMatch(told.map((context) => { const { error } = context as { error?: Error }; return `${JSON.stringify(context)} ${error?.message ?? ''} ${error?.stack ?? ''}` }).join('\n'), CANARY)
+  for (const context of told) {
+    const { store, operation } = context as { store: keyof typeof STORE_OPERATIONS, operation: never }
+    t.ok(STORE_OPERATIONS[store].includes(operation))
+  }
+})
+
+/** The compiler asks for every method of a port. */
+const METHODS: { users: Record<keyof UserStore, 1>, clients: Record<keyof ClientStore, 1>, tokens: Record<keyof State['tokens'], 1>, one_time_tokens: Record<keyof State['oneTimeTokens'], 1>, browser_sessions: Record<keyof State['browserSessions'], 1>, consents: Record<keyof State['consents'], 1>, keys: Record<keyof State['keys'], 1>, attempts: Record<keyof AttemptStore, 1> } = {
+  users: { findById: 1, findByUsername: 1, create: 1, setPasswordHash: 1, setEmailVerified: 1, update: 1, remove: 1 },
+  clients: { findById: 1 },
+  tokens: { createFamily: 1, createCode: 1, redeemCode: 1, findFamily: 1, peekToken: 1, useToken: 1, rotateToken: 1, undoRotation: 1, revokeFamily: 1, revokeFamiliesOfUser: 1, revokeFamiliesOfSession: 1, revokeFamiliesOfClient: 1, listFamiliesOfUser: 1 },
+  one_time_tokens: { put: 1, find: 1, consume: 1, discard: 1 },
+  browser_sessions: { createSession: 1, findSession: 1, useSession: 1, renewSession: 1, revokeSession: 1, revokeSessionsOfUser: 1, listSessionsOfUser: 1 },
+  consents: { findConsent: 1, grantConsent: 1, revokeConsent: 1, listConsents: 1 },
+  keys: { list: 1, addIfAbsent: 1, remove: 1 },
+  attempts: { reserve: 1, refund: 1 }
+}
+
+t.test('every method of every port can be watched: one that the list lacks would be missing from the store', async (t) => {
+  for (const [store, methods] of Object.entries(METHODS)) t.strictSame(Object.keys(methods).sort(), [...STORE_OPERATIONS[store as keyof typeof STORE_OPERATIONS]].sort(), store)
+})
+
+t.test('what nobody watches is the work itself, answered in the same tick', async (t) => {
+  const attempts: AttemptStore = { reserve: () => ({ allowed: true, standings: [] }), refund () {} }
+  const store = tracedStore('attempts', attempts)
+  t.strictSame(store.reserve('x', []), { allowed: true, standings: [] }, 'no promise')
+  t.equal(await traced('hash', {}, async () => 'done'), 'done')
+  await t.rejects(traced('hash', {}, () => { throw new TypeError('as it was') }), { name: 'TypeError', message: 'as it was' })
+  const channel = tracingChannel(TRACES.hash)
+  const handlers = { start () {}, end () {}, asyncStart () {}, asyncEnd () {}, error () {} }
+  channel.subscribe(handlers)
+  t.teardown(() => { channel.unsubscribe(handlers) })
+  t.equal(await traced('hash', {}, () => 'done'), 'done', 'watched')
+  await t.rejects(traced('hash', {}, () => { throw new TypeError('as it was') }), { name: 'TypeError', message: 'as it was' }, 'watched, and the caller gets the error itself')
 })

@@ -8,6 +8,7 @@ import { callableBy } from '../edge/callers.ts'
 import { rememberClient } from '../edge/cors.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
+import { traced } from '../../tracing.ts'
 import { describeRoute, ErrorResponse, TokenRequest, TokenResponse } from '../edge/schemas.ts'
 
 const BODY_LIMIT = 16_384
@@ -30,12 +31,14 @@ export function tokenRoute (child: FastifyInstance, { grants: deps, clientsOf, l
   }, async (request, reply) => await guarded(async () => {
     const params = parseTokenRequest(request.body)
     const grant = findGrant(params.grant_type, deps)
-    // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong client secret.
-    const client = await limiter.countFailure(request, reply, async () => await authenticateClient(request.headers.authorization, params, originOf(request), { clients: clientsOf(request), events: deps.accounts.events }))
-    if (client !== null) rememberClient(request, client.clientId)
-    checkGrantAllowed(grant, client)
-    const handle = async (): Promise<GrantAnswer> => await grant.handle(params, { client, origin: originOf(request) }, deps)
-    const guess = grant.guess?.(params)
-    return guess === undefined ? await limiter.countFailure(request, reply, handle) : await limiter.reserve(request, reply, guess, handle)
+    return await traced('token', { grantType: grant.type }, async () => {
+      // The client is authenticated first: a request that fails here has tried no password, and counts as a wrong client secret.
+      const client = await limiter.countFailure(request, reply, async () => await authenticateClient(request.headers.authorization, params, originOf(request), { clients: clientsOf(request), events: deps.accounts.events }))
+      if (client !== null) rememberClient(request, client.clientId)
+      checkGrantAllowed(grant, client)
+      const handle = async (): Promise<GrantAnswer> => await grant.handle(params, { client, origin: originOf(request) }, deps)
+      const guess = grant.guess?.(params)
+      return guess === undefined ? await limiter.countFailure(request, reply, handle) : await limiter.reserve(request, reply, guess, handle)
+    })
   }))
 }

@@ -27,6 +27,7 @@ async function instance (alg = 'ES256') {
     find: (kid) => current.find(kid),
     refresh: async () => { await current.refresh() },
     publicJwks: () => current.publicJwks(),
+    ages: () => current.ages(),
     close: () => { current.close() }
   }
   const revoked = revocations(900_000, clock)

@@ -1,0 +1,71 @@
+import type { AuthorityEvents, ClientFailure, LoginFailure } from '../events.ts'
+import type { RuleName } from '../limits/rules.ts'
+import type { MessageKind } from '../ports/message.ts'
+import { STORE_OPERATIONS, type StoreName } from '../tracing.ts'
+
+export type Labels = Record<string, string>
+export interface Metric {
+  description: string
+  /** Every label with all the values that it can have. What is none of them is counted as `other`. */
+  labels: Readonly<Record<string, readonly string[]>>
+  /** The upper bounds of a histogram. */
+  buckets?: number[]
+  /** Seconds. */
+  unit?: 's'
+  /** Looked at when it is asked for. */
+  gauge?: true
+}
+
+/** Those that OpenTelemetry recommends for the durations of requests. */
+const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
+const OUTCOMES = ['success', 'failure'] as const
+
+/** The compiler asks for every word of a union, so that a new one is not forgotten here. */
+const words = <Word extends string>(all: Record<Word, 1>): readonly string[] => Object.keys(all)
+
+const FAILURES = words<LoginFailure>({ unknown_user: 1, wrong_password: 1, disabled: 1, no_password: 1, email_not_verified: 1, unusable_hash: 1, changed_meanwhile: 1 })
+const CLIENT_FAILURES = words<ClientFailure>({ unknown_client: 1, no_secret: 1, wrong_secret: 1, malformed_credentials: 1 })
+const KINDS = words<MessageKind>({ password_reset: 1, verify_email: 1, already_registered: 1, email_change: 1, password_changed: 1, new_sign_in: 1, email_change_requested: 1, email_changed: 1, account_removed: 1 })
+const CHANGED_BY = words<AuthorityEvents['password_changed']['by']>({ change: 1, reset: 1, disowned: 1 })
+const ENDED_BY = words<AuthorityEvents['logged_out']['by']>({ user: 1, host: 1, password_changed: 1, disabled: 1, code_reused: 1, undone: 1, account_removed: 1 })
+const REVOKED_BY = words<AuthorityEvents['consent_revoked']['by']>({ user: 1, host: 1, password_changed: 1, account_removed: 1 })
+const RULES = words<RuleName>({ login: 1, account: 1, register: 1, passwordReset: 1, refresh: 1 })
+const STORES = words<StoreName>({ users: 1, clients: 1, tokens: 1, one_time_tokens: 1, browser_sessions: 1, consents: 1, keys: 1, attempts: 1 })
+const OPERATIONS = [...new Set(Object.values(STORE_OPERATIONS).flat())]
+const ALGS = ['ES256', 'EdDSA', 'RS256', 'PS256'] as const
+
+/** Names as OpenTelemetry has them; for Prometheus the dots are underscores, and a counter ends in `_total`. */
+export const METRICS = {
+  'authority.authentication': { description: 'Passwords that were tried.', labels: { outcome: ['success', 'failure'], 'error.type': FAILURES } },
+  'authority.client_authentication.failed': { description: 'Clients that did not prove themselves.', labels: { 'error.type': CLIENT_FAILURES } },
+  'authority.account.registered': { description: 'Accounts that were created.', labels: {} },
+  'authority.account.removed': { description: 'Accounts that their people removed.', labels: {} },
+  'authority.profile.changed': { description: 'Profiles that were changed.', labels: {} },
+  'authority.email.change_requested': { description: 'New e-mail addresses asked for.', labels: {} },
+  'authority.email.changed': { description: 'E-mail addresses that were changed.', labels: {} },
+  'authority.email.verified': { description: 'E-mail addresses that were confirmed.', labels: {} },
+  'authority.password_reset.requested': { description: 'Password resets asked for, for users who exist.', labels: {} },
+  'authority.password.changed': { description: 'New passwords.', labels: { by: CHANGED_BY } },
+  'authority.token.issued': { description: 'First tokens of a device, an app or a client.', labels: { grant_type: ['password', 'authorization_code', 'client_credentials', 'host'] } },
+  'authority.token.refreshed': { description: 'Refreshes.', labels: { rotated: ['true', 'false'] } },
+  'authority.refresh_token.reused': { description: 'Refresh tokens that came back after they were replaced.', labels: {} },
+  'authority.session.ended': { description: 'Sessions that ended before their time.', labels: { by: ENDED_BY } },
+  'authority.consent.granted': { description: 'Consents given.', labels: {} },
+  'authority.consent.revoked': { description: 'Consents taken back.', labels: { by: REVOKED_BY } },
+  'authority.message': { description: 'Messages handed to sendMessage.', labels: { kind: KINDS, outcome: ['sent', 'failed'] } },
+  'authority.message.attempts': { description: 'How many attempts a message took.', labels: { kind: KINDS, outcome: ['sent', 'failed'] }, buckets: [0, 1, 2, 3, 4] },
+  'authority.key.created': { description: 'Signing keys that this instance made.', labels: { alg: ALGS } },
+  'authority.key.retired': { description: 'Signing keys that were removed.', labels: { alg: ALGS } },
+  'authority.rate_limit.refused': { description: 'Requests that a limit refused.', labels: { rule: RULES } },
+  'authority.password_hash.overloaded': { description: 'Overloads of the hashing queue.', labels: {} },
+  'authority.store.degraded': { description: 'Outages of a store, at their beginning.', labels: { store: ['state', 'rate limits'] } },
+  'authority.password_hash.duration': { description: 'How long a password hash ran.', labels: { outcome: OUTCOMES }, buckets: SECONDS, unit: 's' },
+  'authority.password_hash.wait': { description: 'How long a password waited for its turn to be hashed.', labels: { outcome: OUTCOMES }, buckets: SECONDS, unit: 's' },
+  'authority.store.duration': { description: 'How long a call of a store took.', labels: { store: STORES, operation: OPERATIONS, outcome: OUTCOMES }, buckets: SECONDS, unit: 's' },
+  'authority.token.duration': { description: 'How long the token endpoint took, by grant.', labels: { grant_type: ['password', 'authorization_code', 'refresh_token', 'client_credentials'], outcome: OUTCOMES }, buckets: SECONDS, unit: 's' },
+  'authority.password_hash.queue': { description: 'Passwords that are hashed now, and that wait.', labels: { state: ['running', 'waiting'] }, gauge: true },
+  'authority.store.available': { description: '1 where the store answers, 0 where it does not.', labels: { store: ['state', 'rate limits'] }, gauge: true },
+  'authority.key.age': { description: 'For how long the key that signs now has, where this service makes the keys.', labels: { alg: ALGS }, unit: 's', gauge: true }
+} as const satisfies Record<string, Metric>
+
+export type MetricName = keyof typeof METRICS
