@@ -21,9 +21,9 @@ export type TraceContext<Name extends TraceName = TraceName> = TracedWork[Name] 
 export const STORE_OPERATIONS = {
   users: ['findById', 'findByUsername', 'create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove'],
   clients: ['findById'],
-  tokens: ['createFamily', 'createCode', 'redeemCode', 'findFamily', 'peekToken', 'useToken', 'rotateToken', 'undoRotation', 'revokeFamily', 'revokeFamiliesOfUser', 'revokeFamiliesOfSession', 'revokeFamiliesOfClient', 'listFamiliesOfUser'],
+  tokens: ['createFamily', 'createCode', 'redeemCode', 'findFamily', 'peekToken', 'useToken', 'rotateToken', 'undoRotation', 'revokeFamily', 'revokeFamiliesOfUser', 'revokeSession', 'revokeFamiliesOfClient', 'listFamiliesOfUser'],
   one_time_tokens: ['put', 'find', 'consume', 'discard'],
-  browser_sessions: ['createSession', 'findSession', 'useSession', 'renewSession', 'revokeSession', 'revokeSessionsOfUser', 'listSessionsOfUser'],
+  browser_sessions: ['createSession', 'findSession', 'useSession', 'renewSession', 'revokeSessionsOfUser', 'listSessionsOfUser'],
   consents: ['findConsent', 'grantConsent', 'revokeConsent', 'listConsents'],
   keys: ['list', 'addIfAbsent', 'remove'],
   attempts: ['reserve', 'refund']
@@ -62,9 +62,9 @@ export async function traced<Name extends TraceName, Answer> (name: Name, facts:
 /** The store with each call watched. A call that nobody watches is that of the store, answered in the same tick where the store does. */
 export function tracedStore<Store extends object> (store: StoreName, methods: Store): Store {
   const given = methods as Readonly<Record<string, ((...args: unknown[]) => unknown) | undefined>>
-  return Object.fromEntries(STORE_OPERATIONS[store].flatMap((operation) => {
+  return { ...methods, ...Object.fromEntries(STORE_OPERATIONS[store].flatMap((operation) => {
     const method = given[operation]
     if (method === undefined) return []
     return [[operation, (...args: unknown[]) => isTraced('store') ? traced('store', { store, operation }, () => method.apply(methods, args)) : method.apply(methods, args)]]
-  })) as Store
+  })) }
 }
