@@ -1,7 +1,7 @@
 import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel'
 
 /** The work that can be watched, with what is told of each piece. All of it comes out of closed lists. */
-export interface TracedWork {
+interface TracedWork {
   /** One password hashed or verified; how long it ran. */
   hash: object
   /** How long it waited for its turn before. */

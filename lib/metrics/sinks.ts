@@ -23,7 +23,7 @@ export interface OpenTelemetryMeter {
   createObservableGauge(name: string, options: { description: string, unit?: string }): { addCallback(callback: (observer: Observer) => Promise<void>): void, removeCallback(callback: (observer: Observer) => Promise<void>): void }
 }
 
-export type Add = (labels: Labels, value: number) => void
+type Add = (labels: Labels, value: number) => void
 /** Reads a gauge: every value with its labels. */
 export type Look = () => Promise<ReadonlyArray<readonly [Labels, number]>>
 
