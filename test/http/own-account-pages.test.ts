@@ -284,7 +284,7 @@ t.test('what can not be done here is not shown; no account page; other paths', a
   const users = memoryUserStore()
   const bare = { create: users.create, findById: users.findById, findByUsername: users.findByUsername }
   const poor = await subjectOf(t, { users: bare, clients: [] })
-  const links = async (subject: TestApp): Promise<string[]> => [...(await (await browserOf(subject)).get('/auth/account')).body.matchAll(/<li><a href="([^"]+)"/g)].map(([, url = '']) => url)
+  const links = async (subject: TestApp): Promise<string[]> => [...(await (await browserOf(subject)).get('/auth/account')).body.matchAll(/<li><a href="(\/[^"]+)"/g)].map(([, url = '']) => url)
   t.strictSame(await links(poor), ['/auth/account/sessions', '/auth/logout'])
   for (const page of ['password', 'access']) t.equal((await (await browserOf(poor)).get(`/auth/account/${page}`)).statusCode, 404)
   const without = await subjectOf(t, { pages: { account: false } })
