@@ -31,7 +31,7 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   request_not_supported: 'The authorization request has the parameter `request`.',
   request_uri_not_supported: 'The authorization request has the parameter `request_uri`.',
   registration_not_supported: 'The authorization request has the parameter `registration`.',
-  unmet_authentication_requirements: 'An essential `acr` was asked for that is not available.',
+  unmet_authentication_requirements: 'An `acr` was asked for, by `acr_values` or as an essential claim, that can not be had.',
   invalid_password: 'The new password is refused; the description says why.',
   username_taken: 'There is an account of this name. Never said where `registration.verifyEmail` is on.',
   too_many_requests: 'A rate limit is reached. `Retry-After` and the field `retryAfter` say, in seconds, when to try again.',
