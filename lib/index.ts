@@ -27,6 +27,7 @@ export type { AccountAccess, AccountModel, AccountNote, AccountSession, CommonMo
 export type { OwnTexts, ScopeTexts } from './pages/own-texts.ts'
 export type { Locale, MessageKey, Messages } from './pages/texts.ts'
 export type { AccessTokenClaims } from './protocol/access-token.ts'
+export type { AuthenticationMethod, AuthenticationProof } from './protocol/authentication.ts'
 export type { AddressRuleName, ApiKeyOption, LimitInfo, RuleName } from './limits/rules.ts'
 
 export { renderMessage } from './composition/render-message.ts'

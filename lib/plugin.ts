@@ -95,7 +95,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     cors: createCors(listed ?? clientsOf),
     secretHeaders: settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
     senders: { issuer: settings.issuer, ...registeredOrigins(listed ?? clientsOf) },
-    openid: places.redirectLogin ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, algs: () => ring.algs() } : null,
+    openid: places.redirectLogin ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, acrValues: authorize.acrValues, algs: () => ring.algs() } : null,
     pages: settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, redirectLogin: places.redirectLogin })
   }, {
     jwksConstraints: places.wellKnown.jwks?.constraints ?? null,

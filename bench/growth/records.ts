@@ -38,7 +38,7 @@ export function tokenOf (number: number, generation: number): string {
 
 export function familyOf (number: number, user = ownerOf(number)): NewRefreshTokenFamily {
   return {
-    sid: sidOf(idOf('family', number, user)), userId: user, clientId: null, scope: own(SCOPE), authenticatedAt: NOW, createdAt: NOW, lastUsedAt: NOW,
+    sid: sidOf(idOf('family', number, user)), userId: user, clientId: null, scope: own(SCOPE), authenticatedAt: NOW, acr: 'password', amr: ['pwd'], createdAt: NOW, lastUsedAt: NOW,
     ...lifetime, userAgent: own(USER_AGENT), sessionSid: null, offline: true, authorization: null, tokenDigest: digest(secretOf('family', number, 0))
   }
 }
@@ -56,7 +56,7 @@ export function successorOf (number: number, generation: number): Successor {
 
 export function codeOf (number: number, user: string): NewAuthorizationCode {
   return {
-    sid: sidOf(idOf('code', number, user)), userId: user, clientId: own(CLIENT), scope: own(SCOPE), authenticatedAt: NOW, createdAt: NOW,
+    sid: sidOf(idOf('code', number, user)), userId: user, clientId: own(CLIENT), scope: own(SCOPE), authenticatedAt: NOW, acr: 'password', amr: ['pwd'], createdAt: NOW,
     sessionSid: sessionOf(number, user).sid, offline: true, codeDigest: digest(secretOf('code', number, 0)), codeExpiresAt: NOW + DAY_MS,
     authorization: JSON.stringify({ redirectUri: 'https://app.example.com/signed-in', codeChallenge: digest(String(number)), nonce: secretOf('nonce', number, 0).slice(0, 22) })
   }
@@ -71,7 +71,7 @@ export function redemptionOf (number: number, user: string): CodeRedemption {
 
 export function sessionOf (number: number, user = ownerOf(number)): BrowserSession {
   return {
-    sid: sidOf(idOf('session', number, user)), userId: user, authenticatedAt: NOW, createdAt: NOW, lastUsedAt: NOW, ...lifetime,
+    sid: sidOf(idOf('session', number, user)), userId: user, authenticatedAt: NOW, methods: [{ method: 'password', at: NOW }], createdAt: NOW, lastUsedAt: NOW, ...lifetime,
     userAgent: own(USER_AGENT), clientIds: [own(CLIENT)]
   }
 }

@@ -7,6 +7,7 @@ import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
+import type { AuthenticationContext } from '../protocol/authentication.ts'
 import { formatAuthorizationDetails } from '../protocol/authorization-details.ts'
 import { type AuthorizationParams, type AuthorizationRequest, parseAuthorizationRequest, responseModeOf } from '../protocol/authorization-request.ts'
 import { wordsOf } from '../protocol/authorization-params.ts'
@@ -15,6 +16,7 @@ import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { type Facts, firstObstacle } from './checks.ts'
 import type { AuthorizeDeps, BrowserContext } from './deps.ts'
+import { contextFor, requiredAcr } from './requested-context.ts'
 
 /** An authorization request of a known client, with a redirect URI at which it may be answered. */
 export interface ClientRequest {
@@ -58,9 +60,9 @@ export async function authorize (asked: ClientRequest, context: BrowserContext, 
     const facts = await gatherFacts(asked, context, deps)
     const obstacle = firstObstacle(facts)
     if (obstacle instanceof OAuthError) throw obstacle
-    const { signedIn } = facts
-    if (obstacle !== null || signedIn === null) return { to: obstacle ?? 'sign_in', facts }
-    const issued = await issueCode(facts, signedIn, context, deps)
+    const { signedIn, authentication } = facts
+    if (obstacle !== null || signedIn === null || authentication === null) return { to: obstacle ?? 'sign_in', facts }
+    const issued = await issueCode({ ...facts, authentication }, signedIn, context, deps)
     // Signed out in another tab, or the consent was taken back, a moment ago.
     if (typeof issued !== 'string') return await authorize(asked, { ...context, ...issued }, deps)
     return answer(asked, { code: issued }, deps)
@@ -91,12 +93,17 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
   const user = session === null ? null : await userOf(session, { users, sessions })
   const signedIn = session === null || user === null ? null : { session, user }
   const consent = await findConsent(client, signedIn, now, deps)
+  const required = requiredAcr(request)
   return {
     request,
     client,
     redirectUri,
     scopes: grantableScopes(request, client, consent, deps),
     signedIn,
+    required,
+    authentication: session === null || user === null ? null : contextFor(request, required?.filter((value) => deps.acrValues.includes(value)) ?? null, session),
+    acrValues: deps.acrValues,
+    hostedSignIn: deps.hostedSignIn,
     hint: request.idTokenHint === undefined ? undefined : await deps.idTokens.readHint(request.idTokenHint),
     consent,
     canSignUp: deps.canSignUp,
@@ -122,10 +129,10 @@ function grantableScopes (request: AuthorizationRequest, client: Client, consent
  * after that, so that no code outlives a sign-out or a consent that was taken back. Where one of these has ended meanwhile, resolves to the
  * session (`null` where that has ended) with which the request has to be decided again.
  */
-async function issueCode (facts: Facts, signedIn: SignedInPerson, { origin }: BrowserContext, deps: AuthorizeDeps): Promise<string | { session: BrowserSession | null }> {
-  const { request, client, redirectUri, scopes, now } = facts
+async function issueCode (facts: Facts & { authentication: AuthenticationContext }, signedIn: SignedInPerson, { origin }: BrowserContext, deps: AuthorizeDeps): Promise<string | { session: BrowserSession | null }> {
+  const { request, client, redirectUri, scopes, authentication, now } = facts
   const { tokens, sessions, accounts: { random } } = deps
-  const { userId, sid: sessionSid, authenticatedAt } = signedIn.session
+  const { userId, sid: sessionSid } = signedIn.session
   const id = newCredentialId(userId, random.id())
   const secret = random.secret()
   const sid = sidOf(id)
@@ -134,7 +141,7 @@ async function issueCode (facts: Facts, signedIn: SignedInPerson, { origin }: Br
     userId,
     clientId: client.clientId,
     scope: scopes.join(' '),
-    authenticatedAt,
+    ...authentication,
     createdAt: now,
     sessionSid,
     offline: scopes.includes('offline_access'),

@@ -3,11 +3,11 @@ import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
 import { type AuthorizationRequest, wantsSignUp } from '../protocol/authorization-request.ts'
-import type { ClaimRequest } from '../protocol/claims-request.ts'
+import type { AuthenticationContext } from '../protocol/authentication.ts'
 import { isPublicNativeRedirect } from '../protocol/redirect-uri.ts'
-import { PASSWORD_ACR } from '../protocol/id-token.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { IdTokenHint } from '../tokens/id-tokens.ts'
+import type { RequiredAcr } from './requested-context.ts'
 
 /** All that the decision on an authorization request needs, looked up beforehand. */
 export interface Facts {
@@ -18,6 +18,13 @@ export interface Facts {
   scopes: string[]
   /** Who is signed in in this browser. */
   signedIn: SignedInPerson | null
+  required: RequiredAcr
+  /** What tokens will say of the sign-in; `null`: nobody is signed in, or not in a way that is required. */
+  authentication: AuthenticationContext | null
+  /** The values of `acr` that this configuration can give. */
+  acrValues: readonly string[]
+  /** Whether a page of ours can ask for what is missing. */
+  hostedSignIn: boolean
   /** `undefined`: none was sent; `null`: it is not one of ours. */
   hint: IdTokenHint | null | undefined
   consent: Consent | null
@@ -65,8 +72,8 @@ const CHECKS: readonly Check[] = [
   },
   {
     name: 'the requested authentication context can be given',
-    see: 'OpenID Connect Core 1.0 §5.5.1.1',
-    check: ({ request }) => canGiveAcr(request) ? null : new OAuthError('unmet_authentication_requirements', 'The requested acr is not available.')
+    see: 'OpenID Connect Core 1.0 §5.5.1.1, RFC 9470 §5',
+    check: ({ required, acrValues }) => required === null || required.some((value) => acrValues.includes(value)) ? null : unmet()
   },
   {
     name: 'an app on a device does not ask in silence',
@@ -96,7 +103,16 @@ const CHECKS: readonly Check[] = [
   {
     name: 'the sign-in is recent enough',
     see: 'OpenID Connect Core 1.0 §3.1.2.1 max_age',
-    check: (facts) => isRecent(facts) || (facts.request.prompt.includes('none') && !mayBeTold(facts)) ? null : interactive(facts.request, 'sign_in')
+    check: (facts) => isRecent(facts) ? null : anotherSignIn(facts)
+  },
+  {
+    name: 'the person has proved what was asked for',
+    see: 'RFC 9470 §5',
+    check (facts) {
+      if (facts.required === null || facts.authentication !== null) return null
+      // The host's page has asked for what it asks for: sent there again, the person would come back with the same.
+      return facts.hostedSignIn ? anotherSignIn(facts) : mayBeTold(facts) ? unmet() : null
+    }
   },
   {
     name: 'it is the person the client asked for',
@@ -127,13 +143,12 @@ function interactive (request: AuthorizationRequest, obstacle: 'sign_in' | 'cons
     : new OAuthError('consent_required', 'The user has not allowed this yet.')
 }
 
-/** Only an `acr` that is requested as essential must be met; `acr_values` are voluntary. */
-function canGiveAcr ({ claims }: AuthorizationRequest): boolean {
-  const acr: ClaimRequest | null | undefined = claims.id_token?.acr
-  if (acr?.essential !== true) return true
-  if (acr.value !== undefined) return acr.value === PASSWORD_ACR
-  return acr.values === undefined || acr.values.includes(PASSWORD_ACR)
+/** Where the client wants no page shown and may not learn of the sign-in, what it may learn is decided first. */
+function anotherSignIn (facts: Facts): Obstacle | null {
+  return facts.request.prompt.includes('none') && !mayBeTold(facts) ? null : interactive(facts.request, 'sign_in')
 }
+
+const unmet = (): OAuthError => new OAuthError('unmet_authentication_requirements', 'The requested acr is not available.')
 
 function isRequestedSubject ({ request: { claims }, signedIn, hint }: Facts): boolean {
   const asked = claims.id_token?.sub?.value
@@ -146,8 +161,9 @@ function mayBeTold (facts: Facts): boolean {
   return isFirstParty(facts.client) || isAllowed(facts)
 }
 
-function isRecent ({ request: { maxAge }, signedIn, now }: Facts): boolean {
-  return signedIn === null || maxAge === undefined || now - signedIn.session.authenticatedAt <= maxAge * 1000
+/** By the time that `auth_time` will say. */
+function isRecent ({ request: { maxAge }, authentication, now }: Facts): boolean {
+  return authentication === null || maxAge === undefined || now - authentication.authenticatedAt <= maxAge * 1000
 }
 
 function isAllowed (facts: Facts): boolean {

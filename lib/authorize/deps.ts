@@ -12,6 +12,10 @@ export interface AuthorizeDeps extends GrantDeps {
   authorizationCode: { expiresInMs: number }
   /** Whether a person can make an account, on our page or on the host's. */
   canSignUp: boolean
+  /** The values of `acr` that this configuration can give. */
+  acrValues: readonly string[]
+  /** Whether people sign in on a page of ours, which can ask them for what is missing. */
+  hostedSignIn: boolean
 }
 
 /** The browser that asks. */

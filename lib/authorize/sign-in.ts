@@ -2,6 +2,7 @@ import { authenticatePassword, confirmAuthentic } from '../accounts/authenticate
 import { OAuthError } from '../errors.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
+import { passwordProof } from '../protocol/authentication.ts'
 import type { Browser } from '../sessions/browser-sessions.ts'
 import type { AuthorizeDeps } from './deps.ts'
 
@@ -21,7 +22,7 @@ interface SignIn {
 export async function signIn ({ username, password, clientId, known = null }: SignIn, browser: Browser, { accounts, browserSessions, sessions }: AuthorizeDeps): Promise<{ cookie: string, session: BrowserSession, user: User }> {
   const { origin } = browser
   const user = await authenticatePassword({ username, password, clientId, origin, known }, accounts)
-  const { session, cookie } = await browserSessions.start(user.id, browser)
+  const { session, cookie } = await browserSessions.start(user.id, [passwordProof(accounts.clock.now())], browser)
   // Looked up again after the commit: if the password was changed or the account disabled between the check and the commit, that could not
   // end this session.
   let confirmed: User | null = null

@@ -15,6 +15,7 @@ import type { RequestBrowser } from '../http/edge/request-browser.ts'
 import type { ConsentStore } from '../ports/consent-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
+import { hostProof } from '../protocol/authentication.ts'
 import { grantScope, parseScope } from '../protocol/scope.ts'
 import { listSessions, type Session } from '../sessions/list.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
@@ -34,17 +35,19 @@ export interface Authority {
   /** The claims of a good access token, frozen. @throws OAuthError `invalid_token`, `temporarily_unavailable` (its key can't be looked up) */
   verify(token: string): Promise<AccessTokenClaims>
   /**
-   * Tokens for a user that the host has authenticated by its own means, as the password grant would give them.
+   * Tokens for a user that the host has authenticated by its own means, as the password grant would give them. `amr`: how it did, in the
+   * words of RFC 8176, such as `['pwd']`; left out, the tokens say nothing of it, neither `acr` nor `amr`.
    * @throws OAuthError `invalid_grant` where there is no such user or the account is disabled; `invalid_scope`; `invalid_client`
    */
-  issueTokens(userId: string, options?: { scope?: string | undefined, clientId?: string | undefined }): Promise<TokenResponse>
+  issueTokens(userId: string, options?: { scope?: string | undefined, clientId?: string | undefined, amr?: readonly string[] | undefined }): Promise<TokenResponse>
   /**
    * Signs in, in the browser that sent this request, a user whom the host has authenticated by its own means: sets the session
    * cookie on the reply, which must not be sent yet. A user who was signed in there before no longer is. Guard the route against
-   * forged requests: what signs in must not be a link.
+   * forged requests: what signs in must not be a link. `amr`: how it did, as for `issueTokens`; with `pwd` in it, tokens have the `acr`
+   * `password`, as after a sign-in on the hosted page.
    * @throws OAuthError `invalid_grant` where there is no such user or the account is disabled
    */
-  signIn(request: FastifyRequest, reply: FastifyReply, userId: string): Promise<void>
+  signIn(request: FastifyRequest, reply: FastifyReply, userId: string, options?: { amr?: readonly string[] | undefined }): Promise<void>
   /** Ends the browser session of this request, if there is one, as `/auth/logout` does, and takes the cookie back. */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /**
@@ -108,19 +111,21 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
   }
   return {
     verify: async (token) => await accessTokens.verify(token),
-    async issueTokens (userId, { scope, clientId } = {}) {
+    async issueTokens (userId, { scope, clientId, amr = [] } = {}) {
+      const methods = [hostProof(amr, accounts.clock.now())]
       const client = clientId === undefined ? null : await grants.clients.findById(clientId)
       if (clientId !== undefined && client === null) throw new OAuthError('invalid_client', 'There is no such client.')
       const scopes = grantScope(parseScope(scope), allowedScopes(client, grants.scopes))
       const user = await activeUser(userId)
-      const issue = { user, client, scopes, origin: NO_REQUEST, grantType: 'host' }
+      const issue = { user, client, methods, scopes, origin: NO_REQUEST, grantType: 'host' }
       const { sid, response } = await issueTokens(issue, grants)
       reportIssued(issue, sid, grants)
       return response
     },
-    async signIn (request, reply, userId) {
+    async signIn (request, reply, userId, { amr = [] } = {}) {
+      const proof = hostProof(amr, accounts.clock.now())
       const user = await activeUser(userId)
-      await browser.signIn(request, reply, user.id)
+      await browser.signIn(request, reply, user.id, [proof])
     },
     signOut: browser.signOut,
     readSession,

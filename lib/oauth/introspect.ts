@@ -20,6 +20,9 @@ interface ActiveToken {
   /** Seconds since the epoch, like the other times. */
   exp: number
   auth_time: number | undefined
+  /** As the token says it: fixed when its user signed in. @see RFC 9470 §6.2 */
+  acr: string | undefined
+  amr: readonly string[] | undefined
   sid: string | undefined
   /** This and the rest only for access tokens: a refresh token is for this server alone, and its family does not know when it was made. */
   aud?: string | readonly string[]
@@ -51,8 +54,8 @@ async function ofAccessToken (token: string, client: Client, deps: GrantDeps): P
   if (claims.sid !== undefined || claims.sub !== claims.client_id) await liveSession(claims, { sessions: deps.sessions, users: deps.accounts.users })
   const owner = claims.client_id === undefined ? null : claims.client_id === client.clientId ? client : await deps.clients.findById(claims.client_id)
   if (claims.client_id !== undefined && owner === null) return { active: false }
-  const { client_id: clientId, sub, aud, iss, exp, iat, jti, auth_time: authTime, sid } = claims
-  return { active: true, scope: claims.scope === undefined ? undefined : scopeNow(claims.scope, owner, deps), client_id: clientId, sub, aud, iss, exp, iat, jti, token_type: 'Bearer', auth_time: authTime, sid }
+  const { client_id: clientId, sub, aud, iss, exp, iat, jti, auth_time: authTime, acr, amr, sid } = claims
+  return { active: true, scope: claims.scope === undefined ? undefined : scopeNow(claims.scope, owner, deps), client_id: clientId, sub, aud, iss, exp, iat, jti, token_type: 'Bearer', auth_time: authTime, acr, amr, sid }
 }
 
 /**
@@ -82,6 +85,8 @@ async function ofRefreshToken ({ sid, digest }: Credential, client: Client, deps
     iss: issuer,
     exp: Math.floor(Math.min(family.expiresAt, family.idleExpiresAt) / 1000),
     auth_time: Math.floor(family.authenticatedAt / 1000),
+    acr: family.acr ?? undefined,
+    amr: family.amr.length === 0 ? undefined : family.amr,
     sid: family.sid
   }
 }

@@ -1,4 +1,5 @@
 import type { User } from '../ports/user-store.ts'
+import { type AuthenticationContext, type AuthenticationProof, contextOf } from '../protocol/authentication.ts'
 import type { Client } from '../ports/client-store.ts'
 import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
@@ -9,6 +10,8 @@ import type { GrantDeps, Origin, TokenResponse } from './deps.ts'
 interface Issue {
   user: User
   client: Client | null
+  /** How the user was authenticated just now. */
+  methods: AuthenticationProof[]
   /** Granted scope. */
   scopes: string[]
   origin: Origin
@@ -25,21 +28,22 @@ interface IssuedTokens {
  * Starts a refresh token family and makes its first tokens. The access token is signed before the commit, so a failure to sign leaves no
  * family behind. The caller calls `reportIssued` once it is sure that the tokens are handed out.
  */
-export async function issueTokens ({ user, client, scopes, origin }: Issue, deps: GrantDeps): Promise<IssuedTokens> {
+export async function issueTokens ({ user, client, methods, scopes, origin }: Issue, deps: GrantDeps): Promise<IssuedTokens> {
   const { clock, random } = deps.accounts
   const now = clock.now()
   const id = newCredentialId(user.id, random.id())
   const secret = random.secret()
   const sid = sidOf(id)
   const scope = scopes.join(' ')
-  const accessToken = await signAccessToken({ user, client, scopes, sid, authenticatedAt: now }, deps)
+  const authentication = contextOf({ methods, authenticatedAt: now })
+  const accessToken = await signAccessToken({ user, client, scopes, sid, authentication }, deps)
   const expiresAt = now + deps.refreshToken.expiresInMs
   await deps.tokens.createFamily({
     sid,
     userId: user.id,
     clientId: client?.clientId ?? null,
     scope,
-    authenticatedAt: now,
+    ...authentication,
     createdAt: now,
     lastUsedAt: now,
     expiresAt,
@@ -63,18 +67,18 @@ export async function issueTokens ({ user, client, scopes, origin }: Issue, deps
 }
 
 /** Tells that tokens are handed out. */
-export function reportIssued ({ user, client, scopes, origin, grantType }: Issue, sid: string, deps: GrantDeps): void {
+export function reportIssued ({ user, client, scopes, origin, grantType }: Omit<Issue, 'methods'>, sid: string, deps: GrantDeps): void {
   deps.accounts.events.emit('token_issued', { userId: user.id, sid, clientId: client?.clientId ?? null, scope: scopes.join(' '), grantType }, origin)
 }
 
 /** An access token for a family, with the host's claims. */
-export async function signAccessToken (of: { user: User, client: Client | null, scopes: string[], sid: string, authenticatedAt: number }, deps: GrantDeps): Promise<string> {
+export async function signAccessToken (of: { user: User, client: Client | null, scopes: string[], sid: string, authentication: AuthenticationContext }, deps: GrantDeps): Promise<string> {
   await deps.accessTokens.ready()
   const extra = deps.claims === null ? {} : await hostClaims(of, deps)
   return deps.accessTokens.mint({
     sub: of.user.id,
     sid: of.sid,
-    auth_time: Math.floor(of.authenticatedAt / 1000),
+    authentication: of.authentication,
     extra,
     ...scopeMember(of.scopes),
     ...(of.client === null ? {} : { client_id: of.client.clientId })

@@ -29,7 +29,7 @@ export function stillGrantable (family: RefreshTokenFamily, client: Client | nul
 /** A new access token of the family, for a user who is still there, and that user. */
 export async function signForFamily ({ family, client, scopes }: { family: RefreshTokenFamily, client: Client | null, scopes: string[] }, attempt: RefreshAttempt, deps: GrantDeps): Promise<{ user: User, accessToken: string }> {
   const user = await activeUser(family, attempt, deps)
-  return { user, accessToken: await signAccessToken({ user, client, scopes, sid: family.sid, authenticatedAt: family.authenticatedAt }, deps) }
+  return { user, accessToken: await signAccessToken({ user, client, scopes, sid: family.sid, authentication: family }, deps) }
 }
 
 /**

@@ -8,5 +8,5 @@ import type { GrantDeps } from './deps.ts'
 export async function signIdToken ({ user, client, scopes, family, accessToken, nonce }: { user: User, client: Client, scopes: string[], family: RefreshTokenFamily, accessToken: string, nonce?: string | undefined }, deps: GrantDeps): Promise<{ id_token?: string }> {
   if (family.authorization === null || deps.idTokens === null || !scopes.includes('openid')) return {}
   const { claims } = readAuthorizationDetails(family.authorization)
-  return { id_token: await deps.idTokens.mint({ user, client, scopes, authenticatedAt: family.authenticatedAt, sid: family.sessionSid, nonce, claims, accessToken }) }
+  return { id_token: await deps.idTokens.mint({ user, client, scopes, authentication: family, sid: family.sessionSid, nonce, claims, accessToken }) }
 }

@@ -1,3 +1,5 @@
+import type { AuthenticationProof } from '../protocol/authentication.ts'
+
 /**
  * A browser session of the hosted pages: one person signed in in one browser. Its cookie is `<sessionId>.<secret>`; `sid` is the
  * digest of the first part, and only a digest of the second is kept. Times are milliseconds since the epoch.
@@ -8,6 +10,8 @@ export interface BrowserSession {
   userId: string
   /** When the user last proved who they are. */
   authenticatedAt: number
+  /** How they did, each method once with its time: what was proved last is not all that a session rests on. */
+  methods: AuthenticationProof[]
   createdAt: number
   lastUsedAt: number
   /** Absolute end: no use moves it, a new sign-in does. */
@@ -36,6 +40,8 @@ export interface SessionRenewal {
   digest: string
   /** Becomes `authenticatedAt` and `lastUsedAt`. */
   now: number
+  /** Take the place of those that the session had. */
+  methods: AuthenticationProof[]
   expiresAt: number
   idleExpiresAt: number
 }

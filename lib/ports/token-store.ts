@@ -11,8 +11,11 @@ export interface RefreshTokenFamily {
   clientId: string | null
   /** Granted scope, space separated. */
   scope: string
-  /** When the user proved who they are. */
+  /** When the user proved who they are: what of it `acr` rests on. */
   authenticatedAt: number
+  /** What that was worth, and how they did (see protocol/authentication); fixed for the life of the family. */
+  acr: string | null
+  amr: string[]
   createdAt: number
   lastUsedAt: number
   /** Absolute end: no refresh moves it. */
@@ -38,6 +41,8 @@ export interface NewAuthorizationCode {
   clientId: string
   scope: string
   authenticatedAt: number
+  acr: string | null
+  amr: string[]
   createdAt: number
   sessionSid: string | null
   offline: boolean

@@ -18,6 +18,10 @@ export interface AccessTokenClaims {
   readonly sid?: string
   /** Seconds since the epoch. */
   readonly auth_time?: number
+  /** What the sign-in was worth: `password`, or absent where the host vouches for the user and did not say how. @see RFC 9068 §2.2.1 */
+  readonly acr?: string
+  /** How the user was authenticated, such as `pwd`; absent where nobody said. @see RFC 8176 §2 */
+  readonly amr?: readonly string[]
   readonly [claim: string]: unknown
 }
 

@@ -1,14 +1,14 @@
 import { hash } from 'node:crypto'
 import { OAuthError } from '../errors.ts'
+import type { AuthenticationContext } from './authentication.ts'
 
 /** What every ID token says of its sign-in. Times are milliseconds since the epoch. */
-export interface IdTokenFacts {
+export interface IdTokenFacts extends AuthenticationContext {
   issuer: string
   userId: string
   clientId: string
   now: number
   expiresInSeconds: number
-  authenticatedAt: number
   nonce: string | undefined
   sid: string | null
   /** For `at_hash`. */
@@ -25,9 +25,6 @@ const REGISTERED: ReadonlySet<string> = new Set([
 /** Those of them that an ID token of ours can have. */
 export const ID_TOKEN_CLAIMS = ['iss', 'sub', 'aud', 'exp', 'iat', 'auth_time', 'nonce', 'acr', 'amr', 'at_hash', 'sid'] as const
 
-/** What a sign-in with a password is called. @see OpenID Connect Core 1.0 §2, RFC 8176 §2 */
-export const PASSWORD_ACR = 'password'
-const PASSWORD_AMR = ['pwd']
 const MAX_SUB_LENGTH = 255
 const LOGOUT_TOKEN_SECONDS = 120
 const BACKCHANNEL_LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
@@ -49,8 +46,8 @@ export function idTokenClaims (facts: IdTokenFacts, claims: Readonly<Record<stri
     iat,
     auth_time: Math.floor(facts.authenticatedAt / 1000),
     ...(facts.nonce === undefined ? {} : { nonce: facts.nonce }),
-    acr: PASSWORD_ACR,
-    amr: PASSWORD_AMR,
+    ...(facts.acr === null ? {} : { acr: facts.acr }),
+    ...(facts.amr.length === 0 ? {} : { amr: facts.amr }),
     at_hash: accessTokenHash(facts.accessToken, facts.alg),
     ...(facts.sid === null ? {} : { sid: facts.sid })
   }

@@ -1,4 +1,4 @@
-import { ID_TOKEN_CLAIMS, PASSWORD_ACR } from './id-token.ts'
+import { ID_TOKEN_CLAIMS } from './id-token.ts'
 import { CLAIM_SCOPES, CLAIMS_OF_SCOPE } from './user-claims.ts'
 
 /** What this configuration really offers. What is off is left out. */
@@ -18,6 +18,7 @@ interface OfferedOpenid {
   uiLocales: readonly string[]
   /** Whether a person can make an account. */
   canSignUp: boolean
+  acrValues: readonly string[]
 }
 
 interface AuthorizationServerMembers {
@@ -83,7 +84,7 @@ export function serverMetadata ({ issuer, endpoints, grantTypes, scopes, openid 
   }
 }
 
-function openidMembers ({ endpoints, idTokenAlgs, uiLocales, canSignUp }: OfferedOpenid): OpenidMembers {
+function openidMembers ({ endpoints, idTokenAlgs, uiLocales, canSignUp, acrValues }: OfferedOpenid): OpenidMembers {
   return {
     authorization_endpoint: endpoints.authorize,
     userinfo_endpoint: endpoints.userinfo,
@@ -104,7 +105,7 @@ function openidMembers ({ endpoints, idTokenAlgs, uiLocales, canSignUp }: Offere
     request_uri_parameter_supported: false,
     // Initiating User Registration via OpenID Connect 1.0 §4.1
     prompt_values_supported: ['none', 'login', 'consent', 'select_account', ...canSignUp ? ['create'] : []],
-    acr_values_supported: [PASSWORD_ACR],
+    acr_values_supported: [...acrValues],
     ui_locales_supported: [...uiLocales],
     // OpenID Connect Back-Channel Logout 1.0 §2.1
     backchannel_logout_supported: true,

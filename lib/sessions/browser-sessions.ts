@@ -1,6 +1,7 @@
 import type { Clock } from '../ports/clock.ts'
 import type { Random } from '../ports/random.ts'
 import type { BrowserSession, SessionStore, SessionUse } from '../ports/session-store.ts'
+import type { AuthenticationProof } from '../protocol/authentication.ts'
 import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, parseCredential, sidOf } from '../protocol/credential.ts'
 import type { Origin, Sessions } from './sessions.ts'
@@ -26,10 +27,10 @@ export interface BrowserSessions {
   /** The live session of this cookie. Looks, and does not count as a use. */
   find(cookie: string | undefined): Promise<BrowserSession | null>
   /**
-   * Signs a user in: a new cookie value, whatever the browser had before. Where that was a live session of the same user, it goes on
-   * under a new secret; one of another user ends.
+   * Signs a user in who has just given these proofs: a new cookie value, whatever the browser had before. Where that was a live session
+   * of the same user, it goes on under a new secret, and rests on these proofs alone; one of another user ends.
    */
-  start(userId: string, browser: Browser): Promise<{ session: BrowserSession, cookie: string }>
+  start(userId: string, methods: AuthenticationProof[], browser: Browser): Promise<{ session: BrowserSession, cookie: string }>
   /** Counts as a use, by `clientId` where a client takes part. `false`: it has ended meanwhile. */
   use(session: BrowserSession, clientId?: string): Promise<boolean>
   /** That use as a value, for an operation of the store that commits it together with something else. */
@@ -52,14 +53,14 @@ interface BrowserSessionDeps {
 export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionPolicy, { store, sessions, clock, random }: BrowserSessionDeps): BrowserSessions {
   const lifetimes = (now: number): { expiresAt: number, idleExpiresAt: number } => ({ expiresAt: now + expiresInMs, idleExpiresAt: now + Math.min(expiresInMs, idleTimeoutMs) })
 
-  async function renew (userId: string, { cookie, session: former }: Browser): Promise<{ session: BrowserSession, cookie: string } | null> {
+  async function renew (userId: string, methods: AuthenticationProof[], { cookie, session: former }: Browser): Promise<{ session: BrowserSession, cookie: string } | null> {
     const presented = parseCredential(cookie ?? '')
     if (presented === null) return null
     const now = clock.now()
     const secret = random.secret()
     const times = lifetimes(now)
-    if (!await store.renewSession({ sid: presented.sid, userId, formerDigest: presented.digest, digest: digest(secret), now, ...times })) return null
-    const session = former === null ? await store.findSession(presented.sid, digest(secret), now) : { ...former, authenticatedAt: now, lastUsedAt: now, ...times }
+    if (!await store.renewSession({ sid: presented.sid, userId, formerDigest: presented.digest, digest: digest(secret), now, methods, ...times })) return null
+    const session = former === null ? await store.findSession(presented.sid, digest(secret), now) : { ...former, authenticatedAt: now, methods, lastUsedAt: now, ...times }
     return session === null ? null : { session, cookie: formatCredential(presented.id, secret) }
   }
 
@@ -74,11 +75,11 @@ export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionP
       return presented === null ? null : await store.findSession(presented.sid, presented.digest, clock.now())
     },
 
-    async start (userId, browser) {
+    async start (userId, methods, browser) {
       const { session: former, origin } = browser
       // No session may be known because another tab has signed in since this request was sent, and the cookie has a new secret by now: the
       // browser still has one session. It is renewed for its own user alone, so a planted cookie brings nobody into another person's session.
-      const renewed = former === null || former.userId === userId ? await renew(userId, browser) : null
+      const renewed = former === null || former.userId === userId ? await renew(userId, methods, browser) : null
       if (renewed !== null) return renewed
       // Before the new session begins, so that where this fails, the browser still has the former one.
       if (former !== null) await sessions.revokeBrowserSession(former.userId, former.sid, 'user', { origin })
@@ -90,6 +91,7 @@ export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionP
         sid: sidOf(sessionId),
         userId,
         authenticatedAt: now,
+        methods,
         createdAt: now,
         lastUsedAt: now,
         ...lifetimes(now),

@@ -1,11 +1,11 @@
 /** As much of the decorated app as `authAs` needs. */
 export interface TokenIssuer {
-  authority: { issueTokens(userId: string, options?: { scope?: string, clientId?: string }): Promise<{ access_token: string }> }
+  authority: { issueTokens(userId: string, options?: { scope?: string, clientId?: string, amr?: readonly string[] }): Promise<{ access_token: string }> }
 }
 
 /** As much of the decorated app as `sessionAs` needs. */
 export interface BrowserSigner {
-  authority: { signIn(request: never, reply: never, userId: string): Promise<void> }
+  authority: { signIn(request: never, reply: never, userId: string, options?: { amr?: readonly string[] }): Promise<void> }
 }
 
 export interface AuthAsOptions {
@@ -13,6 +13,8 @@ export interface AuthAsOptions {
   scope?: string | undefined
   /** The client that the token is for, or its id. Default: none. */
   client?: string | { clientId: string } | undefined
+  /** How the user was authenticated, in the words of RFC 8176: `['pwd']` gives the `acr` `password`. Default: nobody says. */
+  amr?: readonly string[] | undefined
 }
 
 /**
@@ -22,9 +24,9 @@ export interface AuthAsOptions {
  *
  * @example await app.inject({ url: '/me', headers: await authAs(app, user, { scope: 'openid admin', client: 'spa' }) })
  */
-export async function authAs (app: TokenIssuer, user: { id: string }, { scope, client }: AuthAsOptions = {}): Promise<{ authorization: string }> {
+export async function authAs (app: TokenIssuer, user: { id: string }, { scope, client, amr = [] }: AuthAsOptions = {}): Promise<{ authorization: string }> {
   const clientId = typeof client === 'object' ? client.clientId : client
-  const { access_token: accessToken } = await app.authority.issueTokens(user.id, { ...(scope === undefined ? {} : { scope }), ...(clientId === undefined ? {} : { clientId }) })
+  const { access_token: accessToken } = await app.authority.issueTokens(user.id, { ...(scope === undefined ? {} : { scope }), ...(clientId === undefined ? {} : { clientId }), amr })
   return { authorization: `Bearer ${accessToken}` }
 }
 
@@ -35,10 +37,10 @@ export async function authAs (app: TokenIssuer, user: { id: string }, { scope, c
  *
  * @example await app.inject({ url: '/account', headers: await sessionAs(app, user) })
  */
-export async function sessionAs (app: BrowserSigner, user: { id: string }): Promise<{ cookie: string, 'sec-fetch-site': string }> {
+export async function sessionAs (app: BrowserSigner, user: { id: string }, { amr = [] }: Pick<AuthAsOptions, 'amr'> = {}): Promise<{ cookie: string, 'sec-fetch-site': string }> {
   const cookies: string[] = []
   const request = { headers: {}, ip: '127.0.0.1' }
   const reply = { header: (_name: string, value: string) => { cookies.push(value) } }
-  await app.authority.signIn(request as never, reply as never, user.id)
+  await app.authority.signIn(request as never, reply as never, user.id, { amr })
   return { cookie: cookies.map((one) => one.split(';', 1)[0]).join('; '), 'sec-fetch-site': 'same-origin' }
 }

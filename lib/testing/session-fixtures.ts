@@ -7,6 +7,7 @@ export const session = (fields: Partial<BrowserSession> = {}): BrowserSession =>
   sid: 'sid-1',
   userId: 'user-19367',
   authenticatedAt: T0 - 5,
+  methods: [{ method: 'host', at: T0 - 5, amr: ['face'] }, { method: 'otp', at: T0 - 3 }],
   createdAt: T0,
   lastUsedAt: T0,
   expiresAt: T0 + 60 * MINUTE,
@@ -22,12 +23,13 @@ export const renewal = (fields: Partial<SessionRenewal> = {}): SessionRenewal =>
   formerDigest: 'digest-0',
   digest: 'digest-1',
   now: NOW,
+  methods: [{ method: 'password', at: NOW }],
   expiresAt: T0 + 61 * MINUTE,
   idleExpiresAt: T0 + 31 * MINUTE,
   ...fields
 })
 /** What `renewal` makes of `session`. */
-export const renewed = { ...session(), authenticatedAt: NOW, lastUsedAt: NOW, expiresAt: T0 + 61 * MINUTE, idleExpiresAt: T0 + 31 * MINUTE }
+export const renewed = { ...session(), authenticatedAt: NOW, methods: renewal().methods, lastUsedAt: NOW, expiresAt: T0 + 61 * MINUTE, idleExpiresAt: T0 + 31 * MINUTE }
 
 /** Those of the digests that `sid-1` is found by. */
 export async function live (sessions: SessionStore, digests: readonly string[]): Promise<string[]> {

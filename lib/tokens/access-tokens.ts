@@ -3,6 +3,7 @@ import type { KeyRing } from '../keys/key-ring.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { LoadedKey } from '../ports/jwt.ts'
 import type { Random } from '../ports/random.ts'
+import type { AuthenticationContext } from '../protocol/authentication.ts'
 import { type AccessTokenClaims, type AccessTokenPolicy, checkAccessTokenClaims, deepFreeze, tokenHeaderReader } from '../protocol/access-token.ts'
 import { bearerCredential, bearerToken, invalidToken, MAX_TOKEN_LENGTH, missingToken } from '../protocol/bearer.ts'
 import type { Revocations } from '../sessions/revocations.ts'
@@ -16,7 +17,8 @@ interface AccessTokenSubject {
   scope?: string
   sid?: string
   client_id?: string
-  auth_time?: number
+  /** Of the user; a client's own token has none. @see RFC 9068 §2.2.1 */
+  authentication?: AuthenticationContext
   /** Host claims. They never replace a registered one. */
   extra?: Record<string, unknown>
 }
@@ -50,7 +52,7 @@ interface AccessTokenDeps {
 }
 
 /** Claims with a meaning of their own, which a host must not give by accident: whose key it is bound to and who acts for whom among them, and `at_hash`, which makes an ID token. */
-const REGISTERED = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'jti', 'client_id', 'scope', 'sid', 'auth_time', 'cnf', 'act', 'may_act', 's_hash', 'sub_jwk', 'at_hash'])
+const REGISTERED = new Set(['iss', 'sub', 'aud', 'exp', 'iat', 'nbf', 'jti', 'client_id', 'scope', 'sid', 'auth_time', 'acr', 'amr', 'cnf', 'act', 'may_act', 's_hash', 'sub_jwk', 'at_hash'])
 
 /** Access tokens as JWTs. @see RFC 9068 */
 export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: number, typ: 'at+jwt' | 'JWT' }, deps: AccessTokenDeps): AccessTokens {
@@ -93,11 +95,14 @@ export function accessTokens (policy: AccessTokenPolicy & { expiresInSeconds: nu
     expiresInSeconds: policy.expiresInSeconds,
     ready: async () => { await ring.ready() },
 
-    mint ({ sub, scope, sid, client_id, auth_time, extra }) {
+    mint ({ sub, scope, sid, client_id, authentication, extra }) {
       const iat = Math.floor(clock.now() / 1000)
       const exp = iat + policy.expiresInSeconds
       // What is undefined is left out. The engine writes `nbf` whether there is one or not: where it is there already, that is cheap.
-      const payload = { iss: policy.issuer, aud: policy.audience, sub, client_id, scope, sid, auth_time, iat, exp, nbf: undefined, jti: random.id(), ...unregistered(extra) }
+      const auth_time = authentication === undefined ? undefined : Math.floor(authentication.authenticatedAt / 1000)
+      const acr = authentication?.acr ?? undefined
+      const amr = authentication === undefined || authentication.amr.length === 0 ? undefined : authentication.amr
+      const payload = { iss: policy.issuer, aud: policy.audience, sub, client_id, scope, sid, auth_time, acr, amr, iat, exp, nbf: undefined, jti: random.id(), ...unregistered(extra) }
       const key = ring.signingKey()
       const token = key.sign(payload, policy.typ)
       // Written through: the token that this instance has just made needs no verification.

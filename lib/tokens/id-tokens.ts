@@ -4,6 +4,7 @@ import type { Client } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { Random } from '../ports/random.ts'
 import type { User } from '../ports/user-store.ts'
+import type { AuthenticationContext } from '../protocol/authentication.ts'
 import { parseTokenHeader } from '../protocol/access-token.ts'
 import { MAX_TOKEN_LENGTH } from '../protocol/bearer.ts'
 import type { ClaimsRequest } from '../protocol/claims-request.ts'
@@ -15,8 +16,8 @@ interface IdTokenSubject {
   user: User
   client: Client
   scopes: string[]
-  /** Milliseconds since the epoch. */
-  authenticatedAt: number
+  /** What the sign-in was worth. */
+  authentication: AuthenticationContext
   sid: string | null
   nonce?: string | undefined
   claims?: ClaimsRequest | undefined
@@ -57,7 +58,7 @@ export function idTokens (policy: { issuer: string, expiresInSeconds: number, cl
   return {
     ready: async (client) => { await ring.ready(algOf(client)) },
 
-    async mint ({ user, client, scopes, authenticatedAt, sid, nonce, claims: requested, accessToken }) {
+    async mint ({ user, client, scopes, authentication: { acr, amr, authenticatedAt }, sid, nonce, claims: requested, accessToken }) {
       const released = await releasedClaims({ user, client, scopes, use: 'id_token', claims: requested, scopeClaims: (client.idTokenClaims ?? policy.claims) === 'scopes' }, release)
       await ring.ready(algOf(client))
       const key = ring.signingKey(algOf(client))
@@ -67,6 +68,8 @@ export function idTokens (policy: { issuer: string, expiresInSeconds: number, cl
         clientId: client.clientId,
         now: clock.now(),
         expiresInSeconds: policy.expiresInSeconds,
+        acr,
+        amr,
         authenticatedAt,
         nonce,
         sid,

@@ -12,7 +12,7 @@ import { testBrowser } from '../support/browser.ts'
 const SESSIONS = 1000
 
 const ended = (count: number) => Array.from({ length: count }, (_, index) => ({
-  sid: `sid-${index}`, userId: `user-${index}`, authenticatedAt: 0, createdAt: 0, lastUsedAt: 0, expiresAt: 1, idleExpiresAt: 1, userAgent: null, clientIds: ['app']
+  sid: `sid-${index}`, userId: `user-${index}`, authenticatedAt: 0, methods: [], createdAt: 0, lastUsedAt: 0, expiresAt: 1, idleExpiresAt: 1, userAgent: null, clientIds: ['app']
 }))
 
 async function turns (until: () => boolean): Promise<void> {

@@ -16,10 +16,10 @@ const pool = (await server.database()).pool()
 let schemas = 0
 
 const family = (sid: string, fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
-  sid, userId: 'user-19367', clientId: 'c', scope: '', authenticatedAt: 0, createdAt: 0, lastUsedAt: 0, expiresAt: END, idleExpiresAt: END, userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: 'd', ...fields
+  sid, userId: 'user-19367', clientId: 'c', scope: '', authenticatedAt: 0, acr: 'password', amr: ['pwd'], createdAt: 0, lastUsedAt: 0, expiresAt: END, idleExpiresAt: END, userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: 'd', ...fields
 })
 const code = (sid: string, fields: Partial<NewAuthorizationCode> = {}): NewAuthorizationCode => ({
-  sid, userId: 'user-19367', clientId: 'c', scope: '', authenticatedAt: 0, createdAt: 0, sessionSid: 's', offline: true, authorization: '{}', codeDigest: 'd', codeExpiresAt: END, ...fields
+  sid, userId: 'user-19367', clientId: 'c', scope: '', authenticatedAt: 0, acr: 'password', amr: ['pwd'], createdAt: 0, sessionSid: 's', offline: true, authorization: '{}', codeDigest: 'd', codeExpiresAt: END, ...fields
 })
 
 const engines: Array<[name: string, stateOf: (options?: MemoryStateOptions) => State]> = [
@@ -54,7 +54,7 @@ for (const [name, stateOf] of engines) {
     for (const index of [1, 2]) await state.tokens.createFamily(family(`short-${index}`, { createdAt: index, idleExpiresAt: 10 }))
     await state.tokens.createFamily(family('laptop', { createdAt: 10 }))
     t.same(await listed(state), ['laptop', 'phone'])
-    const session = { userId: 'user-19367', authenticatedAt: 0, lastUsedAt: 0, userAgent: null, clientIds: [] }
+    const session = { userId: 'user-19367', authenticatedAt: 0, methods: [], lastUsedAt: 0, userAgent: null, clientIds: [] }
     for (const [sid, createdAt, expiresAt] of [['a', 0, END], ['b', 1, 10], ['c', 10, END]] as const) {
       await state.browserSessions.createSession({ ...session, sid, createdAt, expiresAt, idleExpiresAt: END }, 'd')
     }
@@ -88,7 +88,7 @@ for (const [name, stateOf] of engines) {
     for (const [max, options] of [[100, {}], [3, { maxSessionsPerUser: 3 }], [1, { maxSessionsPerUser: 1 }]] as const) {
       const { browserSessions } = stateOf(options)
       const create = (sid: string, userId: string, createdAt: number): Promise<void> =>
-        browserSessions.createSession({ sid, userId, authenticatedAt: 0, createdAt, lastUsedAt: 0, expiresAt: END, idleExpiresAt: END, userAgent: null, clientIds: [] }, 'd')
+        browserSessions.createSession({ sid, userId, authenticatedAt: 0, methods: [{ method: 'password', at: 0 }], createdAt, lastUsedAt: 0, expiresAt: END, idleExpiresAt: END, userAgent: null, clientIds: [] }, 'd')
       await create('other', 'user-104981', 0)
       for (let index = 0; index < max + 2; index++) await create(`sid-${index}`, 'user-19367', index)
       const sids = (await browserSessions.listSessionsOfUser('user-19367', 500)).map(({ sid }) => sid)

@@ -7,6 +7,8 @@ import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { StartError } from '../../lib/errors.ts'
 import { family } from '../../lib/testing/token-fixtures.ts'
+import { POSTGRES, POSTGRES_STEPS } from './support/before-methods.ts'
+import { worksWithAnOlderRelease } from './support/with-an-older-release.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 
 const server = await startPostgres()
@@ -90,6 +92,19 @@ t.test('postgres: an older release starts where a newer one has only added', asy
   t.same((await pool.query('SELECT version, min_reader FROM authority_migrations ORDER BY version')).rows, [{ version: 1, min_reader: 1 }, { version: 2, min_reader: 1 }])
   await start([...added, 'ALTER TABLE a DROP COLUMN b'])
   await t.rejects(start(added), { code: 'FST_AUTHORITY_INVALID_OPTIONS', message: /newer release \(version 3, which works for code of version 3 on; this one knows 2\)/ })
+})
+
+// covers B9
+t.test('postgres: tables of the release before sign-ins had methods, and that release on this one\'s tables', async (t) => {
+  const database = await server.database()
+  t.teardown(() => database.drop())
+  // One connection, whose plans are from before the tables changed.
+  const pool = database.pool({ max: 1 })
+  const start = async (): Promise<void> => { await connect(pool, { component: 'state', steps: stateMigrations('').slice(0, POSTGRES_STEPS), prefix: '', named: false }).prepare() }
+  await start()
+  for (let time = 0; time < 6; time++) await pool.query('SELECT * FROM authority_revoke_sessions($1, NULL)', ['nobody'])
+  await worksWithAnOlderRelease(t, async (act, sid) => { await pool.query(POSTGRES[act], [sid]) }, () => postgresState(pool))
+  await t.resolves(start(), 'it still starts')
 })
 
 t.test('postgres: whoever waited for a newer release to migrate is refused too', async (t) => {

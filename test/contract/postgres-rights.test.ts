@@ -60,8 +60,8 @@ t.test('a role that may only read does not start', async (t) => {
 // covers B12
 t.test('a function that may not be called is named', async (t) => {
   const { pool, owner } = await stage(STATE_RIGHTS)
-  await owner.query("DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE proname = 'authority_add_family' LOOP EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || f || ' FROM PUBLIC'; END LOOP; END $$")
-  await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: /authority_add_family/ })
+  await owner.query("DO $$ DECLARE f regprocedure; BEGIN FOR f IN SELECT oid FROM pg_proc WHERE proname = 'authority_add_family_2' LOOP EXECUTE 'REVOKE EXECUTE ON FUNCTION ' || f || ' FROM PUBLIC'; END LOOP; END $$")
+  await t.rejects(postgresState(pool).prepare(), { ...INVALID_OPTIONS, message: /authority_add_family_2/ })
 })
 
 // covers B12

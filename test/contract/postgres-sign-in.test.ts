@@ -13,8 +13,8 @@ t.teardown(async () => { await server.stop() })
 const NAMES: ReadonlyArray<readonly [name: string, of: RegExp]> = [
   ['user by name', /authority_users" WHERE username/],
   ['user by id', /authority_users" WHERE id/],
-  ['session begins', /authority_add_session/],
-  ['code and use of the session', /^WITH used AS .*authority_add_family/s],
+  ['session begins', /authority_add_session_2/],
+  ['code and use of the session', /^WITH used AS .*authority_add_family_2/s],
   ['session', /^SELECT \* FROM authority_browser_sessions/],
   ['redemption', /authority_redeem_code/],
   ['consent', /^SELECT \* FROM authority_consents/],

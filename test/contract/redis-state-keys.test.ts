@@ -1,10 +1,13 @@
 import type { Redis } from 'ioredis'
 import t from 'tap'
+import { ownerOf } from '../../lib/adapters/redis/names.ts'
 import { redisState } from '../../lib/adapters/redis/state.ts'
 import type { State } from '../../lib/ports/state.ts'
 import { partitionOf } from '../../lib/protocol/partition.ts'
 import { oneTimeToken } from '../../lib/protocol/one-time-token.ts'
 import { startRedis } from '../support/redis-server.ts'
+import { REDIS } from './support/before-methods.ts'
+import { worksWithAnOlderRelease } from './support/with-an-older-release.ts'
 import { END, MINUTE, NOW, code, consent, family, operations, redemption, secretOf, session, sidFor, use, userOf } from './support/redis-state-records.ts'
 
 const SLACK = 10 * MINUTE
@@ -70,7 +73,7 @@ t.test('redis: a record outlives its logical end by ten minutes, and its index t
   await state.browserSessions.createSession(session(user, 'browser', { expiresAt: NOW + 30 * MINUTE, idleExpiresAt: NOW + 20 * MINUTE }), 'd')
   t.equal(await ttlOf(recordOf('s', 'browser')), 30)
   t.equal(await ttlOf((await index('s'))[0]), 40)
-  await state.browserSessions.renewSession({ sid: sidFor(user, 'browser'), userId: user, formerDigest: 'd', digest: 'e', now: NOW, expiresAt: END, idleExpiresAt: END })
+  await state.browserSessions.renewSession({ sid: sidFor(user, 'browser'), userId: user, formerDigest: 'd', digest: 'e', now: NOW, methods: [{ method: 'password', at: NOW }], expiresAt: END, idleExpiresAt: END })
   t.equal(await ttlOf(recordOf('s', 'browser')), 70)
   t.equal(await ttlOf((await index('s'))[0]), 70)
 
@@ -222,7 +225,7 @@ t.test('redis: records are not trusted', async (t) => {
 })
 
 /** Written by a later release, by 0.1.0, or by something else. */
-const ANOTHER_VERSION = "local record = cmsgpack.unpack(redis.call('GET', KEYS[1])) record[#record] = 2 redis.call('SET', KEYS[1], cmsgpack.pack(record), 'KEEPTTL')"
+const ANOTHER_VERSION = "local record = cmsgpack.unpack(redis.call('GET', KEYS[1])) record[KEYS[1]:find(':s:') and 10 or 17] = 2 redis.call('SET', KEYS[1], cmsgpack.pack(record), 'KEEPTTL')"
 const NO_RECORD = "redis.call('SET', KEYS[1], 'text', 'KEEPTTL')"
 const withoutVersion = (fields: number): string => `local record = cmsgpack.unpack(redis.call('GET', KEYS[1])) while #record > ${fields} do table.remove(record) end redis.call('SET', KEYS[1], cmsgpack.pack(record), 'KEEPTTL')`
 
@@ -286,6 +289,16 @@ for (const [what, lua] of [['of another version', ANOTHER_VERSION], ['that is no
     t.same(await client.keys('*:c:*'), [])
   })
 }
+
+// covers B9
+t.test('redis: records of the release before sign-ins had methods, and that release on this one\'s records', async (t) => {
+  const root = `authority:{${partitionOf('user-19367')}}`
+  const owner = ownerOf('user-19367')
+  await worksWithAnOlderRelease(t, async (act, sid) => {
+    const kind = act === 'session' || act === 'renewal' ? 's' : 'f'
+    await client.eval(REDIS[act], 2, `${root}:${kind}:${sid}`, `${root}:${kind}u:${owner}`, owner, sid)
+  }, () => redisState(client))
+})
 
 // covers B8
 t.test('redis: what 0.1.0 wrote goes on, and has a version from its next write', async (t) => {

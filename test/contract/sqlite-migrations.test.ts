@@ -5,6 +5,8 @@ import { migrate } from '../../lib/adapters/sqlite/migrations.ts'
 import { STATE_MIGRATIONS } from '../../lib/adapters/sqlite/state-tables.ts'
 import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
 import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
+import { SQLITE, SQLITE_STEPS } from './support/before-methods.ts'
+import { worksWithAnOlderRelease } from './support/with-an-older-release.ts'
 
 t.test('sqlite: migrations are logged once, and a newer file is refused', async (t) => {
   const db = new Database(':memory:')
@@ -71,7 +73,7 @@ t.test('sqlite: a file of the first release goes on with its families, in their 
 
   const { tokens, oneTimeTokens } = sqliteState(db)
   t.same(await tokens.findFamily('sid-1', 5), {
-    sid: 'sid-1', userId: 'user-19367', clientId: 'c', scope: 's', authenticatedAt: 1, createdAt: 2, lastUsedAt: 3, expiresAt: 1000, idleExpiresAt: 900, userAgent: 'ua', sessionSid: null, offline: true, authorization: null
+    sid: 'sid-1', userId: 'user-19367', clientId: 'c', scope: 's', authenticatedAt: 1, acr: 'password', amr: ['pwd'], createdAt: 2, lastUsedAt: 3, expiresAt: 1000, idleExpiresAt: 900, userAgent: 'ua', sessionSid: null, offline: true, authorization: null
   })
   t.same((await tokens.listFamiliesOfUser('user-19367', 5)).map(({ sid }) => sid), ['sid-1', 'sid-2'])
   const use = { sid: 'sid-1', now: 5, graceMs: 10, idleExpiresAt: 950 }
@@ -79,6 +81,16 @@ t.test('sqlite: a file of the first release goes on with its families, in their 
   t.match(await tokens.rotateToken({ ...use, digest: 'd' }, { digest: 'e', sealed: 'sealed-2' }), { outcome: 'rotated' })
   t.match(await tokens.redeemCode({ ...use, digest: 'e', clientId: 'c', tokenDigest: 'f', expiresAt: 1000, onlineExpiresAt: 1000, userAgent: null }), { outcome: 'unknown' })
   t.ok(await oneTimeTokens.consume('verify_email', 'x', 5))
+})
+
+// covers B9
+t.test('sqlite: a file of the release before sign-ins had methods, and that release on this one\'s file', async (t) => {
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  const start = (): void => { migrate(connect(db), 'state', STATE_MIGRATIONS.slice(0, SQLITE_STEPS)) }
+  start()
+  await worksWithAnOlderRelease(t, async (act, sid) => { db.prepare(SQLITE[act]).run(sid) }, () => sqliteState(db))
+  t.doesNotThrow(start, 'it still starts')
 })
 
 t.test('sqlite: a migration that fails half-way leaves the file as it was', async (t) => {

@@ -99,7 +99,7 @@ t.test('readSession: who is signed in, or null; refuses nobody', async (t) => {
   t.equal(await me(), null)
   t.equal(await me('__Host-authority_session=made.up'), null)
   const { cookie, sid } = await signIn()
-  t.strictSame(await me(cookie), { sub: 'ann', sid, authenticatedAt: new Date(clock.now()).toISOString() })
+  t.strictSame(await me(cookie), { sub: 'ann', sid, authenticatedAt: new Date(clock.now()).toISOString(), acr: null, amr: [] })
 })
 
 // covers ASVS-7.3.1

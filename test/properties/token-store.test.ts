@@ -74,12 +74,12 @@ const seldom = fc.integer({ min: 0, max: 15 }).map((number) => number === 0)
 const createFamily = fc.record({ user, client: fc.constantFrom(...CLIENTS, null), session, offline: fc.boolean(), isTaken: seldom }).map(({ user, client, session, offline, isTaken }): MakeCall => (history) => {
   const { sid, userId, digest } = created(history, user, isTaken)
   const { now } = history
-  return { method: 'createFamily', args: [{ sid, userId, clientId: client, scope: 'read', authenticatedAt: now, createdAt: now, lastUsedAt: now, ...lifetime(now), userAgent: null, sessionSid: session, offline, authorization: null, tokenDigest: digest }] }
+  return { method: 'createFamily', args: [{ sid, userId, clientId: client, scope: 'read', authenticatedAt: now, acr: 'password', amr: ['pwd'], createdAt: now, lastUsedAt: now, ...lifetime(now), userAgent: null, sessionSid: session, offline, authorization: null, tokenDigest: digest }] }
 })
 const createCode = fc.record({ user, client, session, offline: fc.boolean(), isTaken: seldom }).map(({ user, client, session, offline, isTaken }): MakeCall => (history) => {
   const { sid, userId, digest } = created(history, user, isTaken)
   const { now } = history
-  return { method: 'createCode', args: [{ sid, userId, clientId: client, scope: 'read', authenticatedAt: now, createdAt: now, sessionSid: session, offline, authorization: '{}', codeDigest: digest, codeExpiresAt: now + 10 * MINUTE }] }
+  return { method: 'createCode', args: [{ sid, userId, clientId: client, scope: 'read', authenticatedAt: now, acr: 'password', amr: ['pwd'], createdAt: now, sessionSid: session, offline, authorization: '{}', codeDigest: digest, codeExpiresAt: now + 10 * MINUTE }] }
 })
 const redeemCode = fc.record({ of: recent, wrong: fc.constantFrom('', '', '', '', '', 'digest', 'client') }).map(({ of, wrong }): MakeCall => (history) => {
   const { sid, digests } = madeOf(history, of, of % 3 === 2 ? 'family' : 'code')

@@ -159,7 +159,7 @@ export function hostPages (app: FastifyInstance): void {
   app.get('/', { onRequest: [app.authority.readSession] }, async (request) => visitor(request))
   app.get('/home', { onRequest: app.authority.readSession, preHandler: [] }, async (request) => request.authSession?.sub ?? null)
   app.post('/sign-in', async (request: FastifyRequest, reply: FastifyReply) => {
-    await app.authority.signIn(request, reply, 'user')
+    await app.authority.signIn(request, reply, 'user', { amr: ['pwd'] })
     return reply.redirect('/', 303)
   })
   app.post('/sign-out', async (request, reply) => {

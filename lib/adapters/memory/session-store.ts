@@ -21,8 +21,8 @@ export interface MemorySessionStore extends SessionStore {
 /** Parallel sign-ins in one browser leave one secret each; the cookie holds the last, so few are ever of use. */
 const MAX_DIGESTS = 4
 
-function copyOf ({ sid, userId, authenticatedAt, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, clientIds }: BrowserSession): BrowserSession {
-  return { sid, userId, authenticatedAt, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, clientIds: [...clientIds] }
+function copyOf ({ sid, userId, authenticatedAt, methods, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, clientIds }: BrowserSession): BrowserSession {
+  return { sid, userId, authenticatedAt, methods: structuredClone(methods), createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, clientIds: [...clientIds] }
 }
 
 /** Browser sessions in memory. No method awaits before it has done its work: that is what makes each of them atomic. */
@@ -53,11 +53,11 @@ export function memorySessionStore (maxSessionsPerUser: number): MemorySessionSt
     useSession: async (use) => useNow(use),
     useNow,
 
-    async renewSession ({ sid, userId, formerDigest, digest, now, expiresAt, idleExpiresAt }) {
+    async renewSession ({ sid, userId, formerDigest, digest, now, methods, expiresAt, idleExpiresAt }) {
       const entry = entries.alive(sid, now)
       if (entry === undefined || entry.session.userId !== userId) return false
       entry.digests = [...entry.digests.filter((live) => live !== formerDigest), digest].slice(-MAX_DIGESTS)
-      Object.assign(entry.session, { authenticatedAt: now, lastUsedAt: now, expiresAt, idleExpiresAt })
+      Object.assign(entry.session, { authenticatedAt: now, methods: structuredClone(methods), lastUsedAt: now, expiresAt, idleExpiresAt })
       return true
     },
 

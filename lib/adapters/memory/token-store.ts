@@ -36,8 +36,8 @@ function isWithinGrace ({ previous }: Entry, use: Pick<TokenUse, 'digest' | 'now
 
 /** No field but these gets in. */
 function familyOf (created: RefreshTokenFamily): RefreshTokenFamily {
-  const { sid, userId, clientId, scope, authenticatedAt, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, sessionSid, offline, authorization } = created
-  return { sid, userId, clientId, scope, authenticatedAt, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, sessionSid, offline, authorization }
+  const { sid, userId, clientId, scope, authenticatedAt, acr, amr, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, sessionSid, offline, authorization } = created
+  return { sid, userId, clientId, scope, authenticatedAt, acr, amr: [...amr], createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, sessionSid, offline, authorization }
 }
 
 /** What a code is until it is redeemed: a family that ends when the code does. */

@@ -1,4 +1,5 @@
 import type { SessionStore } from '../../ports/session-store.ts'
+import { formatProofs } from '../../protocol/authentication.ts'
 import { sessionOf } from '../sql/session-rows.ts'
 import type { Query } from './database.ts'
 import { alive, sweepAfter } from './lifetime.ts'
@@ -23,9 +24,9 @@ export function postgresSessionStore (query: Query, prefix: string, maxSessionsP
   return {
     async createSession (session, digest) {
       await query(
-        `SELECT ${prefix}authority_add_session($1, $2, $3, $4, $5, $6, $7, $8, $9::text::json, $10, $11)`,
+        `SELECT ${prefix}authority_add_session_2($1, $2, $3, $4, $5, $6, $7, $8, $9::text::json, $10, $11, $12)`,
         session.sid, session.userId, session.authenticatedAt, session.createdAt, session.lastUsedAt, session.expiresAt,
-        session.idleExpiresAt, session.userAgent, JSON.stringify(session.clientIds), digest, maxSessionsPerUser
+        session.idleExpiresAt, session.userAgent, JSON.stringify(session.clientIds), digest, formatProofs(session), maxSessionsPerUser
       )
     },
 
@@ -38,13 +39,13 @@ export function postgresSessionStore (query: Query, prefix: string, maxSessionsP
       return (await query(USE, sid, now, idleExpiresAt, clientId ?? null)).length === 1
     },
 
-    async renewSession ({ sid, userId, formerDigest, digest, now, expiresAt, idleExpiresAt }) {
+    async renewSession ({ sid, userId, formerDigest, digest, now, methods, expiresAt, idleExpiresAt }) {
       return (await query(
-        `UPDATE ${sessions} SET authenticated_at = $3, last_used_at = $3, expires_at = $4, idle_expires_at = $5,
+        `UPDATE ${sessions} SET authenticated_at = $3, methods = $8, last_used_at = $3, expires_at = $4, idle_expires_at = $5,
           sweep_after = ${sweepAfter(prefix, 'least($4::bigint, $5::bigint)', '$3::bigint')},
           digests = (SELECT live[greatest(1, cardinality(live) - ${MAX_DIGESTS - 1}):] FROM (SELECT array_append(array_remove(digests, $6), $7) AS live) AS renewed)
         WHERE sid = $1 AND user_id = $2 AND ${alive('$3::bigint')} RETURNING sid`,
-        sid, userId, now, expiresAt, idleExpiresAt, formerDigest, digest
+        sid, userId, now, expiresAt, idleExpiresAt, formerDigest, digest, formatProofs({ methods, authenticatedAt: now })
       )).length === 1
     },
 

@@ -1,6 +1,7 @@
 import type { MigrationStep } from '../sql/migration-steps.ts'
 import { lifetimeFunctions } from './lifetime.ts'
 import { sessionFunctions } from './session-functions.ts'
+import { signInColumns } from './sign-in-columns.ts'
 import { sweepFunctions } from './sweep.ts'
 import { tokenFunctions } from './token-functions.ts'
 
@@ -92,5 +93,7 @@ export const stateMigrations = (prefix: string): readonly MigrationStep[] => [
   ${sweepFunctions(prefix)}`,
 
   // Whose state it is.
-  { sql: `CREATE TABLE ${prefix}authority_issuer (id integer PRIMARY KEY CHECK (id = 1), issuer text COLLATE "C" NOT NULL)`, minReader: 1 }
+  { sql: `CREATE TABLE ${prefix}authority_issuer (id integer PRIMARY KEY CHECK (id = 1), issuer text COLLATE "C" NOT NULL)`, minReader: 1 },
+
+  { sql: signInColumns(prefix), minReader: 1 }
 ]

@@ -44,7 +44,7 @@ export function postgresState (db: PostgresDatabase, { maxFamiliesPerUser = 100,
     const sid = `trial ${randomUUID()}`
     const now = Date.now()
     await tokens.createFamily({
-      sid, userId: sid, clientId: null, scope: '', authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + TRIAL_MS, idleExpiresAt: now + TRIAL_MS,
+      sid, userId: sid, clientId: null, scope: '', authenticatedAt: now, acr: null, amr: [], createdAt: now, lastUsedAt: now, expiresAt: now + TRIAL_MS, idleExpiresAt: now + TRIAL_MS,
       userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: sid
     })
     await tokens.revokeFamily(sid)

@@ -45,8 +45,8 @@ export function postgresTokenStore (query: Query, prefix: string, maxFamiliesPer
   const families = `${prefix}authority_families`
   const ALIVE_FAMILY = `SELECT * FROM ${families} WHERE sid = $1 AND current_digest IS NOT NULL AND ${alive('$2::bigint')}`
 
-  const ADD = `SELECT ${prefix}authority_add_family($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
-  const USE_OF_SESSION = sessionUse(prefix, { sid: '$17', now: '$18', idleExpiresAt: '$19', clientId: '$20' })
+  const ADD = `SELECT ${prefix}authority_add_family_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
+  const USE_OF_SESSION = sessionUse(prefix, { sid: '$19', now: '$20', idleExpiresAt: '$21', clientId: '$22' })
 
   /** A code is a row without a token, which ends when the code does. */
   const valuesOf = (created: NewRefreshTokenFamily | NewAuthorizationCode): PostgresValue[] => {
@@ -55,7 +55,8 @@ export function postgresTokenStore (query: Query, prefix: string, maxFamiliesPer
       : { ...created, codeDigest: null }
     return [
       created.sid, created.userId, created.clientId, created.scope, created.authenticatedAt, created.createdAt, lastUsedAt, expiresAt,
-      idleExpiresAt, userAgent, created.sessionSid, created.offline, created.authorization, codeDigest, tokenDigest, maxFamiliesPerUser
+      idleExpiresAt, userAgent, created.sessionSid, created.offline, created.authorization, codeDigest, tokenDigest, created.acr, JSON.stringify(created.amr),
+      maxFamiliesPerUser
     ]
   }
   const present = async ({ sid, digest, now, graceMs, idleExpiresAt, clientId }: TokenUse, next: Successor | null): Promise<Answer> => answerOf(await query(

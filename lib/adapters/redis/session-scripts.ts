@@ -4,6 +4,8 @@ import { defineScript } from './script.ts'
 /** The scripts of browser sessions. KEYS[1] is the root of the user's partition. */
 const SESSIONS = `${recordsLua({ record: 's', index: 'su', fields: 9, version: 10 })}
 local FACTS, AUTHENTICATED_AT, CLIENTS, DIGESTS = 6, 7, 8, 9
+-- Behind the version, where releases that do not know of it leave it alone.
+local METHODS = 11
 -- Parallel sign-ins in one browser leave one secret each; the cookie holds the last, so few are ever of use.
 local MAX_DIGESTS = 4
 
@@ -11,6 +13,7 @@ local MAX_DIGESTS = 4
 local function public (sid, record)
   local fields = { sid }
   for field = CREATED_AT, CLIENTS do fields[field] = record[field] end
+  fields[CLIENTS + 1] = record[METHODS] or false
   return fields
 end
 
@@ -22,7 +25,7 @@ local function has (texts, wanted)
 end
 `
 
-/** ARGV: sid, max, digest, then the fields from owner to `authenticatedAt`, then the clients. 0: the sid is taken. */
+/** ARGV: sid, max, digest, then the fields from owner to `authenticatedAt`, the methods, and the clients. 0: the sid is taken. */
 export const CREATE = defineScript(`${SESSIONS}
 local sid = ARGV[1]
 if redis.call('EXISTS', keyOf(sid)) == 1 then return 0 end
@@ -31,7 +34,8 @@ for field = OWNER, AUTHENTICATED_AT do record[field] = ARGV[field + 3] end
 for field = CREATED_AT, LAST_USED_AT do record[field] = tonumber(record[field]) end
 record[AUTHENTICATED_AT] = tonumber(record[AUTHENTICATED_AT])
 record[CLIENTS] = {}
-for at = AUTHENTICATED_AT + 4, #ARGV do table.insert(record[CLIENTS], ARGV[at]) end
+record[METHODS] = ARGV[AUTHENTICATED_AT + 4]
+for at = AUTHENTICATED_AT + 5, #ARGV do table.insert(record[CLIENTS], ARGV[at]) end
 record[DIGESTS] = { ARGV[3] }
 local now = record[CREATED_AT]
 write(sid, record, now)
@@ -63,7 +67,7 @@ export const USE = defineScript(`${usingSession(1)}
 return 1
 `)
 
-/** ARGV: sid, now, owner, former digest, digest, expiresAt, idleExpiresAt. */
+/** ARGV: sid, now, owner, former digest, digest, expiresAt, idleExpiresAt, methods. */
 export const RENEW = defineScript(`${SESSIONS}
 local sid, now, former = ARGV[1], tonumber(ARGV[2]), ARGV[4]
 local record = alive(sid, now)
@@ -76,6 +80,7 @@ table.insert(digests, ARGV[5])
 while #digests > MAX_DIGESTS do table.remove(digests, 1) end
 record[DIGESTS] = digests
 record[AUTHENTICATED_AT], record[LAST_USED_AT] = now, now
+record[METHODS] = ARGV[8]
 record[EXPIRES_AT], record[IDLE_EXPIRES_AT] = tonumber(ARGV[6]), tonumber(ARGV[7])
 write(sid, record, now)
 enlist(sid, record, 0, now)

@@ -1,4 +1,5 @@
 import type { BrowserSession, SessionStore } from '../../ports/session-store.ts'
+import { formatProofs, readProofs } from '../../protocol/authentication.ts'
 import type { RedisConnection } from './connection.ts'
 import { ownerOf, requirePartition } from './names.ts'
 import type { Names } from './names.ts'
@@ -7,12 +8,14 @@ import { CREATE, FIND, LIST, RENEW, REVOKE_OF_USER, USE } from './session-script
 
 /** Reads what the Lua function `public` of the scripts returns. */
 export function sessionIn (reply: unknown): BrowserSession {
-  const [sid, createdAt, expiresAt, idleExpiresAt, lastUsedAt, facts, authenticatedAt, clients] = list(reply)
+  const [sid, createdAt, expiresAt, idleExpiresAt, lastUsedAt, facts, of, clients, methods] = list(reply)
   const [userId, userAgent] = jsonList(facts)
+  const authenticatedAt = whole(of)
   return {
     sid: text(sid),
     userId: text(userId),
-    authenticatedAt: whole(authenticatedAt),
+    authenticatedAt,
+    methods: readProofs(methods, authenticatedAt),
     createdAt: whole(createdAt),
     lastUsedAt: whole(lastUsedAt),
     expiresAt: whole(expiresAt),
@@ -25,11 +28,11 @@ export function sessionIn (reply: unknown): BrowserSession {
 /** Browser sessions in Redis: a method is one script. A user has at most `maxSessionsPerUser`: one more ends the one created first. */
 export function redisSessionStore ({ run }: RedisConnection, names: Names, maxSessionsPerUser: number): SessionStore {
   return {
-    async createSession ({ sid, userId, authenticatedAt, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, clientIds }, digest) {
+    async createSession ({ sid, userId, authenticatedAt, methods, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, clientIds }, digest) {
       requirePartition(sid, userId)
       const isCreated = isOne(await run(CREATE, names.rootOf(sid), [
         sid, maxSessionsPerUser, digest, ownerOf(userId), createdAt, expiresAt, idleExpiresAt, lastUsedAt, JSON.stringify([userId, userAgent]),
-        authenticatedAt, ...clientIds.map((clientId) => JSON.stringify(clientId))
+        authenticatedAt, formatProofs({ methods, authenticatedAt }), ...clientIds.map((clientId) => JSON.stringify(clientId))
       ]))
       if (!isCreated) throw new TypeError('A session with this sid exists.')
     },
@@ -43,8 +46,8 @@ export function redisSessionStore ({ run }: RedisConnection, names: Names, maxSe
       return isOne(await run(USE, names.rootOf(sid), [sid, now, idleExpiresAt, clientId === undefined ? '' : JSON.stringify(clientId)]))
     },
 
-    async renewSession ({ sid, userId, formerDigest, digest, now, expiresAt, idleExpiresAt }) {
-      return isOne(await run(RENEW, names.rootOf(sid), [sid, now, ownerOf(userId), formerDigest, digest, expiresAt, idleExpiresAt]))
+    async renewSession ({ sid, userId, formerDigest, digest, now, methods, expiresAt, idleExpiresAt }) {
+      return isOne(await run(RENEW, names.rootOf(sid), [sid, now, ownerOf(userId), formerDigest, digest, expiresAt, idleExpiresAt, formatProofs({ methods, authenticatedAt: now })]))
     },
 
     async revokeSessionsOfUser (userId, exceptSid) {

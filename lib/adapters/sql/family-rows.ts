@@ -1,5 +1,6 @@
 import type { RefreshTokenFamily, ReplacedToken, TokenUse } from '../../ports/token-store.ts'
-import { flag, integer, text, textOrNull } from './rows.ts'
+import { PASSWORD_ACR, PASSWORD_AMR } from '../../protocol/authentication.ts'
+import { flag, integer, text, textOrNull, texts } from './rows.ts'
 import type { Row } from './rows.ts'
 
 export function familyOf (row: Row): RefreshTokenFamily {
@@ -9,6 +10,7 @@ export function familyOf (row: Row): RefreshTokenFamily {
     clientId: textOrNull(row, 'client_id'),
     scope: text(row, 'scope'),
     authenticatedAt: integer(row, 'authenticated_at'),
+    ...contextIn(row),
     createdAt: integer(row, 'created_at'),
     lastUsedAt: integer(row, 'last_used_at'),
     expiresAt: integer(row, 'expires_at'),
@@ -18,6 +20,11 @@ export function familyOf (row: Row): RefreshTokenFamily {
     offline: flag(row, 'offline'),
     authorization: textOrNull(row, 'authorization')
   }
+}
+
+/** Releases that knew nothing but passwords leave both columns empty. */
+function contextIn (row: Row): Pick<RefreshTokenFamily, 'acr' | 'amr'> {
+  return row['amr'] === null ? { acr: PASSWORD_ACR, amr: [...PASSWORD_AMR] } : { acr: textOrNull(row, 'acr'), amr: texts(row, 'amr') }
 }
 
 /** Which of the family's tokens is presented. `replaced` holds within the grace time only; anything else is a replay. */

@@ -8,9 +8,10 @@ export function insertFamily ({ execute }: Connection, created: NewRefreshTokenF
     : { ...created, codeDigest: null }
   execute(
     `INSERT INTO authority_families (sid, user_id, client_id, scope, authenticated_at, created_at, last_used_at, expires_at,
-      idle_expires_at, user_agent, session_sid, offline, authorization, code_digest, current_digest)
-    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      idle_expires_at, user_agent, session_sid, offline, authorization, code_digest, current_digest, acr, amr)
+    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     created.sid, created.userId, created.clientId, created.scope, created.authenticatedAt, created.createdAt, lastUsedAt, expiresAt,
-    idleExpiresAt, userAgent, created.sessionSid, created.offline ? 1 : 0, created.authorization, codeDigest, tokenDigest
+    idleExpiresAt, userAgent, created.sessionSid, created.offline ? 1 : 0, created.authorization, codeDigest, tokenDigest,
+    created.acr, JSON.stringify(created.amr)
   )
 }

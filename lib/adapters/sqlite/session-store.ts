@@ -1,4 +1,5 @@
 import type { SessionStore, SessionUse } from '../../ports/session-store.ts'
+import { formatProofs } from '../../protocol/authentication.ts'
 import { sessionOf } from '../sql/session-rows.ts'
 import { text, texts } from '../sql/rows.ts'
 import type { Row } from '../sql/rows.ts'
@@ -38,9 +39,10 @@ export function sqliteSessionStore (connection: Connection, maxSessionsPerUser: 
       transaction(() => {
         execute(
           `INSERT INTO authority_browser_sessions (sid, user_id, authenticated_at, created_at, last_used_at, expires_at,
-            idle_expires_at, user_agent, client_ids, digests) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+            idle_expires_at, user_agent, client_ids, digests, methods) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
           session.sid, session.userId, session.authenticatedAt, session.createdAt, session.lastUsedAt, session.expiresAt,
-          session.idleExpiresAt, session.userAgent, JSON.stringify(session.clientIds), JSON.stringify([digest])
+          session.idleExpiresAt, session.userAgent, JSON.stringify(session.clientIds), JSON.stringify([digest]),
+          formatProofs(session)
         )
         bound(connection, SESSIONS, { ...session, max: maxSessionsPerUser, now: session.createdAt })
       })
@@ -53,15 +55,15 @@ export function sqliteSessionStore (connection: Connection, maxSessionsPerUser: 
 
     useSession: async (use) => transaction(() => useSessionIn(connection, use)),
 
-    async renewSession ({ sid, userId, formerDigest, digest, now, expiresAt, idleExpiresAt }) {
+    async renewSession ({ sid, userId, formerDigest, digest, now, methods, expiresAt, idleExpiresAt }) {
       return transaction(() => {
         const row = aliveSession(connection, sid, now)
         if (row === undefined || text(row, 'user_id') !== userId) return false
         const digests = [...texts(row, 'digests').filter((live) => live !== formerDigest), digest].slice(-MAX_DIGESTS)
         execute(
-          `UPDATE authority_browser_sessions SET authenticated_at = ?, last_used_at = ?, expires_at = ?, idle_expires_at = ?, digests = ?
-          WHERE sid = ?`,
-          now, now, expiresAt, idleExpiresAt, JSON.stringify(digests), sid
+          `UPDATE authority_browser_sessions SET authenticated_at = ?, methods = ?, last_used_at = ?, expires_at = ?, idle_expires_at = ?,
+            digests = ? WHERE sid = ?`,
+          now, formatProofs({ methods, authenticatedAt: now }), now, expiresAt, idleExpiresAt, JSON.stringify(digests), sid
         )
         return true
       })

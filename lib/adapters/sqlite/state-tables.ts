@@ -106,5 +106,13 @@ export const STATE_MIGRATIONS: readonly MigrationStep[] = [
   'ALTER TABLE authority_families ADD COLUMN holders INTEGER NOT NULL DEFAULT 0',
 
   // Whose state it is.
-  { sql: 'CREATE TABLE authority_issuer (id INTEGER PRIMARY KEY CHECK (id = 1), issuer TEXT NOT NULL) STRICT', minReader: 3 }
+  { sql: 'CREATE TABLE authority_issuer (id INTEGER PRIMARY KEY CHECK (id = 1), issuer TEXT NOT NULL) STRICT', minReader: 3 },
+
+  // How their user was authenticated. NULL: by a password.
+  {
+    sql: `ALTER TABLE authority_families ADD COLUMN acr TEXT;
+  ALTER TABLE authority_families ADD COLUMN amr TEXT;
+  ALTER TABLE authority_browser_sessions ADD COLUMN methods TEXT`,
+    minReader: 3
+  }
 ]

@@ -32,7 +32,8 @@ export function metadataRoute (child: FastifyInstance, { grants, openid, path }:
           endpoints: { authorize: urlOf(path('authorize')), userinfo: urlOf(path('userinfo')), logout: urlOf(path('logout')) },
           idTokenAlgs: openid.algs(),
           uiLocales: openid.uiLocales,
-          canSignUp: openid.canSignUp
+          canSignUp: openid.canSignUp,
+          acrValues: openid.acrValues
         }
   })
   const handler = async (_request: FastifyRequest, reply: FastifyReply): Promise<ServerMetadata> => {

@@ -14,7 +14,7 @@ export interface HttpDeps {
   limiter: RequestLimiter
   registration: Registration | null
   /** `null`: clients can't send people here to sign in. */
-  openid: { uiLocales: readonly string[], canSignUp: boolean, algs(): string[] } | null
+  openid: { uiLocales: readonly string[], canSignUp: boolean, acrValues: readonly string[], algs(): string[] } | null
   /** Where each endpoint is mounted, in full. */
   path(name: PathName): string
 }

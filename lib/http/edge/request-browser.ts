@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { BrowserSession } from '../../ports/session-store.ts'
 import type { UserStore } from '../../ports/user-store.ts'
+import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import { userOf } from '../../sessions/active-user.ts'
 import type { Browser, BrowserSessions, SignedInPerson } from '../../sessions/browser-sessions.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
@@ -15,8 +16,8 @@ export interface RequestBrowser {
   read(request: FastifyRequest): Promise<Browser>
   /** Who is signed in there, by the stores of now. Does not count as a use of the session. */
   signedIn(request: FastifyRequest): Promise<SignedInPerson | null>
-  /** Signs the user in, and tells nobody. Does not ask whether there is such a user. The reply must not be sent yet. */
-  signIn(request: FastifyRequest, reply: FastifyReply, userId: string): Promise<BrowserSession>
+  /** Signs the user in, who was authenticated so, and tells nobody. Does not ask whether there is such a user. The reply must not be sent yet. */
+  signIn(request: FastifyRequest, reply: FastifyReply, userId: string, methods: AuthenticationProof[]): Promise<BrowserSession>
   /** Ends the session, if there is one, and takes the cookie out of the browser. */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Gives the browser the cookie of a session that has just begun, or begun anew. */
@@ -45,8 +46,8 @@ export function requestBrowser ({ cookie, browserSessions, sessions, users }: Re
       const user = session === null ? null : await userOf(session, { users, sessions })
       return session === null || user === null ? null : { session, user }
     },
-    async signIn (request, reply, userId) {
-      const started = await browserSessions.start(userId, await read(request))
+    async signIn (request, reply, userId, methods) {
+      const started = await browserSessions.start(userId, methods, await read(request))
       cookie.set(reply, started.cookie)
       return started.session
     },

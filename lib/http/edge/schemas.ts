@@ -156,6 +156,8 @@ export const IntrospectionResponse = Type.Object({
   jti: Type.Optional(Type.String()),
   token_type: Type.Optional(Type.Literal('Bearer', { description: 'Of access tokens only.' })),
   auth_time: Type.Optional(Type.Integer()),
+  acr: Type.Optional(Type.String()),
+  amr: Type.Optional(Type.Array(Type.String())),
   sid: Type.Optional(Type.String())
 })
 

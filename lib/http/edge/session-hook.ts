@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { OAuthError } from '../../errors.ts'
+import { contextOf } from '../../protocol/authentication.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { BrowserSessions } from '../../sessions/browser-sessions.ts'
 import { guarded, sendOAuthError } from './error-reply.ts'
@@ -11,8 +12,12 @@ export interface AuthSession {
   readonly sub: string
   /** Public name of the browser session, as ID tokens have it. */
   readonly sid: string
-  /** When the user last proved who they are. */
+  /** When the user proved who they are: the oldest of the proofs that `acr` rests on. */
   readonly authenticatedAt: Date
+  /** What the sign-in was worth: `password`; `null` where the host signed the user in and did not say how. */
+  readonly acr: string | null
+  /** How the user was authenticated, such as `pwd`; empty where nobody said. @see RFC 8176 §2 */
+  readonly amr: readonly string[]
 }
 
 interface SessionHookDeps {
@@ -34,7 +39,8 @@ export function readSessionHook ({ browser, browserSessions, clock }: SessionHoo
     if (signedIn === null) return null
     const { session } = signedIn
     if (clock.now() - session.lastUsedAt >= USE_EVERY_MS && !await browserSessions.use(session)) return null
-    return Object.freeze({ sub: session.userId, sid: session.sid, authenticatedAt: new Date(session.authenticatedAt) })
+    const { acr, amr, authenticatedAt } = contextOf(session)
+    return Object.freeze({ sub: session.userId, sid: session.sid, authenticatedAt: new Date(authenticatedAt), acr, amr: Object.freeze(amr) })
   }
 
   return function readSession (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {

@@ -3,6 +3,7 @@ import { register } from '../../accounts/register.ts'
 import { requestVerificationAgain } from '../../accounts/verify-email.ts'
 import { OAuthError } from '../../errors.ts'
 import { logLine } from '../../ports/log.ts'
+import { passwordProof } from '../../protocol/authentication.ts'
 import { aboutUsername, type Registration } from '../edge/registration.ts'
 import { JourneySchema } from '../edge/schemas.ts'
 import type { PageDeps } from './deps.ts'
@@ -51,7 +52,7 @@ export function signupPage (child: FastifyInstance, deps: PageDeps, registration
           if (registered === 'pending') return { form, sent: true }
           return async (reply) => {
             try {
-              const { sid, userId } = await browser.signIn(request, reply, registered.user.id)
+              const { sid, userId } = await browser.signIn(request, reply, registered.user.id, [passwordProof(accounts.clock.now())])
               const clientId = queryParam(request, 'client_id')
               accounts.events.emit('authenticated', { userId, sid, clientId: clientId === '' ? null : clientId, method: 'password' }, origin)
             } catch (error) {

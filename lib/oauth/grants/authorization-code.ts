@@ -59,7 +59,7 @@ async function answer (family: RefreshTokenFamily, { client, details }: { client
   if (!isActive(user)) throw refused('user gone or disabled')
   if (await deps.sessions.isOver(user, family)) throw refused('signed in before the password was changed')
   const scopes = family.scope.split(' ')
-  const accessToken = await signAccessToken({ user, client, scopes, sid: family.sid, authenticatedAt: family.authenticatedAt }, deps)
+  const accessToken = await signAccessToken({ user, client, scopes, sid: family.sid, authentication: family }, deps)
   const idToken = await signIdToken({ user, client, scopes, family, accessToken, nonce: details.nonce }, deps)
   return {
     user,

@@ -2,6 +2,7 @@ import { authenticatePassword, confirmAuthentic } from '../../accounts/authentic
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
 import type { User } from '../../ports/user-store.ts'
+import { passwordProof } from '../../protocol/authentication.ts'
 import { grantScope, parseScope } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
@@ -22,7 +23,7 @@ export async function passwordGrant (params: TokenRequestParams, { client, origi
 
   const clientId = client?.clientId ?? null
   const user = await authenticatePassword({ username, password, clientId, origin }, deps.accounts)
-  const issue = { user, client, scopes, origin, grantType: 'password' }
+  const issue = { user, client, methods: [passwordProof(deps.accounts.clock.now())], scopes, origin, grantType: 'password' }
   const { sid, response } = await issueTokens(issue, deps)
   // Looked up again after the commit: if the password was changed or the account disabled between the check and the commit, that could not
   // end this family. It is ended too where the user can't be looked up.

@@ -21,11 +21,11 @@ const SCOPE = 'openid email bytes-of offline_access'
 const authorization = JSON.stringify({ redirectUri: 'https://bytes-of.example.com/callback', codeChallenge: digest('verifier'), nonce: digest('nonce').slice(0, 22) })
 
 export const family = (userId: string, name: string, fields: Partial<NewRefreshTokenFamily> = {}): NewRefreshTokenFamily => ({
-  sid: sidFor(userId, name), userId, clientId: CLIENT, scope: SCOPE, authenticatedAt: NOW, createdAt: NOW, lastUsedAt: NOW, expiresAt: END,
+  sid: sidFor(userId, name), userId, clientId: CLIENT, scope: SCOPE, authenticatedAt: NOW, acr: 'password', amr: ['pwd'], createdAt: NOW, lastUsedAt: NOW, expiresAt: END,
   idleExpiresAt: END, userAgent: USER_AGENT, sessionSid: sidFor(userId, 'session'), offline: true, authorization: null, tokenDigest: secretOf(name), ...fields
 })
 export const code = (userId: string, name: string, fields: Partial<NewAuthorizationCode> = {}): NewAuthorizationCode => ({
-  sid: sidFor(userId, name), userId, clientId: CLIENT, scope: SCOPE, authenticatedAt: NOW, createdAt: NOW, sessionSid: sidFor(userId, 'session'),
+  sid: sidFor(userId, name), userId, clientId: CLIENT, scope: SCOPE, authenticatedAt: NOW, acr: 'password', amr: ['pwd'], createdAt: NOW, sessionSid: sidFor(userId, 'session'),
   offline: true, authorization, codeDigest: secretOf(name), codeExpiresAt: NOW + MINUTE, ...fields
 })
 export const redemption = (userId: string, name: string, fields: Partial<CodeRedemption> = {}): CodeRedemption => ({
@@ -36,7 +36,7 @@ export const use = (userId: string, name: string, fields: Partial<TokenUse> = {}
   sid: sidFor(userId, name), digest: secretOf(name), now: NOW, graceMs: 10_000, idleExpiresAt: END, clientId: CLIENT, ...fields
 })
 export const session = (userId: string, name: string, fields: Partial<BrowserSession> = {}): BrowserSession => ({
-  sid: sidFor(userId, name), userId, authenticatedAt: NOW, createdAt: NOW, lastUsedAt: NOW, expiresAt: END, idleExpiresAt: END, userAgent: USER_AGENT,
+  sid: sidFor(userId, name), userId, authenticatedAt: NOW, methods: [{ method: 'password', at: NOW }], createdAt: NOW, lastUsedAt: NOW, expiresAt: END, idleExpiresAt: END, userAgent: USER_AGENT,
   clientIds: [CLIENT], ...fields
 })
 export const consent = (userId: string, fields: Partial<Consent> = {}): Consent => ({
@@ -69,7 +69,7 @@ export function operations ({ tokens, oneTimeTokens, browserSessions, consents, 
     ['browserSessions.findSession', () => browserSessions.findSession(sidFor(user, 'browser'), secretOf('browser'), NOW)],
     ['browserSessions.useSession', () => browserSessions.useSession({ sid: sidFor(user, 'browser'), now: NOW, idleExpiresAt: END, clientId: 'bytes-of-another' })],
     ['browserSessions.renewSession', () => browserSessions.renewSession({
-      sid: sidFor(user, 'browser'), userId: user, formerDigest: secretOf('browser'), digest: secretOf('renewed'), now: NOW, expiresAt: END, idleExpiresAt: END
+      sid: sidFor(user, 'browser'), userId: user, formerDigest: secretOf('browser'), digest: secretOf('renewed'), now: NOW, methods: [{ method: 'password', at: NOW }], expiresAt: END, idleExpiresAt: END
     })],
     ['browserSessions.listSessionsOfUser', () => browserSessions.listSessionsOfUser(user, NOW)],
     ['browserSessions.revokeSessionsOfUser', () => browserSessions.revokeSessionsOfUser(user)],

@@ -27,14 +27,14 @@ async function work (round: number): Promise<string[]> {
   const added = await keys.addIfAbsent({ kid: `${name}-${round}`, alg: 'ES256', sequence: round, signsFrom: 0, createdAt: 0, publicJwk: {}, sealed: 's' })
 
   // One of the processes creates it; to the other its sid is taken. So with the code and the session.
-  await tokens.createFamily({ sid, userId: 'u', clientId: null, scope: '', ...times, userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: 'first' }).catch(() => undefined)
+  await tokens.createFamily({ sid, userId: 'u', clientId: null, scope: '', acr: 'password', amr: ['pwd'], ...times, userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: 'first' }).catch(() => undefined)
   const rotated = await tokens.rotateToken({ sid, digest: 'first', now: NOW, graceMs: 1000, idleExpiresAt: NOW + 1e6 }, { digest: `of ${name}`, sealed: `sealed by ${name}` })
 
-  await tokens.createCode({ sid: codeSid, userId: 'u', clientId: 'c', scope: '', authenticatedAt: NOW, createdAt: NOW, sessionSid: null, offline: true, authorization: '{}', codeDigest: 'code', codeExpiresAt: NOW + 1e6 }).catch(() => undefined)
+  await tokens.createCode({ sid: codeSid, userId: 'u', clientId: 'c', scope: '', authenticatedAt: NOW, acr: 'password', amr: ['pwd'], createdAt: NOW, sessionSid: null, offline: true, authorization: '{}', codeDigest: 'code', codeExpiresAt: NOW + 1e6 }).catch(() => undefined)
   const redeemed = await tokens.redeemCode({ sid: codeSid, digest: 'code', clientId: 'c', now: NOW, tokenDigest: name, ...lifetime, onlineExpiresAt: NOW + 1e6, userAgent: null })
 
-  await browserSessions.createSession({ sid, userId: 'u', ...times, userAgent: null, clientIds: [] }, 'first').catch(() => undefined)
-  const renewed = await browserSessions.renewSession({ sid, userId: 'u', formerDigest: 'first', digest: `of ${name}`, now: NOW, ...lifetime })
+  await browserSessions.createSession({ methods: [{ method: 'password', at: NOW }], sid, userId: 'u', ...times, userAgent: null, clientIds: [] }, 'first').catch(() => undefined)
+  const renewed = await browserSessions.renewSession({ sid, userId: 'u', formerDigest: 'first', digest: `of ${name}`, now: NOW, methods: [{ method: 'password', at: NOW }], ...lifetime })
   await browserSessions.useSession({ sid, now: NOW, idleExpiresAt: NOW + 1e6, clientId: name })
   await consents.grantConsent({ userId: `user-${round}`, clientId: 'c', scopes: [name], grantedAt: NOW, expiresAt: NOW + 1e6 })
 

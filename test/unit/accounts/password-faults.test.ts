@@ -15,7 +15,7 @@ async function robbed (): Promise<{ w: World, userId: string }> {
   const { id: userId } = await w.addUser()
   for (const sid of ['mine', 'thief']) await w.addSession(userId, sid)
   const now = w.clock.now()
-  await w.state.browserSessions.createSession({ sid: 'thief-browser', userId, authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, clientIds: [] }, 'digest')
+  await w.state.browserSessions.createSession({ sid: 'thief-browser', userId, authenticatedAt: now, methods: [{ method: 'password', at: now }], createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, clientIds: [] }, 'digest')
   await w.state.consents.grantConsent({ userId, clientId: 'thiefs-client', scopes: ['openid'], grantedAt: now, expiresAt: now + 1e9 })
   w.clock.step(60_000)
   return { w, userId }

@@ -16,7 +16,7 @@ async function settled (): Promise<{ w: World, user: User }> {
   const user = await w.addUser({ emailVerified: false })
   for (const sid of ['mine', 'other']) await w.addSession(user.id, sid)
   const now = w.clock.now()
-  await w.state.browserSessions.createSession({ sid: 'browser', userId: user.id, authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, clientIds: [] }, 'digest')
+  await w.state.browserSessions.createSession({ sid: 'browser', userId: user.id, authenticatedAt: now, methods: [{ method: 'password', at: now }], createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, clientIds: [] }, 'digest')
   await w.state.consents.grantConsent({ userId: user.id, clientId: 'allowed', scopes: ['openid'], grantedAt: now, expiresAt: now + 1e9 })
   await requestPasswordReset({ username: user.username, locale: undefined, origin }, w.deps)
   await requestEmailVerification(user, { locale: undefined, origin }, w.deps)

@@ -128,7 +128,7 @@ export async function world (options: WorldOptions = {}) {
     async addSession (userId: string, sid: string): Promise<void> {
       const now = clock.now()
       await state.tokens.createFamily({
-        sid, userId, clientId: null, scope: 'openid', authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: `digest-${sid}`
+        sid, userId, clientId: null, scope: 'openid', authenticatedAt: now, acr: 'password', amr: ['pwd'], createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9, userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: `digest-${sid}`
       })
     },
     sids: async (userId: string) => (await state.tokens.listFamiliesOfUser(userId, clock.now())).map(({ sid }) => sid).toSorted((a, b) => a.localeCompare(b)),

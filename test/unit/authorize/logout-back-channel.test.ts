@@ -4,7 +4,7 @@ import type { BrowserSession } from '../../../lib/ports/session-store.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 import { turns } from '../accounts/world.ts'
 
-const session = (sid: string, clientIds: string[]): BrowserSession => ({ sid, userId: 'ann', authenticatedAt: 0, createdAt: 0, lastUsedAt: 0, expiresAt: 1, idleExpiresAt: 1, userAgent: null, clientIds })
+const session = (sid: string, clientIds: string[]): BrowserSession => ({ sid, userId: 'ann', authenticatedAt: 0, methods: [{ method: 'password', at: 0 }], createdAt: 0, lastUsedAt: 0, expiresAt: 1, idleExpiresAt: 1, userAgent: null, clientIds })
 const many = (count: number): string[] => Array.from({ length: count }, (_, index) => `rp${index}`)
 
 type Answer = number | { status: number, error?: string }

@@ -21,7 +21,7 @@ t.test('an active access token, with nothing about the person', async (t) => {
   const answer = await ask(one, 'own', accessToken)
   const now = one.clock.now() / 1000
   t.match(answer, { jti: /^.{22}$/ })
-  t.strictSame({ ...answer, jti: '' }, { active: true, scope: 'openid email', client_id: 'own', sub: 'u1', aud: ISSUER, iss: ISSUER, exp: now + 900, iat: now, jti: '', token_type: 'Bearer', auth_time: now, sid })
+  t.strictSame({ ...answer, jti: '' }, { active: true, scope: 'openid email', client_id: 'own', sub: 'u1', aud: ISSUER, iss: ISSUER, exp: now + 900, iat: now, jti: '', token_type: 'Bearer', auth_time: now, acr: 'password', amr: ['pwd'], sid })
 })
 
 // covers R7662-2.2
@@ -31,7 +31,7 @@ t.test('an active refresh token can not be taken for an access token, and asking
   const before = await one.state.tokens.findFamily(sid, one.clock.now())
   one.clock.step(1000)
   const now = one.clock.now() / 1000
-  t.strictSame(await ask(one, 'own', refreshToken), { active: true, scope: 'openid', client_id: 'own', sub: 'u1', iss: ISSUER, exp: now - 1 + 3600, auth_time: now - 1, sid })
+  t.strictSame(await ask(one, 'own', refreshToken), { active: true, scope: 'openid', client_id: 'own', sub: 'u1', iss: ISSUER, exp: now - 1 + 3600, auth_time: now - 1, acr: 'password', amr: ['pwd'], sid })
   t.strictSame(await one.state.tokens.findFamily(sid, one.clock.now()), before)
 })
 
@@ -80,7 +80,7 @@ t.test('whatever is wrong looks the same', async (t) => {
   const [familyId = ''] = good.refreshToken.split('.')
   const [codeId, codeSecret] = ['c'.repeat(21) + 'A', 'c'.repeat(42) + 'A']
   await one.state.tokens.createCode({
-    sid: sidOf(codeId), userId: 'u1', clientId: 'own', scope: 'openid', authenticatedAt: 0, createdAt: 0, sessionSid: null, offline: true, authorization: '{}', codeDigest: digest(codeSecret), codeExpiresAt: one.clock.now() + 60_000
+    sid: sidOf(codeId), userId: 'u1', clientId: 'own', scope: 'openid', authenticatedAt: 0, acr: 'password', amr: ['pwd'], createdAt: 0, sessionSid: null, offline: true, authorization: '{}', codeDigest: digest(codeSecret), codeExpiresAt: one.clock.now() + 60_000
   })
   const foreign = await world()
   const cases: Record<string, string> = {
@@ -90,7 +90,7 @@ t.test('whatever is wrong looks the same', async (t) => {
     'revoked refresh token': revoked.refreshToken,
     'access token of a disabled user': gone.accessToken,
     'refresh token of a disabled user': gone.refreshToken,
-    'an ID token': await one.idTokens.mint({ user: { id: 'u1', username: 'ann', passwordHash: null }, client: { clientId: 'own' }, scopes: [], authenticatedAt: 0, sid: good.sid, accessToken: good.accessToken }),
+    'an ID token': await one.idTokens.mint({ user: { id: 'u1', username: 'ann', passwordHash: null }, client: { clientId: 'own' }, scopes: [], authentication: { acr: 'password', amr: ['pwd'], authenticatedAt: 0 }, sid: good.sid, accessToken: good.accessToken }),
     'a logout token': await one.idTokens.mintLogoutToken({ client: { clientId: 'own' }, userId: 'u1', sid: good.sid }),
     'another secret': `${familyId}.${'A'.repeat(43)}`,
     'an unknown family': `${'A'.repeat(25)}.${'A'.repeat(43)}`,

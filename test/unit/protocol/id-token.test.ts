@@ -4,7 +4,7 @@ import { accessTokenHash, checkIdTokenHint, idTokenClaims, type IdTokenFacts, lo
 
 const ISSUER = 'https://auth.example.com'
 const facts: IdTokenFacts = {
-  issuer: ISSUER, userId: 'u1', clientId: 'spa', now: 1_767_225_600_999, expiresInSeconds: 900, authenticatedAt: 1_767_225_000_999, nonce: undefined, sid: null, accessToken: 'a.b.c', alg: 'RS256'
+  issuer: ISSUER, userId: 'u1', clientId: 'spa', now: 1_767_225_600_999, expiresInSeconds: 900, acr: 'password', amr: ['pwd'], authenticatedAt: 1_767_225_000_999, nonce: undefined, sid: null, accessToken: 'a.b.c', alg: 'RS256'
 }
 
 // covers OIDC-2

@@ -12,7 +12,7 @@ const plain: OfferedEndpoints = {
 const openid: OfferedEndpoints = {
   ...plain,
   endpoints: { ...plain.endpoints, jwks: `${ISSUER}/jwks` },
-  openid: { endpoints: { authorize: `${ISSUER}/auth/authorize`, userinfo: `${ISSUER}/auth/userinfo`, logout: `${ISSUER}/auth/logout` }, idTokenAlgs: ['ES256', 'RS256'], uiLocales: ['en', 'de'], canSignUp: false }
+  openid: { endpoints: { authorize: `${ISSUER}/auth/authorize`, userinfo: `${ISSUER}/auth/userinfo`, logout: `${ISSUER}/auth/logout` }, idTokenAlgs: ['ES256', 'RS256'], uiLocales: ['en', 'de'], canSignUp: false, acrValues: ['password'] }
 }
 
 // covers R8414-2

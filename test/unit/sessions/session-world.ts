@@ -45,14 +45,14 @@ export function sessionWorld () {
     async addFamily (fields: Partial<RefreshTokenFamily> & { sid: string }): Promise<void> {
       const now = clock.now()
       await state.tokens.createFamily({
-        userId: 'ann', clientId: 'app', scope: 'openid', authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9,
+        userId: 'ann', clientId: 'app', scope: 'openid', authenticatedAt: now, acr: 'password', amr: ['pwd'], createdAt: now, lastUsedAt: now, expiresAt: now + 1e9, idleExpiresAt: now + 1e9,
         userAgent: null, sessionSid: null, offline: true, authorization: null, tokenDigest: `digest-${fields.sid}`, ...fields
       })
     },
     async addCode (fields: { sid: string, sessionSid: string, userId?: string, clientId?: string, offline?: boolean }, use?: SessionUse): Promise<boolean> {
       const now = clock.now()
       return await state.tokens.createCode({
-        userId: 'ann', clientId: 'app', scope: 'openid', authenticatedAt: now, createdAt: now, offline: false, authorization: '{}', codeDigest: `digest-${fields.sid}`, codeExpiresAt: now + MINUTE, ...fields
+        userId: 'ann', clientId: 'app', scope: 'openid', authenticatedAt: now, acr: 'password', amr: ['pwd'], createdAt: now, offline: false, authorization: '{}', codeDigest: `digest-${fields.sid}`, codeExpiresAt: now + MINUTE, ...fields
       }, use)
     },
     /** Whether a code can be redeemed. Uses it up. */

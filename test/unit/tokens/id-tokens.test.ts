@@ -6,7 +6,7 @@ import { decodeJwt, encodePart } from '../../support/jwt.ts'
 import { ann, ISSUER, keyOf, world } from './world.ts'
 
 const spa = { clientId: 'spa' }
-const subject = { user: ann, client: spa, scopes: ['openid', 'profile', 'email'], authenticatedAt: Date.UTC(2025, 0, 1), sid: 's1', accessToken: 'a.b.c' }
+const subject = { user: ann, client: spa, scopes: ['openid', 'profile', 'email'], authentication: { acr: 'password', amr: ['pwd'], authenticatedAt: Date.UTC(2025, 0, 1) }, sid: 's1', accessToken: 'a.b.c' }
 
 // covers OIDF-oidcc-server OIDC-5.4
 t.test('an ID token has no claim of a scope', async (t) => {

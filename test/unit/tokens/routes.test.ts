@@ -50,7 +50,7 @@ t.test('userinfo takes a token by GET, in the header of a POST and in its form, 
     'a malformed token in a form': [{ method: 'POST', url, headers: FORM, payload: 'access_token=%22' }, 401, 'invalid_token', invalid],
     garbage: [{ url, headers: bearer('x.y.z') }, 401, 'invalid_token', invalid],
     'a refresh token': [{ url, headers: bearer(refreshToken) }, 401, 'invalid_token', invalid],
-    'an ID token': [{ url, headers: bearer(await one.idTokens.mint({ user: { id: 'u1', username: 'ann', passwordHash: null }, client: { clientId: 'spa' }, scopes: [], authenticatedAt: 0, sid: null, accessToken })) }, 401, 'invalid_token', invalid],
+    'an ID token': [{ url, headers: bearer(await one.idTokens.mint({ user: { id: 'u1', username: 'ann', passwordHash: null }, client: { clientId: 'spa' }, scopes: [], authentication: { acr: null, amr: [], authenticatedAt: 0 }, sid: null, accessToken })) }, 401, 'invalid_token', invalid],
     'R6750-3.1 a token without openid': [{ url, headers: bearer(narrow) }, 403, 'insufficient_scope', /^Bearer error="insufficient_scope", scope="openid"$/]
   }
   for (const [name, [request, status, error, challenge]] of Object.entries(bad)) {

@@ -22,7 +22,7 @@ export async function routes (one: World, groups: ReadonlyArray<(child: FastifyI
         }
       }
     },
-    openid: { uiLocales: ['en'], algs: one.ring.algs },
+    openid: { uiLocales: ['en'], acrValues: ['password'], algs: one.ring.algs },
     path: (name: string) => `/${name}`
   } as unknown as HttpDeps
   const app = Fastify() as unknown as FastifyInstance

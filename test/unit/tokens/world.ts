@@ -76,9 +76,9 @@ export async function world ({ algs = ['ES256', 'RS256'], audience = ISSUER, cla
       const sid = sidOf(familyId)
       const now = clock.now()
       await state.tokens.createFamily({
-        sid, userId, clientId, scope, authenticatedAt: now, createdAt: now, lastUsedAt: now, expiresAt: now + 86_400_000, idleExpiresAt: now + 3_600_000, userAgent: null, sessionSid: null, offline: true, authorization: null, ...rest, tokenDigest: digest(secret)
+        sid, userId, clientId, scope, authenticatedAt: now, acr: 'password', amr: ['pwd'], createdAt: now, lastUsedAt: now, expiresAt: now + 86_400_000, idleExpiresAt: now + 3_600_000, userAgent: null, sessionSid: null, offline: true, authorization: null, ...rest, tokenDigest: digest(secret)
       })
-      const accessToken = access.mint({ sub: userId, scope, sid, ...(clientId === null ? {} : { client_id: clientId }), auth_time: Math.floor(now / 1000), extra: { email: 'ann@example.com' } })
+      const accessToken = access.mint({ sub: userId, scope, sid, ...(clientId === null ? {} : { client_id: clientId }), authentication: { acr: 'password', amr: ['pwd'], authenticatedAt: now }, extra: { email: 'ann@example.com' } })
       return { sid, refreshToken: formatCredential(familyId, secret), accessToken }
     }
   }

@@ -1,0 +1,123 @@
+/**
+ * How a person proved who they are: what a sign-in is called in tokens (`acr`, `amr`, `auth_time`), and the text that stores keep of it.
+ */
+
+/** The names are kept in stores: one that a release had keeps its meaning. `host`: the host's own code vouches. */
+export type AuthenticationMethod = 'password' | 'otp' | 'recovery_code' | 'passkey' | 'security_key' | 'email' | 'connection' | 'host'
+
+export interface AuthenticationProof {
+  method: AuthenticationMethod
+  /** When the person did so, in milliseconds since the epoch. */
+  at: number
+  /** What whoever vouches calls it. @see RFC 8176 §2 */
+  amr?: string[]
+}
+
+/** What a sign-in was worth, as tokens say it. A refresh token family keeps it for life. */
+export interface AuthenticationContext {
+  /** `null`: nobody said how. */
+  acr: string | null
+  /** Empty where nobody said how. */
+  amr: string[]
+  /** When the oldest of the proofs was given that `acr` rests on, in milliseconds since the epoch: a new weak proof makes an old strong one no younger. */
+  authenticatedAt: number
+}
+
+/** What a sign-in with a password is called, and what is called so that releases up to 0.1.0 wrote. @see OpenID Connect Core 1.0 §2 */
+export const PASSWORD_ACR = 'password'
+export const PASSWORD_AMR: readonly string[] = ['pwd']
+
+/** The proofs that give a context, the strongest first. `mfa` in `amr`: two factors of different kinds; a passkey that verifies its user is both by itself. */
+const CONTEXTS: ReadonlyArray<{ acr: string | null, by: readonly AuthenticationMethod[], amr: readonly string[] }> = [
+  { acr: 'phr', by: ['passkey'], amr: ['pop', 'user', 'mfa'] },
+  { acr: 'phr', by: ['password', 'security_key'], amr: ['pwd', 'pop', 'user', 'mfa'] },
+  { acr: 'mfa', by: ['password', 'otp'], amr: ['pwd', 'otp', 'mfa'] },
+  { acr: 'mfa', by: ['password', 'recovery_code'], amr: ['pwd', 'recovery', 'mfa'] },
+  { acr: PASSWORD_ACR, by: ['password'], amr: PASSWORD_AMR },
+  { acr: 'connection', by: ['connection'], amr: [] },
+  { acr: 'email', by: ['email'], amr: ['email'] },
+  { acr: null, by: ['host'], amr: [] }
+]
+
+/** From weak to strong: who can show one has shown those before it. `connection` says nothing of the others, nor they of it. */
+const ORDER = ['email', PASSWORD_ACR, 'mfa', 'phr']
+const VOCABULARY: readonly string[] = [...ORDER, 'connection']
+const METHODS = new Set<string>(CONTEXTS.flatMap(({ by }) => by))
+
+const covers = (acr: string | null, wanted: string): boolean => acr === wanted || (acr !== null && ORDER.includes(wanted) && ORDER.indexOf(acr) > ORDER.indexOf(wanted))
+
+/** Whether the value is one that this server has a meaning for, though this configuration may never give it. */
+export const isKnownAcr = (value: string): boolean => VOCABULARY.includes(value)
+
+interface Authenticated { methods: readonly AuthenticationProof[], authenticatedAt: number }
+
+/**
+ * What this sign-in is worth: its own strongest context; where `wanted` has some, the strongest of these that it can show, with the
+ * newest proofs that do. `null`: it can show none of them.
+ */
+export function contextOf ({ methods, authenticatedAt }: Authenticated): AuthenticationContext
+export function contextOf ({ methods, authenticatedAt }: Authenticated, wanted: readonly string[]): AuthenticationContext | null
+export function contextOf ({ methods, authenticatedAt }: Authenticated, wanted: readonly string[] = []): AuthenticationContext | null {
+  const shown = CONTEXTS.flatMap(({ acr, by, amr }): AuthenticationContext[] => {
+    const proofs = by.flatMap((method) => methods.find((proof) => proof.method === method) ?? [])
+    if (proofs.length < by.length) return []
+    return [{ acr, amr: [...new Set([...amr, ...proofs.flatMap((proof) => proof.amr ?? [])])], authenticatedAt: Math.min(...proofs.map(({ at }) => at)) }]
+  })
+  const acr = wanted.length === 0 ? shown[0]?.acr ?? null : VOCABULARY.toReversed().find((value) => wanted.includes(value) && shown.some((context) => covers(context.acr, value)))
+  if (acr === undefined) return null
+  const newest = shown.filter((context) => acr === null || covers(context.acr, acr)).toSorted((a, b) => b.authenticatedAt - a.authenticatedAt)[0]
+  return newest === undefined ? { acr: null, amr: [], authenticatedAt } : { ...newest, acr }
+}
+
+export const passwordProof = (at: number): AuthenticationProof => ({ method: 'password', at })
+
+const AMR_VALUE = /^[\x21-\x7e]{1,64}$/
+const MAX_AMR_VALUES = 10
+
+/**
+ * What the host's own code saw, in the words of RFC 8176. A password is one like ours; nothing that it says beside that is taken for more.
+ * @throws TypeError
+ */
+export function hostProof (amr: readonly string[], at: number): AuthenticationProof {
+  if (!areWords(amr) || amr.length > MAX_AMR_VALUES || !amr.every((value) => AMR_VALUE.test(value))) throw new TypeError(`amr must be an array of at most ${MAX_AMR_VALUES} strings, such as 'pwd'.`)
+  return { method: amr.includes('pwd') ? 'password' : 'host', at, ...(amr.length === 0 ? {} : { amr: [...amr] }) }
+}
+
+/**
+ * The text that stores keep of the proofs of a browser session. It names the sign-in that they are of: a release that does not know of
+ * them renews a session without them.
+ */
+export function formatProofs ({ methods, authenticatedAt }: Authenticated): string {
+  return JSON.stringify([authenticatedAt, methods])
+}
+
+/**
+ * Reads what `formatProofs` made. Where there is none, or the sign-in is another one by now, the session was begun or renewed by a release
+ * that knew nothing but passwords. What can't be read, such as a method that only a newer release knows, is left out: a session that has
+ * proved less is asked for more, and can still be ended.
+ */
+export function readProofs (text: unknown, authenticatedAt: number): AuthenticationProof[] {
+  if (text === null || text === undefined) return [passwordProof(authenticatedAt)]
+  const [of, methods] = parsed(text)
+  if (Number.isSafeInteger(of) && of !== authenticatedAt) return [passwordProof(authenticatedAt)]
+  return (Array.isArray(methods) ? methods as unknown[] : []).flatMap((proof) => of === authenticatedAt && isProof(proof) ? [proof] : [])
+}
+
+function parsed (text: unknown): unknown[] {
+  try {
+    const value: unknown = JSON.parse(String(text))
+    return Array.isArray(value) ? value : []
+  } catch {
+    return []
+  }
+}
+
+function isProof (value: unknown): value is AuthenticationProof {
+  const { method, at, amr } = Object(value) as Record<string, unknown>
+  return typeof method === 'string' && METHODS.has(method) && Number.isSafeInteger(at) &&
+    (amr === undefined || areWords(amr))
+}
+
+function areWords (value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((word) => typeof word === 'string')
+}

@@ -1,0 +1,80 @@
+import t from 'tap'
+import { type AuthenticationMethod, type AuthenticationProof, contextOf, formatProofs, hostProof, readProofs } from '../../../lib/protocol/authentication.ts'
+
+const NOW = 1_767_225_600_000
+const proofs = (methods: readonly AuthenticationMethod[], at = NOW): AuthenticationProof[] => methods.map((method) => ({ method, at }))
+const session = (methods: AuthenticationProof[]) => ({ methods, authenticatedAt: NOW })
+
+t.test('what each sign-in is called', async (t) => {
+  const rows: Array<[methods: AuthenticationMethod[], acr: string | null, amr: string[]]> = [
+    [['password'], 'password', ['pwd']],
+    [['password', 'otp'], 'mfa', ['pwd', 'otp', 'mfa']],
+    [['recovery_code', 'password'], 'mfa', ['pwd', 'recovery', 'mfa']],
+    [['passkey'], 'phr', ['pop', 'user', 'mfa']],
+    [['password', 'security_key'], 'phr', ['pwd', 'pop', 'user', 'mfa']],
+    [['password', 'otp', 'passkey'], 'phr', ['pop', 'user', 'mfa']],
+    [['email'], 'email', ['email']],
+    [['email', 'otp'], 'email', ['email']],
+    [['connection'], 'connection', []],
+    [['connection', 'otp'], 'connection', []],
+    [['connection', 'password'], 'password', ['pwd']],
+    [['host'], null, []],
+    [['host', 'otp'], null, []],
+    [['otp'], null, []],
+    [['recovery_code'], null, []],
+    [['security_key'], null, []],
+    [[], null, []]
+  ]
+  for (const [methods, acr, amr] of rows) t.strictSame(contextOf(session(proofs(methods))), { acr, amr, authenticatedAt: NOW }, methods.join(' + '))
+})
+
+t.test('the time is that of the oldest proof that the value rests on, and of no other', async (t) => {
+  const both = session([...proofs(['otp'], NOW - 9000), ...proofs(['password'], NOW)])
+  t.strictSame(contextOf(both), { acr: 'mfa', amr: ['pwd', 'otp', 'mfa'], authenticatedAt: NOW - 9000 }, 'a new password makes an old code no younger')
+  t.strictSame(contextOf(both, ['password']), { acr: 'password', amr: ['pwd'], authenticatedAt: NOW })
+  const renewed = session([...proofs(['password', 'otp'], NOW - 9000), ...proofs(['recovery_code'], NOW - 5)])
+  t.equal(contextOf(renewed).authenticatedAt, NOW - 9000)
+  t.strictSame(contextOf({ methods: [], authenticatedAt: NOW - 1 }), { acr: null, amr: [], authenticatedAt: NOW - 1 })
+})
+
+t.test('of the values that are wanted it is the strongest that can be shown', async (t) => {
+  const rows: Array<[methods: AuthenticationMethod[], wanted: string[], acr: string | null]> = [
+    [['password'], ['password'], 'password'],
+    [['password'], ['mfa', 'password'], 'password'],
+    [['password'], ['mfa'], null],
+    [['password'], ['email'], 'email'],
+    [['password', 'otp'], ['password', 'mfa', 'phr'], 'mfa'],
+    [['passkey'], ['password'], 'password'],
+    [['passkey'], ['mfa', 'password'], 'mfa'],
+    [['email'], ['password'], null],
+    [['password'], ['connection'], null],
+    [['connection'], ['password', 'email'], null],
+    [['connection'], ['email', 'connection'], 'connection'],
+    [['host'], ['password'], null],
+    [['password'], ['PASSWORD', '1', ''], null],
+    [[], ['password'], null]
+  ]
+  for (const [methods, wanted, acr] of rows) t.equal(contextOf(session(proofs(methods)), wanted)?.acr ?? null, acr, `${methods.join(' + ')}: ${wanted.join(' ')}`)
+  t.strictSame(contextOf(session(proofs(['passkey'])), ['password'])?.amr, ['pop', 'user', 'mfa'], 'amr says what there was')
+})
+
+t.test('a host\'s word is taken for what it says, and for no more than a password', async (t) => {
+  const of = (amr: readonly string[]) => contextOf(session([hostProof(amr, NOW)]))
+  t.strictSame(of([]), { acr: null, amr: [], authenticatedAt: NOW })
+  t.strictSame(of(['pwd']), { acr: 'password', amr: ['pwd'], authenticatedAt: NOW })
+  t.strictSame(of(['otp', 'pwd', 'mfa']), { acr: 'password', amr: ['pwd', 'otp', 'mfa'], authenticatedAt: NOW })
+  t.strictSame(of(['face']), { acr: null, amr: ['face'], authenticatedAt: NOW })
+  for (const bad of [null, 'pwd', ['a b'], [''], [1], ['x'.repeat(65)], Array.from({ length: 11 }, () => 'a'), { length: 0 }]) t.throws(() => hostProof(bad as never, NOW), TypeError, JSON.stringify(bad))
+})
+
+t.test('what a store has kept is read as it was, or as less', async (t) => {
+  const methods: AuthenticationProof[] = [{ method: 'password', at: NOW }, { method: 'host', at: NOW - 5, amr: ['face'] }]
+  t.strictSame(readProofs(formatProofs(session(methods)), NOW), methods)
+  t.strictSame(readProofs(formatProofs(session([])), NOW), [])
+  const password = (at: number) => [{ method: 'password', at }]
+  for (const none of [null, undefined]) t.strictSame(readProofs(none, NOW), password(NOW), 'a release before there were any')
+  t.strictSame(readProofs(formatProofs(session(methods)), NOW + 1), password(NOW + 1), 'such a release has renewed the session')
+  const odd = ['', '[]', '[null,[]]', `["${NOW}",[{"method":"password","at":1}]]`, 'x', '{}', 'null', '1', '"text"', 5, false, {}, [], `[${NOW}]`, `[${NOW},null]`, `[${NOW},{}]`, `[${NOW},[null,1,{},{"method":"face","at":1},{"method":"password"},{"method":"password","at":"1"},{"method":"password","at":1,"amr":"pwd"},{"method":"otp","at":1,"amr":[1]}]]`]
+  for (const text of odd) t.strictSame(readProofs(text, NOW), [], JSON.stringify(text))
+  t.strictSame(readProofs(`[${NOW},[{"method":"retina","at":1},{"method":"otp","at":2}]]`, NOW), [{ method: 'otp', at: 2 }], 'a method of a newer release')
+})
