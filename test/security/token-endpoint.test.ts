@@ -243,7 +243,7 @@ t.test('an access token has the claims of the standard and nothing of the person
   t.match(header, { alg: 'ES256', typ: 'at+jwt', kid: String })
   const now = Math.floor(clock.now() / 1000)
   t.match(claims, { iss: ISSUER, aud: ISSUER, sub, client_id: 'spa', scope: 'openid email profile', iat: now, exp: now + expiresIn, auth_time: now })
-  t.same(Object.keys(claims).sort(), ['aud', 'auth_time', 'client_id', 'exp', 'iat', 'iss', 'jti', 'scope', 'sid', 'sub'])
+  t.same(Object.keys(claims).sort(), ['acr', 'amr', 'aud', 'auth_time', 'client_id', 'exp', 'iat', 'iss', 'jti', 'scope', 'sid', 'sub'])
   t.notMatch(JSON.stringify(claims), /ann|example\.com/, 'ASVS-6.8.1 the subject is no address')
   const jtis = new Set<unknown>()
   for (let i = 0; i < 50; i++) jtis.add(decodeJwt((await app.authority.issueTokens(sub)).access_token).claims['jti'])

@@ -109,7 +109,7 @@ t.test('what is not active, or not the caller\'s, is exactly that', async (t) =>
   const es = KEYS[0] ?? null
   const active = await ask(subject, token)
   t.match(active.headers, { 'cache-control': 'no-store' })
-  t.strictSame(active.json(), { active: true, scope: 'openid email offline_access', client_id: 'spa', sub: subject.ann.sub, aud: ISSUER, iss: ISSUER, exp: claims['exp'], iat: claims['iat'], jti: claims['jti'], token_type: 'Bearer', auth_time: claims['auth_time'], sid: claims['sid'] }, 'and nothing about the person')
+  t.strictSame(active.json(), { active: true, scope: 'openid email offline_access', client_id: 'spa', sub: subject.ann.sub, aud: ISSUER, iss: ISSUER, exp: claims['exp'], iat: claims['iat'], jti: claims['jti'], token_type: 'Bearer', auth_time: claims['auth_time'], acr: 'password', amr: ['pwd'], sid: claims['sid'] }, 'and nothing about the person')
   t.match((await ask(subject, ofWeb.refresh_token)).json(), { active: true, client_id: 'web', token_type: undefined }, 'its own refresh token')
   for (const hint of ['access_token', 'refresh_token', 'nonsense', 'id_token']) t.equal((await ask(subject, token, undefined, { token_type_hint: hint })).json().active, true, hint)
   const { code = '' } = await authorizeAs(browser, authorizePath())
