@@ -115,7 +115,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
       async signIn (_request, reply, userId) {
         signedIn.push(userId)
         reply.header('set-cookie', '__Host-session=fresh')
-        return { sid: 'sid-fresh', userId, authenticatedAt: 0, createdAt: 0, lastUsedAt: 0, expiresAt: 1, idleExpiresAt: 1, userAgent: null, clientIds: [] }
+        return { sid: 'sid-fresh', userId, authenticatedAt: 0, methods: [], createdAt: 0, lastUsedAt: 0, expiresAt: 1, idleExpiresAt: 1, userAgent: null, clientIds: [] }
       }
     } as Partial<PageDeps['browser']> as PageDeps['browser'],
     pages: {
