@@ -32,6 +32,7 @@ export type { AddressRuleName, ApiKeyOption, LimitInfo, RuleName } from './limit
 
 export { renderMessage } from './composition/render-message.ts'
 export type { RenderedMessage, RenderMessageOptions } from './composition/render-message.ts'
+export type { MailLinks } from './mail/content.ts'
 export { argon2Hasher } from './adapters/argon2/argon2-hasher.ts'
 export { nodeRsHasher } from './adapters/argon2/node-rs-hasher.ts'
 export { memoryState } from './adapters/memory/state.ts'

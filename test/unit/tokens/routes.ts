@@ -22,6 +22,7 @@ export async function routes (one: World, groups: ReadonlyArray<(child: FastifyI
         }
       }
     },
+    clientsOf: () => one.clients,
     openid: { uiLocales: ['en'], acrValues: ['password'], algs: one.ring.algs },
     path: (name: string) => `/${name}`
   } as unknown as HttpDeps
