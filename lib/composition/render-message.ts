@@ -47,8 +47,8 @@ export function renderMessage (message: Message, { title = '', logoUrl, accentCo
   if (typeof title !== 'string') throw new TypeError('renderMessage: title takes a string.')
   if (!isColor(accentColor)) throw new TypeError('renderMessage: accentColor takes a colour such as "#1f5fbf".')
   if (!['light', 'dark', 'auto'].includes(colorScheme)) throw new TypeError('renderMessage: colorScheme takes "light", "dark" or "auto".')
-  if (!new RegExp(RADIUS).test(radius)) throw new TypeError('renderMessage: radius takes "0", or a length of at most "32px" or "2rem".')
-  if (font !== undefined && !(font.length <= 300 && new RegExp(FONT).test(font))) throw new TypeError('renderMessage: font takes font families such as "Inter, sans-serif".')
+  if (!RADIUS.test(radius)) throw new TypeError('renderMessage: radius takes "0", or a length of at most "32px" or "2rem".')
+  if (font !== undefined && !(font.length <= 300 && FONT.test(font))) throw new TypeError('renderMessage: font takes font families such as "Inter, sans-serif".')
   const content = contentOf(message, { title, now: systemClock.now(), links })
   return {
     subject: content.subject,

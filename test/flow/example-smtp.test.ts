@@ -43,7 +43,7 @@ t.test('a sign-up, its mail, and the link that confirms the address', async (t) 
   const link = linkIn(mail)
   t.ok(link.startsWith(`${server.origin}/auth/verify-email?token=`), link)
   t.match(mail.parts['text/html'], `href="${link}"`)
-  t.match(mail.parts['text/html'], '<html lang="de">')
+  t.match(mail.parts['text/html'], '<html lang="de" dir="ltr">')
   t.ok(mail.raw.split('\r\n').every((line) => line.length <= 998), 'no line that a server may cut')
 
   const browser = formBrowser(server.origin)

@@ -260,6 +260,6 @@ t.test('the routes are in a host\'s own document by their schemas', async (t) =>
   const seen: Array<{ url: string, method: unknown, schema: unknown }> = []
   await pagesApp(t, { host: (app) => { app.addHook('onRoute', ({ url, method, schema }) => { seen.push({ url, method, schema }) }) } })
   for (const name of POSTS) {
-    for (const method of ['GET', 'POST']) t.match(seen.find((route) => route.url === `/auth/${name}` && route.method === method), { schema: { tags: ['auth'], summary: /\w/ } }, `${method} ${name}`)
+    for (const method of ['GET', 'POST']) t.match(seen.find((route) => route.url === `/auth/${name}` && route.method === method), { schema: { summary: /\w/ } }, `${method} ${name}`)
   }
 })

@@ -118,7 +118,7 @@ t.test('a client\'s logo and page are on the consent page, and its logo alone ma
     return { body: reply.body, policy: String(reply.headers['content-security-policy']) }
   }
   const both = await shown({ clientUri: 'https://third.example/about', logoUri: 'https://cdn.third.example/logo.svg?a=1&b=2' })
-  t.match(both.body, '<img src="https://cdn.third.example/logo.svg?a=1&amp;b=2" alt="" width="48" height="48">')
+  t.match(both.body, '<img class="icon" src="https://cdn.third.example/logo.svg?a=1&amp;b=2" alt="" width="56" height="56">')
   t.match(both.body, '<a href="https://third.example/about">third.example</a>')
   t.match(both.policy, "img-src 'self' data: https://cdn.third.example;")
   const none = await shown({})
@@ -142,7 +142,7 @@ t.test('the host\'s own app on a device gets no code without a page either: a si
       if (!('page' in asked)) throw new Error(`${redirectUri}: a code without a page`)
       t.match(asked.page, /Our App/)
       t.match(asked.page, /ann/)
-      t.notMatch(asked.page, /<li>/, 'it asks for nothing')
+      t.notMatch(asked.page, /<ul class="scopes"/, 'it asks for nothing')
     }
     t.type((await decide(subject, path(), 'allow')).code, 'string')
     t.equal((await decide(subject, path(), 'deny')).error, 'access_denied')

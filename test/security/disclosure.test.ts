@@ -63,7 +63,7 @@ async function ask ({ browser }: Subject, { scope, claims, prompt }: Asked, deci
   const path = authorizePath({ client_id: 'any', redirect_uri: 'https://any.example/cb', scope: scope.join(' '), claims: JSON.stringify(claims), prompt })
   const { reply, url } = await browser.follow(await browser.get(path))
   if (reply.statusCode !== 200) return { shown: null, answer: answerOf(url) }
-  const shown = [...reply.body.matchAll(/<li>(.*?)<\/li>/gs)].map(([, line = '']) => LINES[line] ?? line)
+  const shown = [...reply.body.matchAll(/<li><span>(.*?)<\/span><\/li>/gs)].map(([, line = '']) => LINES[line] ?? line)
   const after = await browser.follow(await browser.submit(formAction(reply.body), { decision }))
   return { shown, answer: answerOf(after.url) }
 }

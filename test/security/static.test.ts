@@ -21,7 +21,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
   ['ASVS-1.2.9 no expression made of input', /new RegExp\((?!`\^)/g],
   ['ASVS-1.5.2 no objects revived', /node:v8|deserialize\(|\.load\(.*yaml/g],
   ['DOS-event-loop no hashing that blocks', /hashSync|verifySync|compareSync|scryptSync|pbkdf2Sync/g, /^adapters\/argon2\/hashing-thread\.ts$/],
-  ['ASVS-11.4.1 ASVS-11.3.1 no broken algorithm to make anything with', /(?:createH|\bh)ash\('(?:md5|sha1)'|'(?:aes-\d+-ecb|aes-\d+-cbc|des[^']*|rc4)'|RSA1_5|RSA_PKCS1_PADDING|createCipher\(/g, /^adapters\/(?:redis\/script|imported-hashes\/phpass)/],
+  ['ASVS-11.4.1 ASVS-11.3.1 no broken algorithm to make anything with', /(?:createH|\bh)ash\('(?:md5|sha1)'|'(?:aes-\d+-ecb|aes-\d+-cbc|des(?:3|x|-[^']*)?|rc4)'|RSA1_5|RSA_PKCS1_PADDING|createCipher\(/g, /^adapters\/(?:redis\/script|imported-hashes\/phpass)/],
   ['ASVS-12.3.2 no certificate goes unchecked', /rejectUnauthorized|NODE_TLS_REJECT_UNAUTHORIZED/g],
   ['ASVS-15.3.4 ASVS-4.1.3 RL-1 nobody reads forwarding headers for an address, a host or a scheme', /headers\[?\.?['"]?(?:x-forwarded|forwarded|x-real-ip|cf-connecting)/gi],
   ['ADV-CVE-2026-3635 nothing is made from the Host header', /request\.(?:host|hostname|protocol)\b|headers\.host\b|headers\['host'\]/g],

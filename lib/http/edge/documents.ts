@@ -55,7 +55,7 @@ export function useDocuments (child: FastifyInstance, deps: DocumentsDeps): void
     const { hide } = (route.schema ?? {}) as RouteSchema
     const config: Partial<CallersConfig> = route.config ?? {}
     const name = (Object.keys(deps.usualPaths) as PathName[]).find((one) => isAt(route.url, `${child.prefix}${deps.path(one)}`)) ?? null
-    const usual = name === null ? null : `${usualPath(name, deps)}${/\/:.*$/.exec(route.url)?.[0] ?? ''}`
+    const usual = name === null ? null : `${usualPath(name, deps)}${parametersOf(route.url)}`
     const claim = (method: string): string => operationId(child.server, method, route.url, usual)
     const id = hide === true ? '' : claim([route.method].flat()[0] ?? 'GET')
     const transform = ({ schema, url, route: { method }, ...documents }: Transformed): { schema: object, url: string } => {
@@ -133,6 +133,12 @@ function usualPath (name: PathName, { usualPaths }: Pick<DocumentsDeps, 'usualPa
 }
 
 /** Whether a route is that of a path, or has parameters below it. */
+/** `/:id` of `/auth/sessions/:id`. */
+function parametersOf (url: string): string {
+  const at = url.indexOf('/:')
+  return at === -1 ? '' : url.slice(at)
+}
+
 function isAt (url: string, path: string): boolean {
   return url === path || url.startsWith(`${path}/:`)
 }

@@ -96,7 +96,8 @@ export function createPageReply ({ issuer, prefix, usernames, pages }: PageReply
         colorScheme,
         stylesheetUrl,
         footer,
-        languages: languagesOf(request, settings.statusCode ?? 200),
+        // An error page repeats nothing of what was refused, and each language's address would.
+        languages: page === 'error' ? [] : languagesOf(request, settings.statusCode ?? 200),
         requestId: requestIdOf(request),
         lang,
         dir: directionOf(lang),

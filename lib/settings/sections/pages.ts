@@ -71,8 +71,8 @@ const url = (description: string, takes = 'an https: URL or a path') => optional
 
 /** A name in quotes, or words as CSS takes them without. Nothing in it can end a declaration. */
 const FAMILY = '(?:"[\\w .\\u00c0-\\ud7ff-]{1,60}"|\'[\\w .\\u00c0-\\ud7ff-]{1,60}\'|-?[A-Za-z][\\w-]{0,60}(?: [A-Za-z][\\w-]{0,60}){0,6})'
-export const FONT = `^${FAMILY}(?:, ?${FAMILY}){0,15}$`
-export const RADIUS = '^(?:0|(?:[12]?\\d|3[0-2])px|(?:[01]?\\.\\d{1,4}|[012])rem)$'
+export const FONT = new RegExp(`^${FAMILY}(?:, ?${FAMILY}){0,15}$`)
+export const RADIUS = /^(?:0|(?:[12]?\d|3[0-2])px|(?:[01]?\.\d{1,4}|[012])rem)$/
 
 export const PAGES_SCHEMA = optional(Type.Union([Type.Literal(false), section({
   title: optional(Type.String({ minLength: 1, maxLength: 100, default: 'the issuer\'s host name', takes: 'a string of 1 to 100 characters', description: 'Name of the service, at the top of every page.' })),
@@ -82,8 +82,8 @@ export const PAGES_SCHEMA = optional(Type.Union([Type.Literal(false), section({
   accentColor: optional(color('Colour of buttons and links. Text on it is black or white, whichever reads better.', PAGES_DEFAULTS.accentColor)),
   colorScheme: optional(oneOf(['light', 'dark', 'auto'], { default: PAGES_DEFAULTS.colorScheme, description: '`"auto"`: light or dark, as the browser wants it.' })),
   background: optional(Type.Union([color('Both'), section({ light: optional(color('In the light.')), dark: optional(color('In the dark.')) }, 'By scheme.')], { takes: 'a colour such as "#f3f4f7", or { light, dark }', description: 'Colour around the card, on screens that are wider than a phone\'s. One colour is taken in the light, and in the dark where white text reads well on it. Texts on it are made as light or dark as it takes.' })),
-  radius: optional(Type.String({ pattern: RADIUS, default: PAGES_DEFAULTS.radius, takes: '"0", or a length of at most "32px" or "2rem"', description: 'How round the corners of fields and buttons are. The card\'s are half as round again.' })),
-  font: optional(Type.String({ pattern: FONT, maxLength: 300, takes: 'font families such as "Inter, \'Segoe UI\', sans-serif"', description: 'Font families, before those of the system. A font that people have not installed comes from `stylesheetUrl`, by `@font-face`.' })),
+  radius: optional(Type.String({ pattern: RADIUS.source, default: PAGES_DEFAULTS.radius, takes: '"0", or a length of at most "32px" or "2rem"', description: 'How round the corners of fields and buttons are. The card\'s are half as round again.' })),
+  font: optional(Type.String({ pattern: FONT.source, maxLength: 300, takes: 'font families such as "Inter, \'Segoe UI\', sans-serif"', description: 'Font families, before those of the system. A font that people have not installed comes from `stylesheetUrl`, by `@font-face`.' })),
   stylesheetUrl: url('A stylesheet of the host\'s own, linked after the built-in one. It may load fonts and images from its own origin. docs/guides/branding.md has the variables that it can count on.'),
   texts: optional(Type.Record(Type.String(), Type.Record(Type.String(), Type.String({ minLength: 1, maxLength: 2000, takes: 'a text of 1 to 2000 characters' }), { takes: 'an object of texts by their keys' }), { takes: 'texts by language and key, such as { en: { loginTitle: "Welcome back" } }', description: 'Texts of the pages in place of the built-in ones. A language, key or placeholder that does not exist or is missing stops the start.' })),
   links: optional(section({ terms: url('Terms of use.'), privacy: url('Privacy notice.'), support: url('Where people find help.', 'an https: or mailto: URL, or a path') }, 'Links in the footer of every page.')),
