@@ -24,9 +24,8 @@ const PURE_HASHES = ['hash', 'createHash', 'createHmac', 'timingSafeEqual'] as c
 export const ROOMS: Readonly<Record<string, Room>> = {
   errors: { rooms: [] },
   events: { rooms: [], modules: { 'node:events': true, 'node:diagnostics_channel': true } },
-  tracing: { rooms: [], modules: { 'node:diagnostics_channel': true } },
   protocol: { rooms: ['errors'], modules: { 'node:crypto': ['hash', 'timingSafeEqual'] } },
-  ports: { rooms: ['protocol'] },
+  ports: { rooms: ['protocol'], modules: { 'node:diagnostics_channel': true } },
   boundary: { rooms: BASE },
   delivery: { rooms: BASE },
   keys: { rooms: BASE },
@@ -34,20 +33,20 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   clients: { rooms: BASE },
   sessions: { rooms: [...BASE, 'events'] },
   tokens: { rooms: [...BASE, 'keys', 'clients', 'sessions'] },
-  accounts: { rooms: [...BASE, 'delivery', 'events', 'tracing', 'limits', 'sessions'], modules: { 'node:crypto': PURE_HASHES, 'node:url': ['domainToASCII', 'domainToUnicode'] } },
+  accounts: { rooms: [...BASE, 'delivery', 'events', 'limits', 'sessions'], modules: { 'node:crypto': PURE_HASHES, 'node:url': ['domainToASCII', 'domainToUnicode'] } },
   oauth: { rooms: [...BASE, 'events', 'clients', 'sessions', 'tokens', 'accounts'] },
   authorize: { rooms: [...BASE, 'delivery', 'events', 'clients', 'sessions', 'tokens', 'accounts', 'oauth'] },
   pages: { rooms: ['errors'] },
   mail: { rooms: [...BASE, 'pages'] },
   'http/edge': { rooms: [...BASE, 'events', 'keys', 'clients', 'limits', 'sessions', 'tokens', 'oauth', 'pages'], modules: { ...FASTIFY } },
-  'http/api': { rooms: [...BASE, 'tracing', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'http/edge'], modules: { ...FASTIFY } },
+  'http/api': { rooms: [...BASE, 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'http/edge'], modules: { ...FASTIFY } },
   'http/pages': { rooms: [...BASE, 'clients', 'sessions', 'accounts', 'authorize', 'pages', 'http/edge'], modules: { ...FASTIFY } },
   http: { rooms: ['http/edge', 'http/api', 'http/pages'], modules: { ...FASTIFY } },
   // What the host gives, and what becomes of it. It describes the whole, so it knows the types of all.
   settings: { rooms: [...BASE, 'limits', 'clients'], types: ['accounts', 'oauth', 'pages', 'adapters/redis'], modules: { ...FASTIFY, 'node:os': ['availableParallelism'] } },
   // Runs in browsers: it has a clock and chance of its own, and nothing of the server.
   client: { rooms: [], modules: { react: true, vue: true } },
-  metrics: { rooms: ['events', 'tracing', 'limits', 'ports'], modules: { 'node:diagnostics_channel': ['tracingChannel'] } },
+  metrics: { rooms: ['events', 'limits', 'ports'], modules: { 'node:diagnostics_channel': ['tracingChannel'] } },
   testing: { rooms: [...BASE, 'boundary'], modules: { fastify: true, 'node:*': true } },
   composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } }
 }

@@ -1,7 +1,7 @@
 import { OAuthError } from '../errors.ts'
 import { type Events, NO_REQUEST } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
-import { isTraced, traced } from '../tracing.ts'
+import { isTraced, traced } from '../ports/tracing.ts'
 
 /** Each refusal is held back this long, so that clients that retry at once don't flood the server with requests. */
 const HOLD_MS = 750

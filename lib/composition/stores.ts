@@ -23,7 +23,7 @@ import { stateOwner } from '../boundary/state-owner.ts'
 import { surviveStateOutages } from '../boundary/state-outages.ts'
 import { within } from '../boundary/within.ts'
 import { logLine } from '../ports/log.ts'
-import { tracedStore } from '../tracing.ts'
+import { tracedStore } from '../ports/tracing.ts'
 
 /** What holds the data, behind time limits. */
 interface Stores {

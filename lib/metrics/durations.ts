@@ -1,5 +1,5 @@
 import { tracingChannel } from 'node:diagnostics_channel'
-import { TRACES, type TraceContext, type TraceName } from '../tracing.ts'
+import { TRACES, type TraceContext, type TraceName } from '../ports/tracing.ts'
 import type { Labels, MetricName } from './table.ts'
 
 type Count = (name: MetricName, labels?: Labels, value?: number) => void

@@ -1,7 +1,7 @@
 import type { AuthorityEvents, ClientFailure, LoginFailure } from '../events.ts'
 import type { RuleName } from '../limits/rules.ts'
 import type { MessageKind } from '../ports/message.ts'
-import { STORE_OPERATIONS, type StoreName } from '../tracing.ts'
+import { STORE_OPERATIONS, type StoreName } from '../ports/tracing.ts'
 
 export type Labels = Record<string, string>
 export interface Metric {

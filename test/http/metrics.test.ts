@@ -6,7 +6,7 @@ import { parse } from 'yaml'
 import type { ClientStore, State, UserStore } from '../../lib/index.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import type { AttemptStore } from '../../lib/ports/attempt-store.ts'
-import { STORE_OPERATIONS, traced, tracedStore, TRACES } from '../../lib/tracing.ts'
+import { STORE_OPERATIONS, traced, tracedStore, TRACES } from '../../lib/ports/tracing.ts'
 import { KEYS } from '../support/openid.ts'
 import { PASSWORD, signUp, testApp } from '../support/app.ts'
 

@@ -8,7 +8,7 @@ import { callableBy } from '../edge/callers.ts'
 import { rememberClient } from '../edge/cors.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
-import { traced } from '../../tracing.ts'
+import { traced } from '../../ports/tracing.ts'
 import { describeRoute, ErrorResponse, TokenRequest, TokenResponse } from '../edge/schemas.ts'
 
 const BODY_LIMIT = 16_384
