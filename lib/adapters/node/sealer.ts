@@ -13,20 +13,22 @@ export function aesSealer (secrets: readonly [string, ...string[]]): Sealer {
     return { key, id: hash('sha256', key, 'base64url').slice(0, 8) }
   })
   return {
-    seal (plain) {
+    seal (plain, context = '') {
       const { key, id } = keys[0] as typeof keys[number]
       const nonce = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', key, nonce)
+      cipher.setAAD(Buffer.from(context))
       const sealed = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final(), cipher.getAuthTag()])
       return [VERSION, id, nonce.toString('base64url'), sealed.toString('base64url')].join('.')
     },
-    open (sealed) {
+    open (sealed, context = '') {
       const [version, id, nonce, body] = sealed.split('.')
       const match = keys.find((candidate) => candidate.id === id)
       if (version !== VERSION || match === undefined || nonce === undefined || body === undefined) return null
       const bytes = Buffer.from(body, 'base64url')
       try {
         const decipher = createDecipheriv('aes-256-gcm', match.key, Buffer.from(nonce, 'base64url'), { authTagLength: 16 })
+        decipher.setAAD(Buffer.from(context))
         decipher.setAuthTag(bytes.subarray(-16))
         return Buffer.concat([decipher.update(bytes.subarray(0, -16)), decipher.final()]).toString('utf8')
       } catch {
