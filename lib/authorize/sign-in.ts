@@ -1,4 +1,5 @@
 import { authenticatePassword, confirmAuthentic } from '../accounts/authenticate-password.ts'
+import { beginSession } from '../accounts/begin-session.ts'
 import { OAuthError } from '../errors.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
@@ -22,15 +23,12 @@ interface SignIn {
 export async function signIn ({ username, password, clientId, known = null }: SignIn, browser: Browser, { accounts, browserSessions, sessions }: AuthorizeDeps): Promise<{ cookie: string, session: BrowserSession, user: User }> {
   const { origin } = browser
   const user = await authenticatePassword({ username, password, clientId, origin, known }, accounts)
-  const { session, cookie } = await browserSessions.start(user.id, [passwordProof(accounts.clock.now())], browser)
-  // Looked up again after the commit: if the password was changed or the account disabled between the check and the commit, that could not
-  // end this session.
-  let confirmed: User | null = null
-  try {
-    confirmed = await confirmAuthentic(user, password, accounts, { sid: session.sid, clientId, origin })
-  } finally {
-    if (confirmed === null) await sessions.revokeBrowserSession(session.userId, session.sid, 'undone', { origin })
-  }
-  if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
-  return { cookie, session, user: confirmed }
+  // If the password was changed or the account disabled between the check and the commit, that could not end this session.
+  const begun = await beginSession({
+    userId: user.id,
+    methods: [passwordProof(accounts.clock.now())],
+    confirm: async (sid) => await confirmAuthentic(user, password, accounts, { sid, clientId, origin })
+  }, browser, { browserSessions, sessions })
+  if (begun === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
+  return begun
 }
