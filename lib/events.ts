@@ -21,8 +21,8 @@ export const NO_REQUEST: Origin = Object.freeze({ requestId: null })
 
 /** What each event tells of itself. Nothing of it is a password, a token, a code or a digest of one. */
 export interface EventFacts {
-  /** `sid`: the sign-in that began by it, a token family or a browser session. */
-  authenticated: { userId: string, sid: string, clientId: string | null, method: 'password' }
+  /** `sid`: the sign-in that began by it, a token family or a browser session. `method`: the first factor. */
+  authenticated: { userId: string, sid: string, clientId: string | null, method: 'password' | 'connection' }
   /** `sid`: of who is signed in and gave a wrong current password; else `null`. */
   login_failed: { reason: LoginFailure, userId?: string, username?: string, sid: string | null, clientId: string | null }
   /** `clientId` only where there is such a client: what is sent in its place may be anything. `method` is its name in client metadata. */

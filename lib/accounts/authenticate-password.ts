@@ -43,7 +43,7 @@ export async function authenticatePassword ({ username, password, clientId, orig
 }
 
 /**
- * The user as they are now, if the sign-in `sid` still holds; to be asked after its tokens were committed. `null` (and `login_failed`) means
+ * The user as they are now, if their sign-in still holds; to be asked after its session or tokens were committed. `null` (and `login_failed`) means
  * that they must be revoked and not handed out, and so does a rejection.
  *
  * A password change writes the new hash first and then revokes the user's families. A login whose family is committed before
@@ -52,7 +52,7 @@ export async function authenticatePassword ({ username, password, clientId, orig
  * holds for an account that is disabled and then revoked. A hash that is new only because a parallel login replaced an old
  * format still matches the password, which is why a changed hash alone is no failure.
  */
-export async function confirmAuthentic (user: User, password: string, deps: AccountsDeps, { sid, clientId, origin }: Pick<PasswordSignIn, 'clientId' | 'origin'> & { sid: string }): Promise<User | null> {
+export async function confirmAuthentic (user: User, password: string, deps: AccountsDeps, { clientId, origin }: Pick<PasswordSignIn, 'clientId' | 'origin'>): Promise<User | null> {
   const now = await deps.users.findById(user.id)
   const unchanged = now !== null && (now.passwordHash ?? null) === user.passwordHash
   const verdict = unchanged ? 'match' : await verifyOnce(now, password, deps)
@@ -60,7 +60,6 @@ export async function confirmAuthentic (user: User, password: string, deps: Acco
     deps.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, origin)
     return null
   }
-  deps.events.emit('authenticated', { userId: user.id, sid, clientId, method: 'password' }, origin)
   return now
 }
 

@@ -2,20 +2,25 @@ import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
-import type { Sessions } from '../sessions/sessions.ts'
+import type { AccountsDeps } from './deps.ts'
 
 /** What somebody has proved who has just given a first factor: a password, or a sign-in at another provider. */
 interface FirstFactor {
-  userId: string
+  /** As they were when that was proved. */
+  user: User
+  by: 'password' | 'connection'
+  /** How, and when. */
   methods: AuthenticationProof[]
+  clientId: string | null
   /**
-   * The user as they are now, if the sign-in `sid` still holds; `null`: it must end. Asked after the session was committed, so that what was
-   * changed between the check of the factor and the commit is seen, and could not have ended this session by itself.
+   * The user as they are now, if what was proved still holds; `null`: the session must end. Asked after the session was committed, so that what
+   * was changed between the check of the factor and the commit is seen, and could not have ended this session by itself. Where it does not
+   * hold, tells why by an event.
    */
-  confirm(sid: string): Promise<User | null>
+  confirm(): Promise<User | null>
 }
 
-interface SessionBegun { cookie: string, session: BrowserSession, user: User }
+export interface SessionBegun { cookie: string, session: BrowserSession, user: User }
 
 /**
  * Begins the browser session of somebody who has given a first factor. Every sign-in of a person goes through here, whatever the factor
@@ -23,13 +28,16 @@ interface SessionBegun { cookie: string, session: BrowserSession, user: User }
  * succeeds.
  * @returns `null` where the sign-in does not hold any more
  */
-export async function beginSession ({ userId, methods, confirm }: FirstFactor, browser: Browser, { browserSessions, sessions }: { browserSessions: BrowserSessions, sessions: Sessions }): Promise<SessionBegun | null> {
-  const { session, cookie } = await browserSessions.start(userId, methods, browser)
-  let user: User | null = null
+export async function beginSession ({ user, by, methods, clientId, confirm }: FirstFactor, browser: Browser, { accounts: { events, sessions }, browserSessions }: { accounts: AccountsDeps, browserSessions: BrowserSessions }): Promise<SessionBegun | null> {
+  const { origin } = browser
+  const { session, cookie } = await browserSessions.start(user.id, methods, browser)
+  let confirmed: User | null = null
   try {
-    user = await confirm(session.sid)
+    confirmed = await confirm()
   } finally {
-    if (user === null) await sessions.revokeBrowserSession(session.userId, session.sid, 'undone', { origin: browser.origin })
+    if (confirmed === null) await sessions.revokeBrowserSession(session.userId, session.sid, 'undone', { origin })
   }
-  return user === null ? null : { cookie, session, user }
+  if (confirmed === null) return null
+  events.emit('authenticated', { userId: user.id, sid: session.sid, clientId, method: by }, origin)
+  return { cookie, session, user: confirmed }
 }

@@ -2,15 +2,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { normalizeUsername } from '../../accounts/username.ts'
 import { resendTicket, resendVerification } from '../../accounts/verify-email.ts'
-import { authorize as decide } from '../../authorize/authorize.ts'
 import { signIn } from '../../authorize/sign-in.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { JourneySchema, Password, Username } from '../edge/schemas.ts'
-import { follow } from './authorize.ts'
 import type { PageDeps } from './deps.ts'
 import { type FormPage, formPage, goOn, type Submission, type Visit } from './form-page.ts'
 import { type Form, pageGet, queryParam, required } from './forms.ts'
 import type { Journey } from './journey.ts'
+import { leadOn } from './lead-on.ts'
 
 interface Shown {
   username: string
@@ -59,7 +58,7 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
   }
 }
 
-function passwordSignIn (form: Form, { request, journey, origin }: Visit, deps: PageDeps): Submission<Shown> {
+function passwordSignIn (form: Form, { request, journey }: Visit, deps: PageDeps): Submission<Shown> {
   const { authorize, browser } = deps
   const { username, password } = required(form, ['username', 'password'])
   return {
@@ -69,12 +68,7 @@ function passwordSignIn (form: Form, { request, journey, origin }: Visit, deps: 
       const clientId = queryParam(request, 'client_id')
       const done = await signIn({ username, password, clientId: clientId === '' ? null : clientId, known }, await browser.read(request), authorize)
       leaves(done.user)
-      return async (reply) => {
-        browser.setCookie(reply, done.cookie)
-        const { nativeRequest } = journey
-        if (nativeRequest === null) return await goOn(journey.next)(reply)
-        return await follow(await decide(nativeRequest, { session: done.session, origin, answered: 'sign_in' }, authorize), nativeRequest.params, request, reply, deps)
-      }
+      return leadOn(done, journey, request, deps)
     }
   }
 }

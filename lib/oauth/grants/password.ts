@@ -29,11 +29,12 @@ export async function passwordGrant (params: TokenRequestParams, { client, origi
   // end this family. It is ended too where the user can't be looked up.
   let confirmed: User | null = null
   try {
-    confirmed = await confirmAuthentic(user, password, deps.accounts, { sid, clientId, origin })
+    confirmed = await confirmAuthentic(user, password, deps.accounts, { clientId, origin })
   } finally {
     if (confirmed === null) await deps.sessions.revoke(user.id, sid, 'undone', origin)
   }
   if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
+  deps.accounts.events.emit('authenticated', { userId: user.id, sid, clientId, method: 'password' }, origin)
   reportIssued(issue, sid, deps)
   return response
 }

@@ -84,12 +84,12 @@ t.test('a full hashing queue is told, and alike for known and unknown users', as
 })
 
 t.test('confirmAuthentic', async (t) => {
-  t.test('announces a sign-in that still holds', async (t) => {
+  t.test('tells of nothing where a sign-in still holds', async (t) => {
     const w = await world()
     const user = await w.addUser()
-    const { hashes } = await w.hashesOf(() => confirmAuthentic(user, PASSWORD, w.deps, { sid: 'new', ...at }))
+    const { hashes } = await w.hashesOf(() => confirmAuthentic(user, PASSWORD, w.deps, at))
     t.equal(hashes, 0)
-    t.strictSame(w.told, [{ name: 'authenticated', payload: { time: w.now(), ...origin, userId: user.id, sid: 'new', clientId: null, method: 'password' } }])
+    t.strictSame(w.told, [], 'whoever hands the sign-in out tells of it')
   })
 
   const gone: Array<[string, (w: Awaited<ReturnType<typeof world>>, id: string) => Promise<void>, boolean]> = [
@@ -104,9 +104,9 @@ t.test('confirmAuthentic', async (t) => {
       await w.addUser()
       const user = await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps)
       await act(w, user.id)
-      t.equal(await confirmAuthentic(user, PASSWORD, w.deps, { sid: 'new', ...at }) !== null, holds)
+      t.equal(await confirmAuthentic(user, PASSWORD, w.deps, at) !== null, holds)
       t.strictSame(w.reasons(), holds ? [] : ['changed_meanwhile'])
-      t.equal(w.count('authenticated'), holds ? 1 : 0)
+      t.equal(w.count('login_failed'), holds ? 0 : 1)
     })
   }
 
@@ -116,7 +116,7 @@ t.test('confirmAuthentic', async (t) => {
       const w = await world()
       const user = await w.addUser()
       const deps = { ...w.deps, users: { ...w.store, findById: async () => now === null ? null : { ...user, ...now } } }
-      t.equal(await confirmAuthentic(user, PASSWORD, deps, { sid: 'new', ...at }), null)
+      t.equal(await confirmAuthentic(user, PASSWORD, deps, at), null)
       t.strictSame(w.reasons(), ['changed_meanwhile'])
     })
   }
@@ -133,7 +133,7 @@ t.test('in whatever order a login meets a password change, the old password leav
       const signedIn = await authenticatePassword({ username: 'ada@example.com', password: PASSWORD, ...at }, w.deps)
       for (let turn = 0; turn < lag; turn++) await new Promise((resolve) => { setImmediate(resolve) })
       await w.addSession(user.id, 'thief')
-      if (await confirmAuthentic(signedIn, PASSWORD, w.deps, { sid: 'thief', ...at }) === null) await w.deps.sessions.revoke(user.id, 'thief', 'password_changed', origin)
+      if (await confirmAuthentic(signedIn, PASSWORD, w.deps, at) === null) await w.deps.sessions.revoke(user.id, 'thief', 'password_changed', origin)
     }
     await Promise.all([
       outcomeOf(login()),
