@@ -149,6 +149,16 @@ function kindOf (value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
+/** Thrown by a `UserStore` whose `createWithIdentity` meets an identity that leads to a user already. */
+export class IdentityTakenError extends Error {
+  readonly code = 'FST_AUTHORITY_IDENTITY_TAKEN'
+
+  constructor () {
+    super('This identity is linked to a user already.')
+    this.name = 'IdentityTakenError'
+  }
+}
+
 /** A package that only some hosts need is not installed. */
 export class MissingPackageError extends Error {
   readonly code = 'FST_AUTHORITY_PACKAGE_MISSING'

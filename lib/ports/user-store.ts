@@ -25,7 +25,8 @@ export interface User {
 /** What registration hands to the store. The store makes the `id`. */
 export interface NewUser {
   username: string
-  passwordHash: string
+  /** `null`: somebody who signs in through a connection and has no password. */
+  passwordHash: string | null
   email?: string
   emailVerified?: boolean
   [claim: string]: unknown
@@ -41,6 +42,25 @@ export interface UserPatch {
   email?: string | null | undefined
   emailVerified?: boolean | null | undefined
   [claim: string]: unknown
+}
+
+/** Who somebody is at another provider. The pair is the key of a link; an e-mail address never is. @see OpenID Connect Core 1.0 §5.7 */
+export interface Identity {
+  /** As the connection says it, byte for byte. */
+  issuer: string
+  subject: string
+}
+
+/** A sign-in at another provider that leads to a user here. Times are milliseconds since the epoch. */
+export interface LinkedIdentity extends Identity {
+  /** The `id` of the connection through which it was last used. */
+  connection: string
+  /** What the provider verified and said last, for the person to tell their links apart. Nobody is looked up by it. */
+  email?: string
+  linkedAt: number
+  lastUsedAt: number
+  /** What only this service can read: Apple's refresh token, sealed, which the removal of an account revokes there. */
+  sealed?: string
 }
 
 /**
@@ -79,4 +99,23 @@ export interface UserStore<Account extends User = User> {
   update?(id: string, patch: UserPatch, expectedVersion?: number | string): Promise<Account | null>
   /** Removes the user with all that the store has of them. Idempotent: resolves where there is none, too. The `id` is never given to somebody else. */
   remove?(id: string): Promise<void>
+  /** The user to whom this identity is linked. Without it and `linkIdentity` there are no connections. */
+  findByIdentity?(identity: Identity): Promise<Account | null>
+  /**
+   * Creates a user with a first link, both or neither. Of any number of parallel calls with one identity one resolves and the others reject
+   * with `IdentityTakenError`; with one username, with `UsernameTakenError`. Nothing is left of a call that rejects.
+   */
+  createWithIdentity?(user: NewUser, link: LinkedIdentity): Promise<Account>
+  /** Of any number of parallel calls with one identity, for whatever users, one is `linked`. Must not make a link of a user who is being removed. */
+  linkIdentity?(userId: string, link: LinkedIdentity): Promise<'linked' | 'already_linked' | 'taken' | 'unknown_user'>
+  /**
+   * Takes a link away, unless the user could not sign in without it: it goes only where a password hash, another link or `otherFactors` is
+   * left, decided in the same step, so that of two parallel calls for the last two links one is `last_sign_in_method`. `unknown`: this user
+   * has no such link.
+   */
+  unlinkIdentity?(userId: string, identity: Identity, otherFactors: boolean): Promise<'unlinked' | 'last_sign_in_method' | 'unknown'>
+  /** The links of a user, the oldest first. */
+  listIdentities?(userId: string): Promise<LinkedIdentity[]>
+  /** Notes a sign-in through this identity. Idempotent; does nothing where there is no such link. */
+  useIdentity?(identity: Identity, at: number, email?: string): Promise<void>
 }
