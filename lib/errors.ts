@@ -111,6 +111,16 @@ export function isUsernameTaken (error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_USERNAME_TAKEN'
 }
 
+/** `UserStore.createWithIdentity` throws this where the identity leads to a user already. */
+export class IdentityTakenError extends Error {
+  readonly code = 'FST_AUTHORITY_IDENTITY_TAKEN'
+
+  constructor (options?: ErrorOptions) {
+    super('The identity is linked to a user already.', options)
+    this.name = 'IdentityTakenError'
+  }
+}
+
 export interface Misfit {
   /** The option and the method, or the hook: `users.findById`, `rateLimit.key`. */
   source: string
@@ -147,16 +157,6 @@ function kindOf (value: unknown): string {
   if (Array.isArray(value)) return 'an array'
   if (value instanceof Date) return 'a Date'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
-}
-
-/** Thrown by a `UserStore` whose `createWithIdentity` meets an identity that leads to a user already. */
-export class IdentityTakenError extends Error {
-  readonly code = 'FST_AUTHORITY_IDENTITY_TAKEN'
-
-  constructor () {
-    super('This identity is linked to a user already.')
-    this.name = 'IdentityTakenError'
-  }
 }
 
 /** A package that only some hosts need is not installed. */

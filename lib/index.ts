@@ -4,7 +4,7 @@ import { authPlugin } from './plugin.ts'
 export default authPlugin
 export { authPlugin }
 
-export { MisfitError, OAuthError, StartError, UsernameTakenError } from './errors.ts'
+export { IdentityTakenError, MisfitError, OAuthError, StartError, UsernameTakenError } from './errors.ts'
 export type { Misfit, OAuthErrorCode, OAuthErrorOptions, OAuthErrorReason, PasswordRefusalReason, StartErrorCode } from './errors.ts'
 export type { AuthorityEventHandler, AuthorityEventName, AuthorityEvents, ClientFailure, EventFacts, Events, LoginFailure, Origin as EventOrigin } from './events.ts'
 export type { AuthorityOptions } from './settings/options.ts'
@@ -64,4 +64,4 @@ export type { Argon2Parameters, PasswordHasher } from './ports/password-hasher.t
 export type { BrowserSession, SessionRenewal, SessionStore, SessionUse } from './ports/session-store.ts'
 export type { State } from './ports/state.ts'
 export type { CodeRedemption, EndedSession, NewAuthorizationCode, NewRefreshTokenFamily, RedeemOutcome, RefreshTokenFamily, ReplacedToken, RotateOutcome, RotationUndo, Successor, TokenStore, TokenUse, UseOutcome } from './ports/token-store.ts'
-export type { NewUser, User, UserPatch, UserStore } from './ports/user-store.ts'
+export type { Identity, LinkedIdentity, NewUser, User, UserPatch, UserStore } from './ports/user-store.ts'

@@ -49,7 +49,8 @@ export const START_ERRORS: Readonly<Record<StartErrorCode, string>> = {
 
 const OTHER_ERRORS: Readonly<Record<string, string>> = {
   FST_AUTHORITY_OAUTH: 'The `code` of every `OAuthError`; its `error` is one of the codes above.',
-  FST_AUTHORITY_USERNAME_TAKEN: 'The `code` of `UsernameTakenError`, which `UserStore.create` and `update` throw.',
+  FST_AUTHORITY_IDENTITY_TAKEN: 'The `code` of `IdentityTakenError`, which `UserStore.createWithIdentity` throws.',
+  FST_AUTHORITY_USERNAME_TAKEN: 'The `code` of `UsernameTakenError`, which `UserStore.create`, `createWithIdentity` and `update` throw.',
   FST_AUTHORITY_STORE_MISFIT: 'The `code` of a `MisfitError`, in the log and from `app.authority`: a store of the host\'s answered what its port does not allow. The message names the method and the field. The request is answered 500 `server_error`, and counts as an attempt.',
   FST_AUTHORITY_HOOK_MISFIT: 'The same of a hook of the host\'s, such as `claims`.'
 }

@@ -1,14 +1,15 @@
 import { misfit } from '../errors.ts'
-import type { User } from '../ports/user-store.ts'
+import type { LinkedIdentity, User } from '../ports/user-store.ts'
 
 const isText = (value: unknown): boolean => typeof value === 'string' && value !== ''
 /** Databases without booleans have 0 and 1, and some rows have the time at which the flag was set. Other truthy values don't fit: the string `false` is one. */
 const isFlag = (value: unknown): boolean => typeof value === 'boolean' || value instanceof Date || [0, 1, 0n, 1n].includes(value as number)
 const isNone = (value: unknown): boolean => value === undefined || value === null
 const isVersion = (value: unknown): boolean => (typeof value === 'number' && Number.isFinite(value)) || typeof value === 'string'
+const isTime = (value: unknown): boolean => value instanceof Date ? !Number.isNaN(value.getTime()) : Number.isSafeInteger(value)
 const FLAGS = ['emailVerified', 'disabled'] as const
 
-interface Field { name: keyof User & string, fits(value: unknown): boolean, takes: string }
+interface Field<Row = User> { name: keyof Row & string, fits(value: unknown): boolean, takes: string }
 
 /** What the service itself reads of a row. An optional field may be `null`, which SQL has for a value that was not given. */
 const FIELDS: readonly Field[] = [
@@ -45,4 +46,56 @@ function ownFields (row: User): User {
 /** A user, or `null` for none. Many stores say `undefined` for that. */
 export function userOrNone (source: string, answer: unknown): User | null {
   return answer === undefined || answer === null ? null : userFrom(source, answer)
+}
+
+const TEXT = 'a string that is not empty'
+const TIME = 'milliseconds since the epoch, or a Date: Number(time) makes them of a bigint or a string'
+const timeOf = (value: number | Date): number => typeof value === 'number' ? value : value.getTime()
+const OPTIONAL_TEXT = { fits: (value: unknown) => typeof value === 'string' || isNone(value), takes: 'a string, null or left out' }
+
+const LINK_FIELDS: ReadonlyArray<Field<LinkedIdentity>> = [
+  { name: 'issuer', fits: isText, takes: TEXT },
+  { name: 'subject', fits: isText, takes: TEXT },
+  { name: 'connection', fits: isText, takes: TEXT },
+  { name: 'linkedAt', fits: isTime, takes: TIME },
+  { name: 'lastUsedAt', fits: isTime, takes: TIME },
+  { name: 'email', ...OPTIONAL_TEXT },
+  { name: 'sealed', ...OPTIONAL_TEXT },
+  { name: 'provisional', fits: (value) => isFlag(value) || isNone(value), takes: 'true, false, 1, 0, null or left out' }
+]
+
+/**
+ * The links that a store answered with, each with the fields of the port alone. A store that has none may say `undefined`.
+ * @throws MisfitError
+ */
+export function linksFrom (source: string, answer: unknown): LinkedIdentity[] {
+  if (answer === undefined || answer === null) return []
+  if (!Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'an array of links' })
+  return answer.map((row: unknown) => linkFrom(source, row))
+}
+
+function linkFrom (source: string, answer: unknown): LinkedIdentity {
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw misfit('store', { source, got: answer, takes: 'links' })
+  const row = answer as LinkedIdentity
+  for (const { name, fits, takes } of LINK_FIELDS) if (!fits(row[name])) throw misfit('store', { source, field: name, got: row[name], takes })
+  return {
+    issuer: row.issuer,
+    subject: row.subject,
+    connection: row.connection,
+    ...isNone(row.email) ? {} : { email: row.email },
+    linkedAt: timeOf(row.linkedAt),
+    lastUsedAt: timeOf(row.lastUsedAt),
+    ...isNone(row.sealed) ? {} : { sealed: row.sealed },
+    ...row.provisional ? { provisional: true } : {}
+  }
+}
+
+/**
+ * One of the outcomes that the port names.
+ * @throws MisfitError
+ */
+export function outcomeFrom<Outcome extends string> (source: string, answer: unknown, outcomes: readonly Outcome[]): Outcome {
+  const outcome = outcomes.find((one) => one === answer)
+  if (outcome === undefined) throw misfit('store', { source, got: answer, takes: `one of ${outcomes.join(', ')}` })
+  return outcome
 }

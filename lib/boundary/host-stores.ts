@@ -2,6 +2,7 @@ import { misfit, MisfitError } from '../errors.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
+import { hostIdentities } from './host-identities.ts'
 import { userFrom, userOrNone } from './answers.ts'
 import { within } from './within.ts'
 
@@ -31,7 +32,8 @@ export function hostUserStore (users: UserStore, clock: Clock): UserStore {
     // The arguments as they came, here too.
     ...(setEmailVerified === undefined ? {} : { setEmailVerified: async (...args) => { await within(BUDGET_MS, clock, () => setEmailVerified.apply(users, args)) } }),
     ...(update === undefined ? {} : { update: async (...args) => userOfId('users.update', args[0], await within(BUDGET_MS, clock, () => update.apply(users, args))) }),
-    ...(remove === undefined ? {} : { remove: async (id) => { await within(BUDGET_MS, clock, () => remove.call(users, id)) } })
+    ...(remove === undefined ? {} : { remove: async (id) => { await within(BUDGET_MS, clock, () => remove.call(users, id)) } }),
+    ...hostIdentities(users, (call) => within(BUDGET_MS, clock, call))
   }
 }
 

@@ -19,7 +19,7 @@ export type TraceContext<Name extends TraceName = TraceName> = TracedWork[Name] 
 
 /** Every call that is watched, by store. What a store lacks is left out. */
 export const STORE_OPERATIONS = {
-  users: ['findById', 'findByUsername', 'create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove'],
+  users: ['findById', 'findByUsername', 'create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove', 'findByIdentity', 'createWithIdentity', 'linkIdentity', 'unlinkIdentity', 'listIdentities', 'useIdentity'],
   clients: ['findById'],
   tokens: ['createFamily', 'createCode', 'redeemCode', 'findFamily', 'peekToken', 'useToken', 'rotateToken', 'undoRotation', 'revokeFamily', 'revokeFamiliesOfUser', 'revokeSession', 'revokeFamiliesOfClient', 'listFamiliesOfUser'],
   one_time_tokens: ['put', 'find', 'consume', 'discard'],

@@ -61,6 +61,11 @@ export interface LinkedIdentity extends Identity {
   lastUsedAt: number
   /** What only this service can read: Apple's refresh token, sealed, which the removal of an account revokes there. */
   sealed?: string
+  /**
+   * It was made while the user's own address was not verified, so perhaps by somebody who signed up with the address of another person. A
+   * password reset, which proves the mailbox, takes such links away.
+   */
+  provisional?: boolean
 }
 
 /**
@@ -97,16 +102,19 @@ export interface UserStore<Account extends User = User> {
    * parallel calls with one username, for whatever users, one resolves. Must not make a user who is being removed again.
    */
   update?(id: string, patch: UserPatch, expectedVersion?: number | string): Promise<Account | null>
-  /** Removes the user with all that the store has of them. Idempotent: resolves where there is none, too. The `id` is never given to somebody else. */
+  /** Removes the user with all that the store has of them, links included, in one step. Idempotent: resolves where there is none, too. The `id` is never given to somebody else. */
   remove?(id: string): Promise<void>
-  /** The user to whom this identity is linked. Without it and `linkIdentity` there are no connections. */
+  /** The user to whom this identity is linked: both strings compared byte by byte. Without it and `linkIdentity` there are no connections. */
   findByIdentity?(identity: Identity): Promise<Account | null>
   /**
    * Creates a user with a first link, both or neither. Of any number of parallel calls with one identity one resolves and the others reject
    * with `IdentityTakenError`; with one username, with `UsernameTakenError`. Nothing is left of a call that rejects.
    */
   createWithIdentity?(user: NewUser, link: LinkedIdentity): Promise<Account>
-  /** Of any number of parallel calls with one identity, for whatever users, one is `linked`. Must not make a link of a user who is being removed. */
+  /**
+   * Of any number of parallel calls with one identity, for whatever users, one is `linked`. `already_linked`: to this user, and nothing is
+   * written; `taken`: to another. Must not make a link of a user who is being removed.
+   */
   linkIdentity?(userId: string, link: LinkedIdentity): Promise<'linked' | 'already_linked' | 'taken' | 'unknown_user'>
   /**
    * Takes a link away, unless the user could not sign in without it: it goes only where a password hash, another link or `otherFactors` is
@@ -116,6 +124,6 @@ export interface UserStore<Account extends User = User> {
   unlinkIdentity?(userId: string, identity: Identity, otherFactors: boolean): Promise<'unlinked' | 'last_sign_in_method' | 'unknown'>
   /** The links of a user, the oldest first. */
   listIdentities?(userId: string): Promise<LinkedIdentity[]>
-  /** Notes a sign-in through this identity. Idempotent; does nothing where there is no such link. */
+  /** Notes a sign-in through this identity: `at` becomes its `lastUsedAt`, and `email`, where it is given, its `email`. Does nothing where there is no such link. */
   useIdentity?(identity: Identity, at: number, email?: string): Promise<void>
 }

@@ -7,6 +7,7 @@ import { postgresState } from '../../lib/adapters/postgres/state.ts'
 import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
 import { StartError } from '../../lib/errors.ts'
 import { family } from '../../lib/testing/token-fixtures.ts'
+import { newLink } from '../../lib/testing/user-fixtures.ts'
 import { POSTGRES, POSTGRES_STEPS } from './support/before-methods.ts'
 import { worksWithAnOlderRelease } from './support/with-an-older-release.ts'
 import { startPostgres } from '../support/postgres-server.ts'
@@ -15,7 +16,7 @@ const server = await startPostgres()
 t.teardown(async () => { await server.stop() })
 
 const LOG = 'SELECT component, version FROM authority_migrations ORDER BY component, version'
-const MIGRATED = [...stateMigrations('').map((_, index) => ({ component: 'state', version: index + 1 })), ...[1, 2, 3].map((version) => ({ component: 'users:authority_users', version }))]
+const MIGRATED = [...stateMigrations('').map((_, index) => ({ component: 'state', version: index + 1 })), ...[1, 2, 3, 4].map((version) => ({ component: 'users:authority_users', version }))]
 const TABLES = 'SELECT table_name FROM information_schema.tables WHERE table_schema = \'public\' ORDER BY 1'
 
 t.test('a Pool, a Client and PGlite fit without casts', async (t) => {
@@ -105,6 +106,43 @@ t.test('postgres: tables of the release before sign-ins had methods, and that re
   for (let time = 0; time < 6; time++) await pool.query('SELECT * FROM authority_revoke_sessions($1, NULL)', ['nobody'])
   await worksWithAnOlderRelease(t, async (act, sid) => { await pool.query(POSTGRES[act], [sid]) }, () => postgresState(pool))
   await t.resolves(start(), 'it still starts')
+})
+
+// covers B9 FED-29
+t.test('postgres: the users of the release before links, and whoever removes a user takes the links along', async (t) => {
+  const database = await server.database()
+  t.teardown(() => database.drop())
+  const pool = database.pool({ max: 1 })
+  const before = [
+    'CREATE TABLE authority_users (id text COLLATE "C" PRIMARY KEY, username text COLLATE "C" NOT NULL UNIQUE, password_hash text COLLATE "C", email text, email_verified boolean, disabled boolean, profile jsonb NOT NULL DEFAULT \'{}\')',
+    { sql: 'ALTER TABLE authority_users ADD COLUMN password_changed_at bigint', minReader: 1 },
+    { sql: 'ALTER TABLE authority_users ADD COLUMN version bigint NOT NULL DEFAULT 1', minReader: 1 }
+  ]
+  const start = async (): Promise<void> => { await connect(pool, { component: 'users:authority_users', steps: before, prefix: '', named: false }).prepare() }
+  await start()
+  await pool.query('INSERT INTO authority_users (id, username, password_hash) VALUES (\'1\', \'ann\', \'h\')')
+  const users = postgresUserStore(pool)
+  t.equal(await users.linkIdentity('1', newLink()), 'linked')
+  t.equal((await users.findByIdentity(newLink()))?.username, 'ann')
+  await t.resolves(start(), 'it still starts')
+  await pool.query('DELETE FROM authority_users WHERE id = $1', ['1'])
+  t.equal(await users.findByIdentity(newLink()), null)
+  t.same((await pool.query('SELECT count(*)::int AS n FROM authority_users_identities')).rows, [{ n: 0 }])
+})
+
+t.test('postgres: tables with long names have links of their own', async (t) => {
+  const database = await server.database()
+  t.teardown(() => database.drop())
+  const pool = database.pool()
+  for (const [index, table] of ['a'.repeat(63), `${'a'.repeat(62)}b`, 'a'.repeat(53), 'a'].entries()) {
+    const users = postgresUserStore(pool, { table })
+    const username = `user-${index}`
+    const { id } = await users.createWithIdentity({ username, passwordHash: null }, newLink())
+    await t.rejects(users.createWithIdentity({ username: 'other', passwordHash: null }, newLink()), { code: 'FST_AUTHORITY_IDENTITY_TAKEN' })
+    t.equal(await users.linkIdentity(id, newLink({ subject: 'other' })), 'linked')
+    t.equal(await users.unlinkIdentity(id, newLink(), false), 'unlinked')
+    t.match(await users.listIdentities(id), [{ subject: 'other' }])
+  }
 })
 
 t.test('postgres: whoever waited for a newer release to migrate is refused too', async (t) => {

@@ -23,7 +23,7 @@ const newState = async () => {
 }
 const newUserStore = async () => {
   const table = `users_${++made}`
-  return { store: postgresUserStore(pool, { table }), async close () { await pool.query(`DROP TABLE IF EXISTS ${table}`) } }
+  return { store: postgresUserStore(pool, { table }), async close () { await pool.query(`DROP TABLE IF EXISTS ${table} CASCADE`) } }
 }
 
 runContract(userStoreContract(newUserStore), test('postgres user store'))

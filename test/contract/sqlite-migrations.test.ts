@@ -5,6 +5,8 @@ import { migrate } from '../../lib/adapters/sqlite/migrations.ts'
 import { STATE_MIGRATIONS } from '../../lib/adapters/sqlite/state-tables.ts'
 import { sqliteState } from '../../lib/adapters/sqlite/state.ts'
 import { sqliteUserStore } from '../../lib/adapters/sqlite/user-store.ts'
+import { nameBeside } from '../../lib/adapters/sql/identity-rows.ts'
+import { newLink } from '../../lib/testing/user-fixtures.ts'
 import { SQLITE, SQLITE_STEPS } from './support/before-methods.ts'
 import { worksWithAnOlderRelease } from './support/with-an-older-release.ts'
 
@@ -17,7 +19,7 @@ t.test('sqlite: migrations are logged once, and a newer file is refused', async 
   }
   const log = () => db.prepare('SELECT component, version FROM authority_migrations ORDER BY component, version').all()
   const versions = STATE_MIGRATIONS.map((_, index) => ({ component: 'state', version: index + 1 }))
-  t.same(log(), [...versions, ...[1, 2, 3].map((version) => ({ component: 'users:authority_users', version }))])
+  t.same(log(), [...versions, ...[1, 2, 3, 4].map((version) => ({ component: 'users:authority_users', version }))])
   db.exec(`INSERT INTO authority_migrations (component, version) VALUES ('state', ${versions.length + 1})`)
   t.throws(() => sqliteState(db), /newer release/)
   t.doesNotThrow(() => sqliteUserStore(db))
@@ -52,7 +54,7 @@ t.test('sqlite: the users of 0.1.0 have a version, and 0.1.0 goes on beside this
   const db = new Database(':memory:')
   t.teardown(() => db.close())
   const users = sqliteUserStore(db)
-  t.same(db.prepare('SELECT version, min_reader FROM authority_migrations WHERE component = \'users:authority_users\' ORDER BY version').all().slice(1), [{ version: 2, min_reader: 1 }, { version: 3, min_reader: 1 }])
+  t.same(db.prepare('SELECT version, min_reader FROM authority_migrations WHERE component = \'users:authority_users\' ORDER BY version').all().slice(1), [{ version: 2, min_reader: 1 }, { version: 3, min_reader: 1 }, { version: 4, min_reader: 1 }])
   // As 0.1.0 writes a user: it knows nothing of the new columns.
   db.exec('INSERT INTO authority_users (id, username, password_hash, email, email_verified, disabled, profile) VALUES (\'1\', \'ann\', \'h\', NULL, NULL, NULL, \'{}\')')
   t.equal((await users.findById('1'))?.version, 1)
@@ -60,6 +62,36 @@ t.test('sqlite: the users of 0.1.0 have a version, and 0.1.0 goes on beside this
   t.equal(await users.update('1', { nickname: 'Anny' }, 1), null)
   db.exec('UPDATE authority_users SET email_verified = 1 WHERE id = \'1\'')
   t.match(await users.findById('1'), { version: 2, emailVerified: true, nickname: 'An' })
+})
+
+// covers B9 FED-29
+t.test('sqlite: whoever removes a user takes the links along, whether foreign keys hold or not', async (t) => {
+  for (const foreignKeys of ['ON', 'OFF']) {
+    const db = new Database(':memory:')
+    t.teardown(() => db.close())
+    db.exec(`PRAGMA foreign_keys = ${foreignKeys}`)
+    const users = sqliteUserStore(db)
+    const { id } = await users.createWithIdentity({ username: 'ann', passwordHash: null }, newLink())
+    // As an older release does, and hosts do by hand.
+    db.exec('DELETE FROM authority_users WHERE username = \'ann\'')
+    t.equal(await users.findByIdentity(newLink()), null)
+    t.same(await users.listIdentities(id), [])
+    t.same(db.prepare('SELECT count(*) AS n FROM authority_users_identities').all(), [{ n: 0 }])
+  }
+})
+
+t.test('sqlite and postgres: tables with long names have links of their own', async (t) => {
+  const names = ['a'.repeat(63), `${'a'.repeat(62)}b`, 'a'.repeat(52), 'a'.repeat(53), 'a']
+  const beside = names.map((name) => nameBeside(name, '_identities'))
+  t.equal(new Set([...names, ...beside]).size, 10)
+  t.ok(beside.every((name) => name.length <= 63), beside.join())
+  const db = new Database(':memory:')
+  t.teardown(() => db.close())
+  for (const [index, table] of names.entries()) {
+    const users = sqliteUserStore(db, { table })
+    t.equal((await users.createWithIdentity({ username: `user-${index}`, passwordHash: null }, newLink())).username, `user-${index}`)
+    t.equal((await users.findByIdentity(newLink()))?.username, `user-${index}`)
+  }
 })
 
 t.test('sqlite: a file of the first release goes on with its families, in their order', async (t) => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { UsernameTakenError } from '../../errors.ts'
+import { IdentityTakenError, UsernameTakenError } from '../../errors.ts'
 import type { NewUser, User, UserPatch, UserStore } from '../../ports/user-store.ts'
+import { memoryIdentities } from './identities.ts'
 
 /** What `update` has no say in. */
 const NOT_PATCHED = new Set(['id', 'passwordHash', 'passwordChangedAt', 'version', '__proto__'])
@@ -13,6 +14,7 @@ const NOT_PATCHED = new Set(['id', 'passwordHash', 'passwordChangedAt', 'version
 export function memoryUserStore (initial: readonly User[] = []): Required<UserStore> {
   const byId = new Map<string, User>()
   const idByUsername = new Map<string, string>()
+  const identities = memoryIdentities()
 
   const add = (user: User): void => {
     if (idByUsername.has(user.username)) throw new UsernameTakenError()
@@ -24,18 +26,19 @@ export function memoryUserStore (initial: readonly User[] = []): Required<UserSt
     const user = id === undefined ? undefined : byId.get(id)
     return user === undefined ? null : copied(user)
   }
+  const made = (user: NewUser): User => {
+    // These come last: a caller's field `id` must not choose the subject.
+    const stored: User = { ...structuredClone(user), id: randomBytes(16).toString('base64url'), version: 1 }
+    add(stored)
+    return stored
+  }
   for (const user of initial) add({ ...structuredClone(user), version: 1 })
 
   // No method awaits before it has done its work: that is what makes each of them atomic.
   return {
     async findById (id) { return copyOf(id) },
     async findByUsername (username) { return copyOf(idByUsername.get(username)) },
-    async create (user: NewUser) {
-      // These come last: a caller's field `id` must not choose the subject.
-      const stored: User = { ...structuredClone(user), id: randomBytes(16).toString('base64url'), version: 1 }
-      add(stored)
-      return structuredClone(stored)
-    },
+    async create (user: NewUser) { return structuredClone(made(user)) },
     async setPasswordHash (id, next, expected, changedAt) {
       const user = byId.get(id)
       if (user === undefined) return false
@@ -63,7 +66,19 @@ export function memoryUserStore (initial: readonly User[] = []): Required<UserSt
       if (user === undefined) return
       byId.delete(id)
       idByUsername.delete(user.username)
-    }
+      identities.removeAllOf(id)
+    },
+    async findByIdentity (identity) { return copyOf(identities.ownerOf(identity)) },
+    async createWithIdentity (user, link) {
+      if (identities.ownerOf(link) !== undefined) throw new IdentityTakenError()
+      const stored = made(user)
+      identities.add(stored.id, link)
+      return structuredClone(stored)
+    },
+    async linkIdentity (userId, link) { return byId.has(userId) ? identities.link(userId, link) : 'unknown_user' },
+    async unlinkIdentity (userId, identity, otherFactors) { return identities.unlink(byId.get(userId), identity, otherFactors) },
+    async listIdentities (userId) { return identities.list(userId) },
+    async useIdentity (identity, at, email) { identities.use(identity, at, email) }
   }
 }
 

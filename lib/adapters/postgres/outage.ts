@@ -12,14 +12,19 @@ export class PostgresError extends Error {
   readonly code: string | undefined
   /** Whether it was out of reach or is about to be away, and not this statement that was wrong. */
   readonly isOutage: boolean
+  /** The name of the constraint that was violated. It is one of the schema, and holds nothing of a row. */
+  readonly constraint: string | undefined
 
-  constructor (message: string, code: string | undefined, isOutage = false) {
+  constructor (message: string, code: string | undefined, isOutage = false, constraint?: string) {
     super(message)
+    this.constraint = constraint
     this.isOutage = isOutage
     this.name = 'PostgresError'
     this.code = code
   }
 }
+
+const constraintOf = (error: unknown): string | undefined => error instanceof Error && 'constraint' in error && typeof error.constraint === 'string' ? error.constraint : undefined
 
 /**
  * What is thrown on instead of a driver's error. That may carry a row (`detail`), the statement and its parameters; the reader of
@@ -28,7 +33,7 @@ export class PostgresError extends Error {
 export function outage (error: unknown): PostgresError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   const message = error instanceof Error ? error.message : ''
-  if (SQLSTATE.test(code)) return new PostgresError(TELLING.test(code) ? `PostgreSQL: ${message} (${code})` : `PostgreSQL refused a statement (${code}).`, code, PASSING.test(code))
+  if (SQLSTATE.test(code)) return new PostgresError(TELLING.test(code) ? `PostgreSQL: ${message} (${code})` : `PostgreSQL refused a statement (${code}).`, code, PASSING.test(code), constraintOf(error))
   if (SYSTEM_CODE.test(code)) return new PostgresError(`PostgreSQL can't be reached (${code}).`, code, true)
   if (OF_THE_CONNECTION.test(message)) return new PostgresError(`PostgreSQL: ${message}`, undefined, true)
   return new PostgresError('PostgreSQL did not answer a statement.', undefined)

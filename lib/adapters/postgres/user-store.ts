@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { UsernameTakenError } from '../../errors.ts'
-import type { User, UserStore } from '../../ports/user-store.ts'
+import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
 import { isStorable } from '../sql/rows.ts'
 import { booleanOf, changedAtOf, profileOf, rowPatchOf, userOf, versionOf } from '../sql/user-rows.ts'
 import { quoted } from './database.ts'
-import type { PostgresDatabase } from './database.ts'
+import type { PostgresDatabase, PostgresValue } from './database.ts'
+import { identitiesSql, postgresIdentities } from './identities.ts'
 import { connect } from './migrations.ts'
 
 export interface PostgresUserStoreOptions {
@@ -20,7 +21,7 @@ export type PostgresUserStore = Required<UserStore> & {
   prepare(): Promise<void>
 }
 
-const migrations = (table: string): readonly MigrationStep[] => [
+const migrations = (table: string, name: string): readonly MigrationStep[] => [
   `CREATE TABLE ${table} (
     id text COLLATE "C" PRIMARY KEY,
     username text COLLATE "C" NOT NULL UNIQUE,
@@ -34,7 +35,10 @@ const migrations = (table: string): readonly MigrationStep[] => [
   { sql: `ALTER TABLE ${table} ADD COLUMN password_changed_at bigint`, minReader: 1 },
 
   // Only `update` counts it up, which older code does not have.
-  { sql: `ALTER TABLE ${table} ADD COLUMN version bigint NOT NULL DEFAULT 1`, minReader: 1 }
+  { sql: `ALTER TABLE ${table} ADD COLUMN version bigint NOT NULL DEFAULT 1`, minReader: 1 },
+
+  // Older code removes users, and the foreign key takes their links along.
+  { sql: identitiesSql(name), minReader: 1 }
 ]
 
 /** JSON, in which PostgreSQL takes no NUL and no lone surrogate either. */
@@ -53,7 +57,7 @@ function jsonOf (fields: Record<string, unknown>): string {
  */
 export function postgresUserStore (db: PostgresDatabase, { table = 'authority_users', namedStatements = true }: PostgresUserStoreOptions = {}): PostgresUserStore {
   const users = quoted(table, 'table')
-  const { query, prepare } = connect(db, { component: `users:${table}`, steps: migrations(users), prefix: '', named: namedStatements })
+  const { query, prepare } = connect(db, { component: `users:${table}`, steps: migrations(users, table), prefix: '', named: namedStatements })
 
   const findBy = async (column: 'id' | 'username', value: string): Promise<User | null> => {
     // What can't be stored is not there.
@@ -62,17 +66,28 @@ export function postgresUserStore (db: PostgresDatabase, { table = 'authority_us
     return row === undefined ? null : userOf(row)
   }
 
+  const insertOf = (user: NewUser, onConflict = ''): { sql: string, values: PostgresValue[] } => ({
+    sql: `INSERT INTO ${users} (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb) ${onConflict} RETURNING *`,
+    values: [
+      randomBytes(16).toString('base64url'), user.username, user.passwordHash, user.email ?? null,
+      booleanOf(user.emailVerified, 'emailVerified'), booleanOf(user['disabled'], 'disabled'), changedAtOf(user), jsonOf(profileOf(user))
+    ]
+  })
+  /** Of the unique indexes, some may be the host's own: only one on the name says that the name is taken. */
+  const explained = async (error: unknown, username: string, exceptId: string | null = null): Promise<unknown> => {
+    const isTaken = isUniqueViolation(error) && (await query(`SELECT 1 FROM ${users} WHERE username = $1 AND id IS DISTINCT FROM $2`, username, exceptId)).length > 0
+    return isTaken ? new UsernameTakenError() : error
+  }
+
   return {
     prepare,
+    ...postgresIdentities(table, { query, insertOf, explained }),
     findById: (id) => findBy('id', id),
     findByUsername: (username) => findBy('username', username),
     async create (user) {
-      const [row] = await query(
-        `INSERT INTO ${users} (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile) VALUES ($1, $2, $3, $4, $5, $6, $7, $8::text::jsonb)
-        ON CONFLICT (username) DO NOTHING RETURNING *`,
-        randomBytes(16).toString('base64url'), user.username, user.passwordHash, user.email ?? null,
-        booleanOf(user.emailVerified, 'emailVerified'), booleanOf(user['disabled'], 'disabled'), changedAtOf(user), jsonOf(profileOf(user))
-      )
+      const { sql, values } = insertOf(user, 'ON CONFLICT (username) DO NOTHING')
+      const [row] = await query(sql, ...values)
       if (row === undefined) throw new UsernameTakenError()
       return userOf(row)
     },
@@ -99,9 +114,7 @@ export function postgresUserStore (db: PostgresDatabase, { table = 'authority_us
         id, username ?? null, email !== undefined, email ?? null, emailVerified !== undefined, emailVerified ?? null, disabled !== undefined, disabled ?? null,
         jsonOf(set), JSON.stringify(removed.filter(isStorable)), expected
       ).catch(async (error: unknown) => {
-        // Of the unique indexes, some may be the host's own: only one on the name says that the name is taken.
-        if (username !== undefined && isUniqueViolation(error) && (await query(`SELECT 1 FROM ${users} WHERE username = $1 AND id <> $2`, username, id)).length > 0) throw new UsernameTakenError()
-        throw error
+        throw username === undefined ? error : await explained(error, username, id)
       })
       return row === undefined ? null : userOf(row)
     },

@@ -6,6 +6,7 @@ import { isStorable } from '../sql/rows.ts'
 import { booleanOf, changedAtOf, profileOf, rowPatchOf, userOf, versionOf } from '../sql/user-rows.ts'
 import { connect } from './database.ts'
 import type { SqliteDatabase } from './database.ts'
+import { identitiesSql, sqliteIdentities } from './identities.ts'
 import { patientStore } from './patience.ts'
 import { migrate } from './migrations.ts'
 
@@ -28,7 +29,10 @@ const migrations = (table: string): readonly MigrationStep[] => [
   { sql: `ALTER TABLE "${table}" ADD COLUMN password_changed_at INTEGER`, minReader: 1 },
 
   // Only `update` counts it up, which older code does not have.
-  { sql: `ALTER TABLE "${table}" ADD COLUMN version INTEGER NOT NULL DEFAULT 1`, minReader: 1 }
+  { sql: `ALTER TABLE "${table}" ADD COLUMN version INTEGER NOT NULL DEFAULT 1`, minReader: 1 },
+
+  // Older code removes users, and the trigger takes their links along.
+  { sql: identitiesSql(table), minReader: 1 }
 ]
 
 /** Without what is not given. */
@@ -59,19 +63,22 @@ export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users'
     return row === undefined ? null : userOf(row)
   }
 
+  const create = (user: NewUser): User => {
+    const [row] = connection.change(
+      `INSERT INTO "${table}" (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (username) DO NOTHING RETURNING *`,
+      randomBytes(16).toString('base64url'), user.username, user.passwordHash, user.email ?? null,
+      flagOf(user.emailVerified, 'emailVerified'), flagOf(user['disabled'], 'disabled'), changedAtOf(user), JSON.stringify(profileOf(user))
+    )
+    if (row === undefined) throw new UsernameTakenError()
+    return userOf(row)
+  }
+
   return patientStore({
+    ...sqliteIdentities(connection, table, create),
     async findById (id) { return findBy('id', id) },
     async findByUsername (username) { return findBy('username', username) },
-    async create (user: NewUser) {
-      const [row] = connection.change(
-        `INSERT INTO "${table}" (id, username, password_hash, email, email_verified, disabled, password_changed_at, profile) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (username) DO NOTHING RETURNING *`,
-        randomBytes(16).toString('base64url'), user.username, user.passwordHash, user.email ?? null,
-        flagOf(user.emailVerified, 'emailVerified'), flagOf(user['disabled'], 'disabled'), changedAtOf(user), JSON.stringify(profileOf(user))
-      )
-      if (row === undefined) throw new UsernameTakenError()
-      return userOf(row)
-    },
+    async create (user: NewUser) { return create(user) },
     async setPasswordHash (id, next, expected, changedAt) {
       const set = `UPDATE "${table}" SET password_hash = ?, password_changed_at = coalesce(?, password_changed_at) WHERE id = ?`
       const rows = expected === undefined

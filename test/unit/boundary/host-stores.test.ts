@@ -1,12 +1,15 @@
 import t from 'tap'
-import { MisfitError, UsernameTakenError } from '../../../lib/errors.ts'
+import { IdentityTakenError, MisfitError, UsernameTakenError } from '../../../lib/errors.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
-import type { NewUser, User, UserPatch, UserStore } from '../../../lib/ports/user-store.ts'
+import type { Identity, LinkedIdentity, NewUser, User, UserPatch, UserStore } from '../../../lib/ports/user-store.ts'
 import { hostClientStore, hostUserStore } from '../../../lib/boundary/host-stores.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 import { countingClock } from './counting-clock.ts'
 
 const ANN: User = { id: '1', username: 'ann', passwordHash: null }
+
+const KEY: Identity = { issuer: 'https://op.example', subject: '1' }
+const LINK: LinkedIdentity = { ...KEY, connection: 'op', linkedAt: 1, lastUsedAt: 2 }
 
 /** A host's store as a class, with state that its methods reach by `this`. */
 class HostStore implements UserStore {
@@ -18,6 +21,12 @@ class HostStore implements UserStore {
   async setEmailVerified (...args: unknown[]): Promise<void> { this.calls.push(['setEmailVerified', ...args]) }
   async update (...args: unknown[]): Promise<User | null> { this.calls.push(['update', ...args]); return ANN }
   async remove (...args: unknown[]): Promise<void> { this.calls.push(['remove', ...args]) }
+  async findByIdentity (...args: unknown[]): Promise<User | null> { this.calls.push(['findByIdentity', ...args]); return ANN }
+  async createWithIdentity (...args: unknown[]): Promise<User> { this.calls.push(['createWithIdentity', ...args]); throw new IdentityTakenError() }
+  async linkIdentity (...args: unknown[]): Promise<'taken'> { this.calls.push(['linkIdentity', ...args]); return 'taken' }
+  async unlinkIdentity (...args: unknown[]): Promise<'unlinked'> { this.calls.push(['unlinkIdentity', ...args]); return 'unlinked' }
+  async listIdentities (...args: unknown[]): Promise<LinkedIdentity[]> { this.calls.push(['listIdentities', ...args]); return [LINK] }
+  async useIdentity (...args: unknown[]): Promise<void> { this.calls.push(['useIdentity', ...args]) }
 }
 
 t.test('every call reaches the host\'s store with its own arguments, and its answer comes back', async (t) => {
@@ -33,10 +42,19 @@ t.test('every call reaches the host\'s store with its own arguments, and its ans
   t.equal(await users.update?.('1', { email: null }), ANN)
   t.equal(await users.update?.('1', { emailVerified: true }, 7), ANN)
   t.equal(await users.remove?.('1'), undefined)
+  t.equal(await users.findByIdentity?.(KEY), ANN)
+  await t.rejects(async () => await users.createWithIdentity?.({ username: 'ann', passwordHash: null }, LINK), IdentityTakenError)
+  t.equal(await users.linkIdentity?.('1', LINK), 'taken')
+  t.equal(await users.unlinkIdentity?.('1', KEY, false), 'unlinked')
+  t.strictSame(await users.listIdentities?.('1'), [LINK])
+  await users.useIdentity?.(KEY, 5)
+  await users.useIdentity?.(KEY, 5, 'ann@example.com')
   t.strictSame(host.calls, [
     ['findById', '1'], ['findByUsername', 'bob'], ['create', { username: 'ann', passwordHash: 'x' }],
     ['setPasswordHash', '1', 'next'], ['setPasswordHash', '1', 'next', null], ['setEmailVerified', '1'], ['setEmailVerified', '1', 'ann@example.com'],
-    ['update', '1', { email: null }], ['update', '1', { emailVerified: true }, 7], ['remove', '1']
+    ['update', '1', { email: null }], ['update', '1', { emailVerified: true }, 7], ['remove', '1'],
+    ['findByIdentity', KEY], ['createWithIdentity', { username: 'ann', passwordHash: null }, LINK], ['linkIdentity', '1', LINK], ['unlinkIdentity', '1', KEY, false],
+    ['listIdentities', '1'], ['useIdentity', KEY, 5], ['useIdentity', KEY, 5, 'ann@example.com']
   ])
 })
 
@@ -48,11 +66,11 @@ t.test('what the store lacks stays lacking', async (t) => {
 t.test('a store that hangs is given up on after five seconds, and no timer is left', async (t) => {
   const clock = countingClock()
   const never = async <T>(): Promise<T> => await new Promise<T>(() => {})
-  const users = hostUserStore({ findById: never<User | null>, findByUsername: never<User | null>, create: never<User>, setPasswordHash: never<boolean>, setEmailVerified: never<void>, update: never<User | null>, remove: never<void> }, clock)
+  const users = hostUserStore({ findById: never<User | null>, findByUsername: never<User | null>, create: never<User>, setPasswordHash: never<boolean>, setEmailVerified: never<void>, update: never<User | null>, remove: never<void>, findByIdentity: never<User | null>, createWithIdentity: never<User>, linkIdentity: never<'linked'>, unlinkIdentity: never<'unknown'>, listIdentities: never<LinkedIdentity[]>, useIdentity: never<void> }, clock)
   const clients = hostClientStore({ findById: never<Client | null> }, { clock, read: (row) => row as Client, onMisfit () {} })
-  const results = Promise.allSettled([users.findById('1'), users.findByUsername('a'), users.create?.({ username: 'a', passwordHash: 'x' }), users.setPasswordHash?.('1', 'x'), users.setEmailVerified?.('1'), users.update?.('1', {}), users.remove?.('1'), clients.findById('c')])
+  const results = Promise.allSettled([users.findById('1'), users.findByUsername('a'), users.create?.({ username: 'a', passwordHash: 'x' }), users.setPasswordHash?.('1', 'x'), users.setEmailVerified?.('1'), users.update?.('1', {}), users.remove?.('1'), users.findByIdentity?.(KEY), users.createWithIdentity?.({ username: 'a', passwordHash: null }, LINK), users.linkIdentity?.('1', LINK), users.unlinkIdentity?.('1', KEY, true), users.listIdentities?.('1'), users.useIdentity?.(KEY, 1), clients.findById('c')])
   clock.step(4999)
-  t.equal(clock.waiting(), 8)
+  t.equal(clock.waiting(), 14)
   clock.step(1)
   t.ok((await results).every(({ status }) => status === 'rejected'))
   t.equal(clock.waiting(), 0)
@@ -76,6 +94,34 @@ t.test('an answer of `update` that does not fit is used for nothing', async (t) 
     t.match(await users.findById('1'), { id: '1' })
     t.equal(await users.remove?.('1'), undefined, 'what a removal answers says nothing')
   }
+})
+
+// covers A4
+t.test('an answer of an identity method that does not fit is used for nothing', async (t) => {
+  const answering = (answer: unknown): UserStore => {
+    const said = async (): Promise<never> => answer as never
+    return hostUserStore({ findById: said, findByUsername: said, findByIdentity: said, createWithIdentity: said, linkIdentity: said, unlinkIdentity: said, listIdentities: said, useIdentity: said }, steppedClock())
+  }
+  const refused = async (source: string, answer: unknown, field: string | null, call: (users: UserStore) => Promise<unknown> | undefined): Promise<void> => {
+    await t.rejects(async () => await call(answering(answer)), { code: 'FST_AUTHORITY_STORE_MISFIT', source: `users.${source}`, field }, `${source} ${field}`)
+  }
+  for (const answer of [undefined, null]) {
+    t.equal(await answering(answer).findByIdentity?.(KEY), null)
+    t.strictSame(await answering(answer).listIdentities?.('1'), [])
+    await refused('createWithIdentity', answer, null, (users) => users.createWithIdentity?.({ username: 'a', passwordHash: null }, LINK))
+  }
+  for (const answer of [[ANN], 1, true]) await refused('findByIdentity', answer, null, (users) => users.findByIdentity?.(KEY))
+  await refused('findByIdentity', { ...ANN, id: 1 }, 'id', (users) => users.findByIdentity?.(KEY))
+  await refused('createWithIdentity', { ...ANN, disabled: 'no' }, 'disabled', (users) => users.createWithIdentity?.({ username: 'a', passwordHash: null }, LINK))
+  for (const answer of [undefined, null, true, 1, '', 'unlinked', 'LINKED', ['linked'], { outcome: 'linked' }]) await refused('linkIdentity', answer, null, (users) => users.linkIdentity?.('1', LINK))
+  for (const answer of [undefined, null, true, 1, '', 'linked', ['unlinked']]) await refused('unlinkIdentity', answer, null, (users) => users.unlinkIdentity?.('1', KEY, false))
+  for (const answer of [{}, 'links', 1, { rows: [LINK] }, [[LINK]], [null], ['a']]) await refused('listIdentities', answer, null, (users) => users.listIdentities?.('1'))
+  for (const [field, values] of Object.entries({ issuer: [undefined, null, '', 1], subject: [undefined, '', 7], connection: [undefined, null, ''], linkedAt: [undefined, null, '5', 5n, 0.5, NaN, new Date(NaN)], lastUsedAt: [undefined, '5'], email: [1, {}], sealed: [1, Buffer.from('a')], provisional: ['false', 2] })) {
+    for (const value of values) await refused('listIdentities', [LINK, { ...LINK, [field]: value }], field, (users) => users.listIdentities?.('1'))
+  }
+  const row = { ...LINK, linkedAt: new Date(1), email: null, sealed: null, provisional: 0, password_hash: 'secret' }
+  t.strictSame(await answering([row, { ...row, provisional: 1, email: 'a@op.example' }]).listIdentities?.('1'), [LINK, { ...LINK, email: 'a@op.example', provisional: true }], 'the fields of the port alone, as it has them')
+  t.equal(await answering(7).useIdentity?.(KEY, 1), undefined, 'what it answers says nothing')
 })
 
 t.test('a client id that no database can hold is an unknown client, and not asked for: a rejection would pass for an outage', async (t) => {
