@@ -5,7 +5,7 @@
  */
 import { deepEqual, equal } from 'node:assert/strict'
 import { test } from 'node:test'
-import { delayed, runContract, userStoreContract } from 'fastify-authority/testing'
+import { delayed, IDENTITY_METHODS, runContract, userStoreContract } from 'fastify-authority/testing'
 import Database from 'libsql'
 import { peopleStore } from './people.ts'
 import { addColumns, EXISTING_TABLE } from './table.ts'
@@ -21,7 +21,7 @@ runContract(userStoreContract(async () => {
   const db = openDatabase()
   // `delayed` puts turns of the event loop around every call: calls to this driver would never overlap by themselves.
   return { store: delayed(peopleStore(db)), close: async () => { db.close() } }
-}), test)
+}, IDENTITY_METHODS), test)
 
 // What the suite can't know: the rows that were there before.
 void test('a person of old is found in the plugin\'s form, and an old hash gives way to the new one once', async () => {

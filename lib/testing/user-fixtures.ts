@@ -1,6 +1,6 @@
 import { ok } from 'node:assert/strict'
 import { userFrom } from '../boundary/answers.ts'
-import type { NewUser, User, UserStore } from '../ports/user-store.ts'
+import type { LinkedIdentity, NewUser, User, UserStore } from '../ports/user-store.ts'
 import type { Closable } from './contract.ts'
 
 export interface UserStoreSubject extends Closable {
@@ -9,14 +9,24 @@ export interface UserStoreSubject extends Closable {
   add?(user: NewUser): Promise<User>
 }
 
-export type OptionalUserStoreMethod = 'create' | 'setPasswordHash' | 'setEmailVerified' | 'update' | 'remove'
+/** What a store needs for people who sign in through other providers: all of it or none. */
+export const IDENTITY_METHODS = ['findByIdentity', 'createWithIdentity', 'linkIdentity', 'unlinkIdentity', 'listIdentities', 'useIdentity'] as const
+
+export type OptionalUserStoreMethod = 'create' | 'setPasswordHash' | 'setEmailVerified' | 'update' | 'remove' | (typeof IDENTITY_METHODS)[number]
 
 /** Of `UsernameTakenError`, by which a copy of it from elsewhere is known too. */
 export const CODE = 'FST_AUTHORITY_USERNAME_TAKEN'
+/** Of `IdentityTakenError`, likewise. */
+export const IDENTITY_CODE = 'FST_AUTHORITY_IDENTITY_TAKEN'
 /** Usernames are e-mail addresses here, which suits a schema that has one column for both. */
 export const ALICE = 'alice@example.com'
 export const BOB = 'bob@example.com'
 export const newUser = (fields: Partial<NewUser> = {}): NewUser => ({ username: ALICE, passwordHash: 'hash-0', ...fields })
+
+const LINKED_AT = 1_767_225_600_000
+export const newLink = (fields: Partial<LinkedIdentity> = {}): LinkedIdentity => ({
+  issuer: 'https://op.example', subject: 'subject-0', connection: 'op', linkedAt: LINKED_AT, lastUsedAt: LINKED_AT, ...fields
+})
 
 export function method<Name extends OptionalUserStoreMethod> (store: UserStore, name: Name): NonNullable<UserStore[Name]> {
   const found = store[name]

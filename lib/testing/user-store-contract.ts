@@ -4,6 +4,7 @@ import { steppedClock } from './clock.ts'
 import { HOSTILE_STRINGS, caseOf, parallel, tally } from './contract.ts'
 import type { ContractCase } from './contract.ts'
 import { userChangeCases } from './user-change-contract.ts'
+import { userIdentityCases } from './user-identity-contract.ts'
 import { ALICE, BOB, CODE, add, method, newUser, outcomeOf, saidOf, type DefineUserCase, type OptionalUserStoreMethod, type UserStoreSubject } from './user-fixtures.ts'
 
 /** The store as the plugin reads it: `undefined` is none, 0, 1 and a Date say whether, and what does not fit rejects. */
@@ -198,5 +199,6 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
   })
 
   userChangeCases(define, (name) => !without.includes(name))
+  userIdentityCases(define, (name) => !without.includes(name))
   return cases
 }
