@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { Pool } from 'pg'
 import t from 'tap'
 import authPlugin, { UsernameTakenError, type UserStore } from '../../lib/index.ts'
-import { delayed, fastHasher, runContract, userStoreContract } from '../../lib/testing/index.ts'
+import { delayed, fastHasher, IDENTITY_METHODS, runContract, userStoreContract } from '../../lib/testing/index.ts'
 import Fastify from 'fastify'
 import { ISSUER, PASSWORD } from '../support/app.ts'
 import { javascriptOf } from '../support/compile.ts'
@@ -46,8 +46,8 @@ async function empty (): Promise<UserStore> {
 }
 
 const test = (name: string, run: () => Promise<void>): void => { void t.test(`H1 ${name}`, async () => { await run() }) }
-runContract(userStoreContract(async () => ({ store: await empty() }), ['setEmailVerified', 'update', 'remove']), test)
-runContract(userStoreContract(async () => ({ store: delayed(await empty()) }), ['setEmailVerified', 'update', 'remove']), (name, run) => { test(`delayed: ${name}`, run) })
+runContract(userStoreContract(async () => ({ store: await empty() }), ['setEmailVerified', 'update', 'remove', ...IDENTITY_METHODS]), test)
+runContract(userStoreContract(async () => ({ store: delayed(await empty()) }), ['setEmailVerified', 'update', 'remove', ...IDENTITY_METHODS]), (name, run) => { test(`delayed: ${name}`, run) })
 
 void t.test('H1 and people sign up and sign in over it', async (t) => {
   const app = Fastify()

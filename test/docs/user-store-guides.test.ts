@@ -135,7 +135,7 @@ t.test('on PostgreSQL', async (t) => {
     t.test(name, async (t) => {
       t.same(await suite, { passed: CASES, failed: [], code: 0 }, 'the printed suite passes over the printed store')
 
-      await query('TRUNCATE people; CREATE UNIQUE INDEX people_email_key ON people (lower(email))')
+      await query('TRUNCATE people CASCADE; CREATE UNIQUE INDEX people_email_key ON people (lower(email))')
       const { store, close } = await open(guide.project, url)
       opened.push({ name, store })
       closing.push(close)

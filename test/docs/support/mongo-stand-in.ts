@@ -1,10 +1,12 @@
 /**
  * Speaks as much of MongoDB's wire protocol as a user store needs, so that the real driver can be run where there is no server.
- * Filters are equalities, a missing field equals `null`, unique indexes are kept, and each command is one step. It shows what the
+ * Filters are equalities and the operators that the guide uses, a missing field equals `null`, unique indexes are kept, over the elements
+ * of an array too, and each command is one step. It shows what the
  * driver sends and how a store takes the answers; what MongoDB itself does is not shown by it.
  */
 import { createServer } from 'node:net'
 import type { Socket } from 'node:net'
+import { isDeepStrictEqual } from 'node:util'
 import { BSON } from 'mongodb'
 import type { Document } from 'mongodb'
 
@@ -22,7 +24,7 @@ export interface MongoStandIn {
   stop(): Promise<void>
 }
 
-interface UniqueIndex { name: string, field: string }
+interface UniqueIndex { name: string, fields: string[] }
 
 /** A command's name and documents, whichever way they were sent. */
 function commandOf (message: Buffer): Document {
@@ -55,40 +57,85 @@ function replyTo (message: Buffer, answer: Document): Buffer {
   return Buffer.concat([head, body])
 }
 
-const matches = (document: Document, filter: Document): boolean => Object.entries(filter).every(([field, value]) => {
-  if (field === '$or') return (value as Document[]).some((one) => matches(document, one))
-  if (typeof value === 'object' && value !== null && '$exists' in value) return (document[field] !== undefined) === value.$exists
-  return (document[field] ?? null) === value
-})
+const isDocument = (value: unknown): value is Document => typeof value === 'object' && value !== null
+
+/** What a path leads to; a number in it is a place of an array. */
+const valueAt = (document: unknown, path: string): unknown => path.split('.').reduce((value: unknown, step) => isDocument(value) ? value[step] : undefined, document)
+
+function holds (value: unknown, condition: unknown): boolean {
+  if (!isDocument(condition)) return (value ?? null) === condition
+  if ('$exists' in condition) return (value !== undefined) === condition['$exists']
+  if ('$ne' in condition) return !holds(value, condition['$ne'])
+  if ('$elemMatch' in condition) return Array.isArray(value) && value.some((one) => matches(one as Document, condition['$elemMatch'] as Document))
+  throw new Error(`The stand-in does not know ${JSON.stringify(condition)}.`)
+}
+
+function matches (document: Document, filter: Document): boolean {
+  return Object.entries(filter).every(([field, condition]) => {
+    if (field === '$or') return (condition as Document[]).some((one) => matches(document, one))
+    if (field === '$nor') return !(condition as Document[]).some((one) => matches(document, one))
+    return holds(valueAt(document, field), condition)
+  })
+}
+
+/** The keys that a document has in an index: one, or one for each element of an array that the fields lead into. */
+function keysOf (document: Document, { fields }: UniqueIndex): string[] {
+  const [array = '', inArray] = fields[0]?.split('.') ?? []
+  const rows = inArray === undefined ? [document] : (document[array] ?? []) as Document[]
+  const keys = rows.map((row) => fields.map((field) => row[inArray === undefined ? field : field.slice(array.length + 1)] as unknown))
+  return keys.filter((key) => key.every((value) => value !== undefined)).map((key) => JSON.stringify(key))
+}
+
+/** The document after an update. */
+function changed (document: Document, filter: Document, { $set = {}, $unset = {}, $push = {}, $pull = {} }: Document): Document {
+  const next = structuredClone(document)
+  for (const [path, value] of Object.entries($set as Document)) {
+    const [array = '', place, field = ''] = path.split('.')
+    if (place === undefined) next[path] = value
+    // The element that the filter found.
+    else (next[array] as Document[]).filter((one) => matches(one, (filter[array] as Document)['$elemMatch'] as Document)).slice(0, 1).forEach((one) => { one[field] = value })
+  }
+  for (const field of Object.keys($unset as Document)) delete next[field]
+  for (const [field, value] of Object.entries($push as Document)) next[field] = [...(next[field] ?? []) as unknown[], value]
+  for (const [field, one] of Object.entries($pull as Document)) next[field] = (next[field] as Document[]).filter((element) => !matches(element, one as Document))
+  return next
+}
 
 function database (): (command: Document) => Document {
   let rows: Document[] = []
-  const indexes: UniqueIndex[] = [{ name: '_id_', field: '_id' }]
+  const indexes: UniqueIndex[] = [{ name: '_id_', fields: ['_id'] }]
 
+  const violation = (document: Document, former?: Document): Document | undefined => {
+    const broken = indexes.find((index) => {
+      const taken = new Set(rows.filter((row) => row !== former).flatMap((row) => keysOf(row, index)))
+      return keysOf(document, index).some((key) => taken.has(key))
+    })
+    if (broken === undefined) return undefined
+    return { code: 11000, errmsg: `E11000 duplicate key error index: ${broken.name}`, keyPattern: Object.fromEntries(broken.fields.map((field) => [field, 1])), keyValue: Object.fromEntries(broken.fields.map((field) => [field, document[field]])) }
+  }
   const insert = (document: Document): Document => {
-    const broken = indexes.find(({ field }) => rows.some((row) => row[field] !== undefined && row[field] === document[field]))
-    if (broken === undefined) {
-      rows.push(document)
-      return { n: 1, ok: 1 }
-    }
-    const error = { index: 0, code: 11000, errmsg: `E11000 duplicate key error index: ${broken.name}`, keyPattern: { [broken.field]: 1 }, keyValue: { [broken.field]: document[broken.field] } }
-    return { n: 0, writeErrors: [error], ok: 1 }
+    const error = violation(document)
+    if (error !== undefined) return { n: 0, writeErrors: [{ index: 0, ...error }], ok: 1 }
+    rows.push(document)
+    return { n: 1, ok: 1 }
   }
   const update = ({ q, u }: Document): Document => {
     const row = rows.find((candidate) => matches(candidate, q as Document))
-    const { $set } = u as { $set: Document }
-    const changes = row !== undefined && !matches(row, $set)
-    if (changes) Object.assign(row, $set)
-    return { n: row === undefined ? 0 : 1, nModified: changes ? 1 : 0, ok: 1 }
+    if (row === undefined) return { n: 0, nModified: 0, ok: 1 }
+    const next = changed(row, q as Document, u as Document)
+    const error = violation(next, row)
+    if (error !== undefined) return { n: 0, nModified: 0, writeErrors: [{ index: 0, ...error }], ok: 1 }
+    rows = rows.map((other) => other === row ? next : other)
+    return { n: 1, nModified: isDeepStrictEqual(row, next) ? 0 : 1, ok: 1 }
   }
-  const findAndModify = ({ query, update: { $set = {}, $unset = {} } }: Document): Document => {
+  const findAndModify = ({ query, update: operators }: Document): Document => {
     const row = rows.find((candidate) => matches(candidate, query as Document))
-    const value = { ...row, ...$set as Document }
-    for (const field of Object.keys($unset as Document)) delete value[field]
-    const broken = row === undefined ? undefined : indexes.find(({ field }) => rows.some((other) => other !== row && other[field] !== undefined && other[field] === value[field]))
-    if (broken !== undefined) return { ok: 0, code: 11000, codeName: 'DuplicateKey', errmsg: `E11000 duplicate key error index: ${broken.name}`, keyPattern: { [broken.field]: 1 }, keyValue: { [broken.field]: value[broken.field] } }
+    if (row === undefined) return { lastErrorObject: { n: 0, updatedExisting: false }, value: null, ok: 1 }
+    const value = changed(row, query as Document, operators as Document)
+    const error = violation(value, row)
+    if (error !== undefined) return { ok: 0, codeName: 'DuplicateKey', ...error }
     rows = rows.map((other) => other === row ? value : other)
-    return { lastErrorObject: { n: row === undefined ? 0 : 1, updatedExisting: row !== undefined }, value: row === undefined ? null : value, ok: 1 }
+    return { lastErrorObject: { n: 1, updatedExisting: true }, value, ok: 1 }
   }
   const first = (list: unknown): Document => (list as [Document])[0]
 
@@ -100,7 +147,7 @@ function database (): (command: Document) => Document {
     if ('find' in command) return { cursor: { id: BSON.Long.ZERO, ns: 'db.people', firstBatch: rows.filter((row) => matches(row, command['filter'] as Document)).slice(0, 1) }, ok: 1 }
     if ('createIndexes' in command) {
       const { name, key } = first(command['indexes']) as { name: string, key: Document }
-      indexes.push({ name, field: Object.keys(key)[0] ?? '' })
+      indexes.push({ name, fields: Object.keys(key) })
       return { ok: 1 }
     }
     if ('delete' in command) {
