@@ -8,6 +8,7 @@ import { LOCALES, messagesOf } from '../lib/pages/texts.ts'
 import { LOG_CODES } from '../lib/ports/log.ts'
 import type { Callers } from '../lib/http/edge/callers.ts'
 import { type Endpoint, endpoints, fieldTable } from './reference-endpoints.ts'
+import { clientPage } from './reference-client.ts'
 import { optionRows } from './reference-options.ts'
 import { PROSE } from './reference-prose.ts'
 
@@ -173,14 +174,15 @@ function eventsPage (source: string): string {
   ])
 }
 
-/** Path from the project's root, to content. */
-export async function references (eventsSource: string): Promise<Record<string, string>> {
+/** Path from the project's root, to content. `clientSource`: the text of each file of lib/client, by its name without `.ts`. */
+export async function references (eventsSource: string, clientSource: Readonly<Record<string, string>>): Promise<Record<string, string>> {
   return {
     'docs/reference/options.md': await optionsPage(),
     'docs/reference/texts.md': textsPage(),
     'docs/reference/endpoints.md': await endpointsPage(),
     'docs/reference/errors.md': errorsPage(),
-    'docs/reference/events.md': eventsPage(eventsSource)
+    'docs/reference/events.md': eventsPage(eventsSource),
+    'docs/reference/client.md': page('API of the browser client', clientPage(clientSource))
   }
 }
 

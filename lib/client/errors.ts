@@ -2,9 +2,10 @@
 export class AuthClientError extends Error {
   /**
    * A code of the authorization server, or one of `missing_transaction`, `state_mismatch`, `issuer_mismatch`, `invalid_token`,
-   * `login_required`, `missing_refresh_token`, `timeout`, `request_error`, `unsupported`.
+   * `login_required`, `missing_refresh_token`, `timeout`, `request_error`, and of the popup `popup_blocked`, `popup_closed`.
    */
   declare readonly error: string
+  /** A sentence for developers: that of the server where it sent one, else the code once more. */
   declare readonly error_description: string
   /** The same may work in a moment: nothing was lost. */
   declare readonly retryable: boolean

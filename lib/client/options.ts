@@ -2,17 +2,22 @@ import type { AuthClientError } from './errors.ts'
 
 /** Where a session is kept. The methods may answer by a promise. */
 export interface AuthStorage {
+  /** What was kept under this key; `null`: nothing. */
   getItem(key: string): string | null | Promise<string | null>
+  /** Keeps it. A promise is waited for. */
   setItem(key: string, value: string): unknown
+  /** Forgets it. A promise is waited for. */
   removeItem(key: string): unknown
 }
 
 export interface AuthClientOptions {
+  /** The `clientId` of a client without a secret that the provider has registered. */
   clientId: string
   /** The provider: a host, host:port or a full URL. */
   domain: string
-  /** Default: the page's own URL without query and hash. */
+  /** Where the answer to a sign-in comes to, character by character as registered. Default: the page's own URL without query and hash. */
   redirectUri?: string | undefined
+  /** Sent as `audience`, for providers that know the parameter. `fastify-authority` has one audience, its option `accessToken.audience`. */
   audience?: string | undefined
   /** Default: `openid profile email`. `offline_access` is added by itself. */
   scope?: string | undefined
@@ -35,12 +40,14 @@ export interface AuthClientOptions {
 export interface LoginOptions<AppState = unknown> {
   /** Comes back from `handleRedirectCallback`. Any JSON value; never leaves the browser. */
   appState?: AppState
+  /** The name that the sign-in page has filled in (`login_hint`). */
   loginHint?: string
   /**
    * `signup`: the provider shows its sign-up page first (`prompt=create`). For providers that list `create` in their metadata's
    * `prompt_values_supported`; another one may have a parameter of its own for `authorizationParams`.
    */
   screen?: 'signup'
+  /** Another `redirectUri` than that of the client, for this sign-in. */
   redirectUri?: string
   /** More parameters of the authorization request, by their names on the wire. */
   authorizationParams?: Record<string, string>
@@ -54,14 +61,18 @@ export interface LogoutOptions {
    * the provider's own session goes on; in `cookie` mode it ends, because it is the session of this app.
    */
   returnTo?: string | false
+  /** Takes the address in place of the page's own location. */
   openUrl?: (url: string) => void | Promise<void>
 }
 
 export interface AuthClientEvents<Profile> {
   /** Somebody is signed in: at once where somebody is already when the listener is added, and in whatever tab it happens. */
   authenticated: Profile
+  /** Nobody is signed in any more, in whatever tab that happened. */
   unauthenticated: undefined
+  /** There is a new access token, in whatever tab it was asked for. */
   token_refreshed: undefined
+  /** A method was rejected in this tab, with this error. `getAccessToken` says `login_required` without an event where nobody is signed in. */
   error: AuthClientError
 }
 
@@ -114,6 +125,7 @@ export interface AuthClient<Profile extends { sub: string } = UserProfile, AppSt
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
   /** Returns a function that removes the listener. A listener that throws disturbs no other. */
   on<Name extends keyof AuthClientEvents<Profile>>(name: Name, listener: (payload: AuthClientEvents<Profile>[Name]) => void): () => void
+  /** Removes a listener. One that is not there is no error. */
   off<Name extends keyof AuthClientEvents<Profile>>(name: Name, listener: (payload: AuthClientEvents<Profile>[Name]) => void): void
 }
 

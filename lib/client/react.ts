@@ -13,11 +13,13 @@ export function useAuth<Profile extends { sub: string }, AppState = unknown> (cl
 }
 
 export interface RequireAuthProps<Profile extends { sub: string }, AppState> {
+  /** The client that knows who is signed in. */
   client: AnyAuthClient<Profile, AppState>
   /** For `loginWithRedirect`. */
   login?: LoginOptions<AppState>
   /** Until somebody is signed in. */
   fallback?: ReactNode
+  /** For whoever is signed in. */
   children?: ReactNode
 }
 

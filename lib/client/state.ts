@@ -3,6 +3,7 @@ import type { AnyAuthClient } from './options.ts'
 
 /** What a view shows. A new object for each change, the same one until then. */
 export interface AuthState<Profile> {
+  /** Who is signed in; `null`: nobody, or nobody knows yet. */
   user: Profile | null
   /** Nobody knows yet who is signed in. */
   isLoading: boolean

@@ -1,5 +1,5 @@
 /** The reference pages say what the code does, all of it and nothing else. `UPDATE=1` writes them anew. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import t from 'tap'
 import { memoryUserStore } from '../../lib/adapters/memory/user-store.ts'
@@ -7,6 +7,7 @@ import { authPlugin } from '../../lib/plugin.ts'
 import { OPTIONS_SCHEMA } from '../../lib/settings/schema.ts'
 import { DEFAULTS } from '../../lib/settings/defaults.ts'
 import { PATH_NAMES } from '../../lib/settings/paths.ts'
+import { CLIENT_ENTRIES, CLIENT_ERRORS, clientApi } from '../../scripts/reference-client.ts'
 import { endpoints } from '../../scripts/reference-endpoints.ts'
 import { optionRows } from '../../scripts/reference-options.ts'
 import { PROSE } from '../../scripts/reference-prose.ts'
@@ -17,10 +18,11 @@ const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
 const update = process.env['UPDATE'] === '1'
 const eventsSource = read('lib/events.ts')
 const errorsSource = read('lib/errors.ts')
+const clientSource = Object.fromEntries(readdirSync(new URL('lib/client/', root)).filter((file) => file.endsWith('.ts')).map((file) => [file.slice(0, -3), read(`lib/client/${file}`)]))
 
 // covers ASVS-2.1.3 ASVS-7.1.1 ASVS-16.1.1
 t.test('the pages are what the code says', async (t) => {
-  for (const [path, content] of Object.entries(await references(eventsSource))) {
+  for (const [path, content] of Object.entries(await references(eventsSource, clientSource))) {
     if (update) writeFileSync(new URL(path, root), content)
     t.equal(read(path), content, path)
   }
@@ -77,6 +79,29 @@ t.test('every error code and every event has a meaning', async (t) => {
   t.strictSame(Object.keys(START_ERRORS).sort(), [...(/type StartErrorCode = (.*)/.exec(errorsSource)?.[1] ?? '').matchAll(/FST_\w+/g)].map(([code]) => code).sort())
   const events = [...(/interface EventFacts \{([\s\S]*?)^\}/m.exec(eventsSource)?.[1] ?? '').matchAll(/^ {2}(\w+): /gm)].map(([, name]) => name)
   t.strictSame(Object.keys(EVENT_MEANINGS).sort(), events.sort())
+})
+
+t.test('the page of the browser client has its entries, and its errors are those that it makes', async (t) => {
+  const { exports } = JSON.parse(read('package.json')) as { exports: Record<string, { default: string }> }
+  const entries = Object.entries(exports).filter(([name]) => /^\.\/client(\/|$)/.test(name))
+  t.strictSame(CLIENT_ENTRIES, Object.fromEntries(entries.map(([name, { default: file }]) => [`fastify-authority${name.slice(1)}`, /(\w+)\.js$/.exec(file)?.[1]])))
+  const api = clientApi(clientSource)
+  t.strictSame(Object.keys(CLIENT_ERRORS).sort(), api.thrown())
+  const told = [...(/\/\*\*([^/]*?)\*\/\s+declare readonly error: /.exec(clientSource['errors'] ?? '')?.[1] ?? '').matchAll(/`(\w+)`/g)].map(([, code]) => code)
+  t.strictSame(told.sort(), api.thrown(), 'the comment of the type names them too')
+  const page = read('docs/reference/client.md')
+  const exported = Object.values(CLIENT_ENTRIES).flatMap((file) => api.exportsOf(file))
+  t.ok(exported.length > 20)
+  for (const name of exported) t.ok(page.includes(`### \`${name}\``), name)
+})
+
+t.test('an export of the client without a place in its page is noticed, and so is a member without a comment', async (t) => {
+  const changed = (file: string, text: string): Record<string, string> => ({ ...clientSource, [file]: `${clientSource[file] ?? ''}\n${text}` })
+  const pageOf = async (source: Record<string, string>): Promise<string> => (await references(eventsSource, source))['docs/reference/client.md'] ?? ''
+  t.not(await pageOf(changed('popup', '/** More. */\nexport const more = 1')), read('docs/reference/client.md'))
+  await t.rejects(pageOf(changed('popup', 'export const more = 1')), /more has no comment/)
+  await t.rejects(pageOf(changed('silent', 'export interface More { more: string }')), /More\.more has no comment/)
+  t.ok(clientApi(changed('silent', "throw new AuthClientError(x ? 'new_one' : y)")).thrown().includes('new_one'))
 })
 
 t.test('what the app gets is in its page, and nothing else', async (t) => {

@@ -1,6 +1,7 @@
 /** The bindings, in an app that a bundler puts together. */
 import type { ComputedRef } from 'vue'
 import { createElement, type ReactNode } from 'react'
+import { createAuthClient } from 'fastify-authority/client'
 import { RequireAuth, useAuth as useReact, type AuthState } from 'fastify-authority/client/react'
 import { requireAuth } from 'fastify-authority/client/svelte'
 import { RequireAuth as RequireVue, useAuth as useVue } from 'fastify-authority/client/vue'
@@ -13,6 +14,15 @@ export function react (): string {
   // @ts-expect-error -- nobody may be signed in
   void user.sub
   return `${role ?? ''} ${String(isLoading)} ${error?.error ?? ''}`
+}
+
+export function standardClaims (): Array<string | undefined> {
+  const plain = createAuthClient({ clientId: 'spa', domain: 'auth.example' })
+  const { user } = useReact(plain)
+  // @ts-expect-error -- the standard claims have types
+  const wrong: number | undefined = user?.email
+  void wrong
+  return [user?.email, user?.name, useVue(plain).user.value?.picture]
 }
 
 export function vue (): ComputedRef<boolean> {
