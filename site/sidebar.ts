@@ -14,7 +14,7 @@ const GROUPS: readonly Group[] = [
   {
     text: 'Guides',
     pages: [
-      'guides/redirect-login.md', 'guides/browser-client.md', 'guides/hosted-pages.md', 'guides/host-pages.md', 'guides/messages.md', 'guides/logout.md',
+      'guides/react.md', 'guides/vue.md', 'guides/svelte.md', 'guides/plain-page.md', 'guides/two-origins.md', 'guides/redirect-login.md', 'guides/browser-client.md', 'guides/hosted-pages.md', 'guides/host-pages.md', 'guides/messages.md', 'guides/logout.md',
       'guides/own-user-store.md', 'guides/importing-users.md', 'guides/password-grant.md', 'guides/password-hashing.md', 'guides/rate-limits.md', 'guides/state.md', 'guides/state-sizing.md', 'guides/testing.md'
     ]
   },
@@ -22,9 +22,9 @@ const GROUPS: readonly Group[] = [
   { text: 'Other languages and programs', pages: ['guides/go.md', 'guides/python.md', 'guides/spring-boot.md', 'guides/oauth2-proxy.md'], collapsed: true },
   { text: 'In production', pages: ['deployment.md', 'guides/nginx.md', 'guides/docker.md', 'guides/platforms.md', 'guides/rolling-updates.md', 'troubleshooting.md', 'observability.md', 'security.md'] },
   { text: 'Is it for you?', pages: ['comparison.md', 'performance.md', 'client-bench.md'] },
-  { text: 'Migrating', pages: ['migrating/README.md', 'migrating/fastify-jwt.md', 'migrating/better-auth.md', 'migrating/auth0.md', 'guides/from-auth0-spa-js.md', 'migrating/keycloak.md', 'migrating/firebase.md', 'migrating/supabase.md', 'migrating/cognito.md'] },
+  { text: 'Migrating', pages: ['migrating/README.md', 'migrating/fastify-jwt.md', 'migrating/better-auth.md', 'migrating/auth0.md', 'guides/from-auth0-spa-js.md', 'guides/from-auth0-react.md', 'migrating/keycloak.md', 'migrating/firebase.md', 'migrating/supabase.md', 'migrating/cognito.md'] },
   { text: 'Questions', pages: ['faq.md'] },
-  { text: 'Reference', pages: ['reference/options.md', 'reference/endpoints.md', 'reference/host.md', 'reference/errors.md', 'reference/events.md', 'semver.md', 'screenshots/README.md'] },
+  { text: 'Reference', pages: ['reference/options.md', 'reference/endpoints.md', 'reference/host.md', 'reference/errors.md', 'reference/events.md', 'reference/client.md', 'semver.md', 'screenshots/README.md'] },
   { text: 'How it is made', pages: ['architecture.md', 'conformance.md', 'mutation.md', 'security-rows.md'] },
   { text: 'Decisions', pages: ['adr/README.md'], collapsed: true }
 ]

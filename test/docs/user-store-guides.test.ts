@@ -37,8 +37,8 @@ const patient = (name: string, generated?: Generated): Project => workshop.proje
   change: (text) => text.replace(/\b(connectionTimeoutMillis|query_timeout|statement_timeout|acquireConnectionTimeout|\w+TimeoutMS|wtimeoutMS)\b: \d+/g, '$1: 120_000')
 })
 const testing = workshop.project('docs/guides/testing.md')
-/** By messages-guide.test.ts. */
-const COMPILED_ELSEWHERE = 'docs/guides/messages.md'
+/** By messages-guide.test.ts, and by test/browser/front-end-guides.test.ts. */
+const COMPILED_ELSEWHERE = ['messages', 'react', 'vue', 'svelte', 'plain-page', 'two-origins', 'from-auth0-react'].map((name) => `docs/guides/${name}.md`)
 // migrating.test.ts runs these.
 const migrating = [...['better-auth', 'auth0', 'keycloak', 'fastify-jwt', 'firebase', 'supabase', 'cognito'].map((page) => `docs/migrating/${page}.md`), 'docs/guides/importing-users.md'].map((page) => workshop.project(page))
 const projects = [pg, knex, drizzle, prisma, mongodb, testing, ...migrating]
@@ -78,7 +78,7 @@ t.test('what the guides print compiles', async (t) => {
 
 t.test('these pages are all that print files by name: nothing escapes the compiler', async (t) => {
   const pages = readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md')).map((file) => `docs/${file}`)
-  t.same(pages.filter((page) => filesOf(page).length > 0).toSorted(), [...projects.map(({ page }) => page), COMPILED_ELSEWHERE].toSorted())
+  t.same(pages.filter((page) => filesOf(page).length > 0).toSorted(), [...projects.map(({ page }) => page), ...COMPILED_ELSEWHERE].toSorted())
 })
 
 t.test('the Prisma client is of the schema that the guide prints', async (t) => {

@@ -12,6 +12,7 @@ import { compilerMessages, javascriptOf } from '../../support/compile.ts'
 export const root = fileURLToPath(new URL('../../../', import.meta.url))
 const INDEX = join(root, 'lib/index.ts')
 const TESTING = join(root, 'lib/testing/index.ts')
+const CLIENT = join(root, 'lib/client')
 
 export interface GuideFile { name: string, text: string }
 
@@ -35,8 +36,8 @@ export interface Project {
 export interface Generated { from: string, to: string }
 
 export interface Workshop {
-  /** `change` is for a test of the tests, and for limits that a busy machine would run into. */
-  project(page: string, options?: { generated?: Generated, change?: (text: string) => string }): Project
+  /** `besides`: files of other pages, which this one says to take. `change` is for a test of the tests, and for limits that a busy machine would run into. */
+  project(page: string, options?: { generated?: Generated, change?: (text: string) => string, besides?: GuideFile[] }): Project
   remove(): void
 }
 
@@ -46,13 +47,16 @@ export function openWorkshop (): Workshop {
   // In one piece, since every printed suite is a process that loads it.
   const bundled = join(directory, 'fastify-authority')
   buildSync({ entryPoints: { index: INDEX, testing: TESTING }, outdir: bundled, bundle: true, splitting: true, format: 'esm', platform: 'node', packages: 'external', logLevel: 'error' })
-  writeFileSync(join(bundled, 'package.json'), JSON.stringify({ name: 'fastify-authority', type: 'module', exports: { '.': './index.js', './testing': './testing.js' } }))
+  // Module by module, as it is published: a page may load it so.
+  mkdirSync(join(bundled, 'client'))
+  for (const file of readdirSync(CLIENT).filter((name) => name.endsWith('.ts'))) writeFileSync(join(bundled, 'client', file.replace(/ts$/, 'js')), javascriptOf(readFileSync(join(CLIENT, file), 'utf8')))
+  writeFileSync(join(bundled, 'package.json'), JSON.stringify({ name: 'fastify-authority', type: 'module', exports: { '.': './index.js', './testing': './testing.js', './client': './client/index.js', './client/*': './client/*.js' } }))
   let projects = 0
 
   return {
-    project (page, { generated, change = (text: string) => text } = {}) {
+    project (page, { generated, change = (text: string) => text, besides = [] } = {}) {
       const place = join(directory, `${basename(page, '.md')}-${++projects}`)
-      const files = filesOf(page).map(({ name, text }) => ({ name, text: change(text) }))
+      const files = [...besides, ...filesOf(page)].map(({ name, text }) => ({ name, text: change(text) }))
       mkdirSync(join(place, 'node_modules'), { recursive: true })
       symlinkSync(bundled, join(place, 'node_modules/fastify-authority'))
       writeFileSync(join(place, 'package.json'), '{ "type": "module" }')
