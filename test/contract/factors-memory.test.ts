@@ -1,0 +1,10 @@
+import t from 'tap'
+import { memoryFactorStore } from '../../lib/adapters/memory/factor-store.ts'
+import { runContract } from '../../lib/testing/contract.ts'
+import { delayed } from '../../lib/testing/delayed.ts'
+import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
+
+const test = (prefix: string) => (name: string, run: () => Promise<void>) => t.test(`${prefix} ${name}`, run)
+
+runContract(factorStoreContract(async () => ({ store: memoryFactorStore() })), test('memory'))
+runContract(factorStoreContract(async () => ({ store: delayed(memoryFactorStore()) })), test('delayed memory'))
