@@ -1,4 +1,6 @@
 import type { AddedFactor, FactorStore, PasskeyFactor, TotpFactor, UserFactors } from '../../ports/factor-store.ts'
+import { hasRegressed } from '../../protocol/sign-count.ts'
+import { inSlices } from './slices.ts'
 
 /** What one user has. */
 interface Held {
@@ -6,12 +8,10 @@ interface Held {
   totp: TotpFactor[]
   passkeys: PasskeyFactor[]
   recoveryDigests: Set<string>
-  /** Claimed challenges, each with its end. */
-  claims: Map<string, number>
   deviceEpoch: number
 }
 
-const nothing = (): Held => ({ handle: null, totp: [], passkeys: [], recoveryDigests: new Set(), claims: new Map(), deviceEpoch: 0 })
+const nothing = (): Held => ({ handle: null, totp: [], passkeys: [], recoveryDigests: new Set(), deviceEpoch: 0 })
 
 /**
  * Second factors in this process's memory: for tests, demos and development. When the process ends, every user is left with a password alone.
@@ -19,6 +19,8 @@ const nothing = (): Held => ({ handle: null, totp: [], passkeys: [], recoveryDig
 export function memoryFactorStore (): FactorStore & Required<Pick<FactorStore, 'sweep'>> {
   const users = new Map<string, Held>()
   const userByHandle = new Map<string, string>()
+  /** Claimed challenges, each with its end. */
+  const claims = new Map<string, number>()
 
   const heldBy = (userId: string): Held => {
     const held = users.get(userId) ?? nothing()
@@ -86,10 +88,12 @@ export function memoryFactorStore (): FactorStore & Required<Pick<FactorStore, '
       const held = users.get(userId)
       const passkey = held?.passkeys.find((one) => one.credentialId === credentialId)
       if (held === undefined || passkey === undefined) return { outcome: 'unknown' }
-      if (held.claims.has(claim)) return { outcome: 'replayed' }
-      const regressed = signCount <= passkey.signCount && (signCount !== 0 || passkey.signCount !== 0)
+      // JSON, so that no user and no claim make the name of another.
+      const claimed = JSON.stringify([userId, claim])
+      if (claims.has(claimed)) return { outcome: 'replayed' }
+      const regressed = hasRegressed(passkey.signCount, signCount)
       if (regressed && !passkey.backupEligible) return { outcome: 'regressed' }
-      held.claims.set(claim, claimExpiresAt)
+      claims.set(claimed, claimExpiresAt)
       Object.assign(passkey, { signCount, backedUp, lastUsedAt: now })
       return { outcome: 'used', regressed }
     },
@@ -136,10 +140,6 @@ export function memoryFactorStore (): FactorStore & Required<Pick<FactorStore, '
       return count
     },
 
-    sweep (now) {
-      for (const { claims } of users.values()) {
-        for (const [claim, expiresAt] of claims) if (expiresAt <= now) claims.delete(claim)
-      }
-    }
+    sweep: (now) => inSlices(claims, ([claim, expiresAt]) => { if (expiresAt <= now) claims.delete(claim) })
   }
 }

@@ -1,10 +1,10 @@
-import { setImmediate } from 'node:timers/promises'
 import type { State } from '../../ports/state.ts'
 import { checkPerUser } from '../../protocol/bounds.ts'
 import { memoryConsentStore } from './consent-store.ts'
 import { memoryKeyStore } from './key-store.ts'
 import { memoryOneTimeTokenStore } from './one-time-token-store.ts'
 import { memorySessionStore } from './session-store.ts'
+import { inSlices } from './slices.ts'
 import { memoryTokenStore } from './token-store.ts'
 
 export interface MemoryStateOptions {
@@ -12,18 +12,6 @@ export interface MemoryStateOptions {
   maxFamiliesPerUser?: number | undefined
   /** How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1 to 1,000. */
   maxSessionsPerUser?: number | undefined
-}
-
-/** How many entries a sweep looks at before it lets requests through. */
-const SLICE = 1000
-
-async function inSlices<Name> (names: Iterable<Name>, sweepOne: (name: Name) => void): Promise<void> {
-  let looked = 0
-  // A Map's iterator stands changes, so others may add and remove between two slices.
-  for (const name of names) {
-    sweepOne(name)
-    if (++looked % SLICE === 0) await setImmediate()
-  }
 }
 
 /**

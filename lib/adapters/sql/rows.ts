@@ -63,3 +63,10 @@ export function texts (row: Row, column: string): string[] {
   if (!Array.isArray(value) || !value.every((entry) => typeof entry === 'string')) throw unreadable(column)
   return value
 }
+
+/** An array of rows, or one in JSON. */
+export function rowsIn (row: Row, column: string): Row[] {
+  const value = json(row, column)
+  if (!Array.isArray(value) || !value.every(isRow)) throw unreadable(column)
+  return value
+}

@@ -11,6 +11,7 @@ import { patient, patientStore } from './patience.ts'
 import { sqliteOneTimeTokenStore } from './one-time-token-store.ts'
 import { sqliteSessionStore } from './session-store.ts'
 import { STATE_MIGRATIONS } from './state-tables.ts'
+import { expiredIn, SLICE } from './sweep.ts'
 import { sqliteTokenStore } from './token-store.ts'
 
 export interface SqliteStateOptions {
@@ -19,12 +20,6 @@ export interface SqliteStateOptions {
   /** How many browsers one user may be signed in with on the hosted pages; one more ends the first. Default 100; from 1 to 1,000. */
   maxSessionsPerUser?: number | undefined
 }
-
-/** Rows a sweep removes in one statement, with the write lock held; requests get their turn in between. */
-const SLICE = 500
-
-const expiredIn = (table: string, condition: string): string =>
-  `DELETE FROM ${table} WHERE rowid IN (SELECT rowid FROM ${table} WHERE ${condition} LIMIT ${SLICE}) RETURNING 1 AS removed`
 
 const EXPIRED = [
   expiredIn('authority_families', 'expires_at <= ?'),
