@@ -8,7 +8,7 @@ import type { PostgresDatabase } from './database.ts'
 import { postgresKeyStore } from './key-store.ts'
 import { connect } from './migrations.ts'
 import { postgresOneTimeTokenStore } from './one-time-token-store.ts'
-import { requireRights } from './rights.ts'
+import { requireRights, STATE_RIGHTS } from './rights.ts'
 import { postgresSessionStore } from './session-store.ts'
 import { stateMigrations } from './state-tables.ts'
 import { postgresSweep } from './sweep.ts'
@@ -60,7 +60,7 @@ export function postgresState (db: PostgresDatabase, { maxFamiliesPerUser = 100,
     keys: postgresKeyStore(query, prefix),
     async prepare () {
       await prepare()
-      await requireRights(query, prefix, trial)
+      await requireRights(query, { what: 'postgresState', prefix, rights: STATE_RIGHTS }, trial)
     },
     async claimFor (issuer) {
       const owners = `${prefix}authority_issuer`
