@@ -3,13 +3,15 @@ import { partitionIn, partitionOf } from '../../protocol/partition.ts'
 
 const PARTITION = /^[A-Za-z0-9_-]{3}$/
 
-/** Where the keys of a `redisState` begin. All of one root lie in one hash slot, so a script may touch any of them. */
+/** Where the keys of a `redisState` or a `redisFactorStore` begin. All of one root lie in one hash slot, so a script may touch any of them. */
 export interface Names {
   /** The root of all that has this public name (a `sid`, the digest of a one-time token), and of all that its user has. */
   rootOf(name: string): string
   rootOfUser(userId: string): string
   /** The key of all consents of the user. */
   consentsOf(userId: string): string
+  /** The key of all second factors of the user. */
+  factorsOf(userId: string): string
   /** The key of the signing keys. */
   keys: string
   /** The root of what is written to see that it can be, and nothing else. */
@@ -18,8 +20,8 @@ export interface Names {
 }
 
 /** `prefix` has no braces: the hash tag is ours. */
-export function namesUnder (prefix: string): Names {
-  if (/[{}]/.test(prefix)) throw new TypeError('The prefix of redisState must have no braces: they mark the hash slot of a key.')
+export function namesUnder (prefix: string, what = 'redisState'): Names {
+  if (/[{}]/.test(prefix)) throw new TypeError(`The prefix of ${what} must have no braces: they mark the hash slot of a key.`)
   const root = (tag: string): string => `${prefix}{${tag}}`
   return {
     rootOf (name) {
@@ -29,6 +31,7 @@ export function namesUnder (prefix: string): Names {
     },
     rootOfUser: (userId) => root(partitionOf(userId)),
     consentsOf: (userId) => `${root(partitionOf(userId))}:c:${ownerOf(userId)}`,
+    factorsOf: (userId) => `${root(partitionOf(userId))}:a:${ownerOf(userId)}`,
     keys: root('keys'),
     trial: root('trial'),
     prefix

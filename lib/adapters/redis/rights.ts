@@ -9,6 +9,7 @@ export const STATE_COMMANDS: readonly string[] = [
   'SET', 'GET', 'EXISTS', 'PEXPIRE', 'PTTL', 'ZADD', 'ZSCORE', 'ZCARD', 'ZRANGE', 'ZREVRANGE', 'ZREM', 'HSET', 'HEXISTS', 'HVALS', 'HDEL', 'DEL', 'TIME'
 ]
 export const COUNTER_COMMANDS: readonly string[] = ['SET', 'GET', 'DEL', 'TIME']
+export const FACTOR_COMMANDS: readonly string[] = ['SET', 'GET', 'EXISTS', 'TIME']
 
 /** ARGV: commands, which are tried on keys that nothing else has. Replies those that the user of the connection may not run. */
 const TRY = defineScript(`

@@ -9,16 +9,20 @@ import { defineKeyScript } from './script.ts'
 /** The first that has all that the scripts use. */
 const OLDEST = '6.2'
 
+/** A section of what the server says about itself; false where it does not let us ask. */
+export const INFO = `
+local function info (section)
+  local text = redis.pcall('INFO', section)
+  return type(text) == 'string' and text
+end`
+
 /**
  * What the server says about itself, where it lets us ask. It also renews the life of the signing keys: a write, so that a server
  * which takes none is seen at start.
  */
 const LOOK = defineKeyScript(`
 redis.call('PEXPIRE', KEYS[1], 34560000000)
-local function info (section)
-  local text = redis.pcall('INFO', section)
-  return type(text) == 'string' and text
-end
+${INFO}
 return { info('server'), info('memory'), type(rawget(_G, 'cmsgpack')) }
 `)
 
@@ -30,7 +34,7 @@ function isOlder (version: string, than: string): boolean {
   return major < oldestMajor || (major === oldestMajor && minor < oldestMinor)
 }
 
-const fieldOf = (info: string | null, name: string): string | undefined => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info ?? '')?.[1]
+export const fieldOf = (info: string | null, name: string): string | undefined => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info ?? '')?.[1]
 
 /** @throws StartError where only a person can mend it; an outage rejects with anything else. */
 export async function requireFitServer (connection: RedisConnection, { keys, trial, prefix }: Names): Promise<void> {
@@ -40,16 +44,17 @@ export async function requireFitServer (connection: RedisConnection, { keys, tri
     // All in one trip, and of two reasons the one that a person can mend first.
     const [looked, ...done] = await Promise.allSettled([run(LOOK, keys, []), run(CREATE, trial, ['trial', '1', ...family]), run(REVOKE, trial, ['trial', ''])])
     if (looked.status === 'rejected') throw looked.reason
-    requireFit(looked.value)
+    const [server, , cmsgpack] = list(looked.value)
+    requireFit('redisState', server, cmsgpack)
     for (const outcome of done) if (outcome.status === 'rejected') throw outcome.reason
   })
 }
 
-function requireFit (reply: unknown): void {
-  const [server, , cmsgpack] = list(reply)
+/** `server`: its section of that name; `cmsgpack`: what type that is in its scripts. @throws StartError */
+export function requireFit (what: string, server: unknown, cmsgpack: unknown): void {
   const version = fieldOf(textOrNull(server ?? null), 'redis_version')
-  if (version !== undefined && isOlder(version, OLDEST)) throw unfit(`redisState needs Redis ${OLDEST} or later; the server is ${version}.`)
-  if (cmsgpack !== 'table') throw unfit('redisState needs cmsgpack in scripts, as Redis and Valkey have it; this server has none.')
+  if (version !== undefined && isOlder(version, OLDEST)) throw unfit(`${what} needs Redis ${OLDEST} or later; the server is ${version}.`)
+  if (cmsgpack !== 'table') throw unfit(`${what} needs cmsgpack in scripts, as Redis and Valkey have it; this server has none.`)
 }
 
 /** The `maxmemory-policy` by which the server with the key may throw it away; `null` where it throws nothing away, or does not tell. */

@@ -1,0 +1,35 @@
+import { StartError } from '../../errors.ts'
+import type { RedisConnection } from './connection.ts'
+import type { Names } from './names.ts'
+import { list, textOrNull } from './replies.ts'
+import { FACTOR_COMMANDS, requireRights } from './rights.ts'
+import { defineKeyScript } from './script.ts'
+import { fieldOf, INFO, requireFit } from './server.ts'
+
+const WHAT = 'redisFactorStore'
+
+/** A write, so that a server which takes none is seen at start. */
+const LOOK = defineKeyScript(`
+redis.call('SET', KEYS[1], '1', 'PX', 60000)
+${INFO}
+return { info('server'), info('memory'), info('persistence'), type(rawget(_G, 'cmsgpack')) }
+`)
+
+const unfit = (message: string): StartError => new StartError('FST_AUTHORITY_INVALID_OPTIONS', message)
+
+/** @throws StartError where only a person can mend it; an outage rejects with anything else. */
+export async function requireFactorServer (connection: RedisConnection, { trial, prefix }: Names): Promise<void> {
+  await requireRights(connection, { what: WHAT, root: trial, prefix, commands: FACTOR_COMMANDS }, async () => {
+    const [server, memory, , cmsgpack] = list(await connection.run(LOOK, `${trial}:factors`, []))
+    requireFit(WHAT, server, cmsgpack)
+    const policy = fieldOf(textOrNull(memory ?? null), 'maxmemory_policy')
+    if (policy === undefined) throw unfit(`${WHAT} must know whether the Redis server may throw second factors away: let the user of this connection run INFO.`)
+    if (policy !== 'noeviction') throw unfit(`The Redis server with the second factors has maxmemory-policy ${policy}, so it may throw them away when its memory is full, and leave users with a password alone. Set it to noeviction, or keep the factors in a database.`)
+  })
+}
+
+/** Whether the server writes each change to its append-only file. Without one, what was added in the last minutes is lost when it crashes. */
+export async function isAppendOnly ({ run }: RedisConnection, { trial }: Names): Promise<boolean> {
+  const [, , persistence] = list(await run(LOOK, `${trial}:factors`, []))
+  return fieldOf(textOrNull(persistence ?? null), 'aof_enabled') === '1'
+}
