@@ -62,7 +62,7 @@ export type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore, OnSto
 export type { Client, ClientStore, GrantType } from './ports/client-store.ts'
 export type { Clock } from './ports/clock.ts'
 export type { Consent, ConsentStore } from './ports/consent-store.ts'
-export type { AddedFactor, FactorsByHandle, FactorStore, PasskeyAddition, PasskeyFactor, PasskeyUse, TotpAddition, TotpFactor, TotpUse, UsedPasskey, UserFactors } from './ports/factor-store.ts'
+export type { AddedFactor, FactorAddition, FactorsByHandle, FactorStore, PasskeyFactor, PasskeyUse, TotpFactor, TotpUse, UsedPasskey, UserFactors } from './ports/factor-store.ts'
 export type { JsonWebKeyObject } from './ports/jwt.ts'
 export type { KeyStore, StoredKey } from './ports/key-store.ts'
 export type { LinkKind, LinkMessage, Message, MessageCommon, MessageKind, MessageUser, NoticeKind, NoticeMessage, SendMessage } from './ports/message.ts'

@@ -49,7 +49,7 @@ export function userFactorsFrom (source: string, answer: unknown, path = ''): Us
 }
 
 /** The answer to a look-up by handle: `undefined` is none. */
-export function factorsByHandleFrom (source: string, answer: unknown, handle: string, credentialId: string): FactorsByHandle | null {
+export function factorsByHandleFrom (source: string, answer: unknown, [handle, credentialId]: readonly [handle: string, credentialId: string]): FactorsByHandle | null {
   if (isNone(answer)) return null
   const { userId, passkey, factors } = read<FactorsByHandle>(source, answer, { userId: TEXT, passkey: { fits: () => true, takes: '' }, factors: { fits: () => true, takes: '' } })
   const found = { userId, passkey: read(source, passkey, PASSKEY, 'passkey.'), factors: userFactorsFrom(source, factors, 'factors.') }

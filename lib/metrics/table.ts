@@ -30,7 +30,7 @@ const CHANGED_BY = words<AuthorityEvents['password_changed']['by']>({ change: 1,
 const ENDED_BY = words<AuthorityEvents['logged_out']['by']>({ user: 1, host: 1, password_changed: 1, disabled: 1, code_reused: 1, undone: 1, account_removed: 1 })
 const REVOKED_BY = words<AuthorityEvents['consent_revoked']['by']>({ user: 1, host: 1, password_changed: 1, account_removed: 1 })
 const RULES = words<RuleName>({ login: 1, account: 1, register: 1, passwordReset: 1, refresh: 1 })
-const STORES = words<StoreName>({ users: 1, clients: 1, tokens: 1, one_time_tokens: 1, browser_sessions: 1, consents: 1, keys: 1, attempts: 1 })
+const STORES = words<StoreName>({ users: 1, clients: 1, factors: 1, tokens: 1, one_time_tokens: 1, browser_sessions: 1, consents: 1, keys: 1, attempts: 1 })
 const OPERATIONS = [...new Set(Object.values(STORE_OPERATIONS).flat())]
 const ALGS = ['ES256', 'EdDSA', 'RS256', 'PS256'] as const
 

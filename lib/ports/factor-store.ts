@@ -71,16 +71,14 @@ export interface FactorsByHandle {
   factors: UserFactors
 }
 
-interface FactorAddition {
+export interface FactorAddition<Factor extends TotpFactor | PasskeyFactor> {
   userId: string
+  factor: Factor
   /** How many of this kind a user may have. */
   limit: number
   /** Digests of new recovery codes, each once: 43 characters of base64url. */
   recoveryDigests?: readonly string[] | undefined
 }
-
-export interface TotpAddition extends FactorAddition { factor: TotpFactor }
-export interface PasskeyAddition extends FactorAddition { passkey: PasskeyFactor }
 
 /**
  * `codesStored`: the recovery codes of this call are those that count. `duplicate`: the user has a factor of this id, or this credential.
@@ -144,9 +142,9 @@ export interface FactorStore {
   claimHandle(userId: string, candidate: string): Promise<string>
 
   /** Adds an authenticator app, and in the same step the recovery codes where the user has none. */
-  addTotp(addition: TotpAddition): Promise<AddedFactor>
+  addTotp(addition: FactorAddition<TotpFactor>): Promise<AddedFactor>
   /** Adds a passkey, likewise. */
-  addPasskey(addition: PasskeyAddition): Promise<AddedFactor>
+  addPasskey(addition: FactorAddition<PasskeyFactor>): Promise<AddedFactor>
 
   /**
    * A right code was given. `used` only where its step is newer than `lastStep`; then no failure counts any more, of this or another app of

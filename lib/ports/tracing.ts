@@ -21,6 +21,7 @@ export type TraceContext<Name extends TraceName = TraceName> = TracedWork[Name] 
 export const STORE_OPERATIONS = {
   users: ['findById', 'findByUsername', 'create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove', 'findByIdentity', 'createWithIdentity', 'linkIdentity', 'unlinkIdentity', 'listIdentities', 'useIdentity'],
   clients: ['findById'],
+  factors: ['findFactors', 'findByHandle', 'claimHandle', 'addTotp', 'addPasskey', 'useTotp', 'usePasskey', 'useRecoveryCode', 'replaceRecoveryCodes', 'countFailure', 'removeFactor', 'renameFactor', 'forgetDevices', 'removeFactorsOfUser'],
   tokens: ['createFamily', 'createCode', 'redeemCode', 'findFamily', 'peekToken', 'useToken', 'rotateToken', 'undoRotation', 'revokeFamily', 'revokeFamiliesOfUser', 'revokeSession', 'revokeFamiliesOfClient', 'listFamiliesOfUser'],
   one_time_tokens: ['put', 'find', 'consume', 'discard'],
   browser_sessions: ['createSession', 'findSession', 'useSession', 'renewSession', 'revokeSessionsOfUser', 'listSessionsOfUser'],

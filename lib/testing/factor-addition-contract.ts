@@ -18,7 +18,7 @@ export function factorAdditionCases (define: DefineFactorCase): void {
       passkey({ id: 'y', credentialId: 'y', uvInitialized: false, transports: [], lastUsedAt: 8 })
     ]
     for (const factor of apps) deepEqual(await store.addTotp(totpAddition({ factor })), { outcome: 'added', codesStored: false })
-    for (const one of keys) deepEqual(await store.addPasskey(passkeyAddition({ passkey: one })), { outcome: 'added', codesStored: false })
+    for (const one of keys) deepEqual(await store.addPasskey(passkeyAddition({ factor: one })), { outcome: 'added', codesStored: false })
     const { deviceEpoch, ...factors } = await store.findFactors(ALICE)
     deepEqual(factors, { handle: null, totp: apps, passkeys: keys, recoveryCodesLeft: 0 })
     ok(deviceEpoch > 0)
@@ -28,7 +28,7 @@ export function factorAdditionCases (define: DefineFactorCase): void {
   define('factors handed in and out are copies', async (store) => {
     const [factor, one] = [totp(), passkey()]
     await store.addTotp(totpAddition({ factor }))
-    await store.addPasskey(passkeyAddition({ passkey: one }))
+    await store.addPasskey(passkeyAddition({ factor: one }))
     factor.lastStep = 0
     one.transports.push('usb')
     const found = await store.findFactors(ALICE)
@@ -42,7 +42,7 @@ export function factorAdditionCases (define: DefineFactorCase): void {
     define(`strings are kept as they are: ${label}`, async (store) => {
       const [factor, one] = [totp({ id: `t${value}`, sealedSecret: value, name: value }), passkey({ id: `p${value}`, name: value, transports: [value], rpId: value, aaguid: value })]
       await store.addTotp(totpAddition({ userId: value, factor }))
-      await store.addPasskey(passkeyAddition({ userId: value, passkey: one }))
+      await store.addPasskey(passkeyAddition({ userId: value, factor: one }))
       const handle = partitionOf(value) + digestOf(value)
       equal(await store.claimHandle(value, handle), handle)
       const found = await store.findByHandle(handle, 'credential-1')
@@ -81,7 +81,7 @@ export function factorAdditionCases (define: DefineFactorCase): void {
     equal(await store.findByHandle(handleOf('a'), 'credential-1'), null, 'before there is one')
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await store.addPasskey(passkeyAddition())
-    await store.addPasskey(passkeyAddition({ userId: BOB, passkey: passkey({ credentialId: 'credential-2' }) }))
+    await store.addPasskey(passkeyAddition({ userId: BOB, factor: passkey({ credentialId: 'credential-2' }) }))
     deepEqual(await store.findByHandle(handleOf('a'), 'credential-1'), { userId: ALICE, passkey: passkey(), factors: await store.findFactors(ALICE) })
     equal(await store.findByHandle(handleOf('a'), 'credential-2'), null, 'a passkey of somebody else')
     equal(await store.findByHandle(handleOf('b'), 'credential-1'), null)
@@ -100,9 +100,9 @@ export function factorAdditionCases (define: DefineFactorCase): void {
       () => store.addTotp(totpAddition({ factor: totp({ id: 'passkey-1' }), recoveryDigests })),
       () => store.addTotp(totpAddition({ limit: 1, recoveryDigests })),
       () => store.addPasskey(passkeyAddition({ recoveryDigests })),
-      () => store.addPasskey(passkeyAddition({ passkey: passkey({ id: 'passkey-2' }), recoveryDigests })),
-      () => store.addPasskey(passkeyAddition({ passkey: passkey({ credentialId: 'credential-2' }), recoveryDigests })),
-      () => store.addPasskey(passkeyAddition({ passkey: passkey({ id: 'totp-1', credentialId: 'credential-2' }), recoveryDigests })),
+      () => store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2' }), recoveryDigests })),
+      () => store.addPasskey(passkeyAddition({ factor: passkey({ credentialId: 'credential-2' }), recoveryDigests })),
+      () => store.addPasskey(passkeyAddition({ factor: passkey({ id: 'totp-1', credentialId: 'credential-2' }), recoveryDigests })),
       () => store.addPasskey(passkeyAddition({ limit: 1, recoveryDigests }))
     ]) deepEqual(await unchanged(store, ALICE, add), { outcome: 'duplicate' })
     deepEqual(await store.addPasskey(passkeyAddition({ userId: BOB })), { outcome: 'added', codesStored: false }, 'another user may have both')
@@ -114,12 +114,12 @@ export function factorAdditionCases (define: DefineFactorCase): void {
     deepEqual(await unchanged(store, ALICE, () => store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), limit: 1, recoveryDigests }))), { outcome: 'full' })
     deepEqual(await store.addPasskey(passkeyAddition({ limit: 1 })), { outcome: 'added', codesStored: false }, 'each kind has its own')
     const second = passkey({ id: 'passkey-2', credentialId: 'credential-2' })
-    deepEqual(await unchanged(store, ALICE, () => store.addPasskey(passkeyAddition({ passkey: second, limit: 1, recoveryDigests }))), { outcome: 'full' })
-    deepEqual(await store.addPasskey(passkeyAddition({ passkey: second, limit: 2 })), { outcome: 'added', codesStored: false })
+    deepEqual(await unchanged(store, ALICE, () => store.addPasskey(passkeyAddition({ factor: second, limit: 1, recoveryDigests }))), { outcome: 'full' })
+    deepEqual(await store.addPasskey(passkeyAddition({ factor: second, limit: 2 })), { outcome: 'added', codesStored: false })
   })
 
   define('of 50 parallel additions as many are added as the limit says', async (store) => {
-    const keys = await parallel(50, (index) => store.addPasskey(passkeyAddition({ passkey: passkey({ id: `p${index}`, credentialId: `c${index}` }), limit: 5 })))
+    const keys = await parallel(50, (index) => store.addPasskey(passkeyAddition({ factor: passkey({ id: `p${index}`, credentialId: `c${index}` }), limit: 5 })))
     deepEqual(tally(keys.map(({ outcome }) => outcome)), { added: 5, full: 45 })
     const apps = await parallel(50, (index) => store.addTotp(totpAddition({ factor: totp({ id: `t${index}` }), limit: 2 })))
     deepEqual(tally(apps.map(({ outcome }) => outcome)), { added: 2, full: 48 })
@@ -130,7 +130,7 @@ export function factorAdditionCases (define: DefineFactorCase): void {
   define('of 50 parallel additions of one factor one is added', async (store) => {
     const apps = await parallel(50, () => store.addTotp(totpAddition({ limit: 50 })))
     deepEqual(tally(apps.map(({ outcome }) => outcome)), { added: 1, duplicate: 49 })
-    const keys = await parallel(50, (index) => store.addPasskey(passkeyAddition({ passkey: passkey({ id: `p${index}` }), limit: 50 })))
+    const keys = await parallel(50, (index) => store.addPasskey(passkeyAddition({ factor: passkey({ id: `p${index}` }), limit: 50 })))
     deepEqual(tally(keys.map(({ outcome }) => outcome)), { added: 1, duplicate: 49 })
   })
 

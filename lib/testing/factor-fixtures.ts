@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import { deepEqual } from 'node:assert/strict'
-import type { FactorStore, PasskeyAddition, PasskeyFactor, PasskeyUse, TotpAddition, TotpFactor, TotpUse, UserFactors } from '../ports/factor-store.ts'
+import type { FactorAddition, FactorStore, PasskeyFactor, PasskeyUse, TotpFactor, TotpUse, UserFactors } from '../ports/factor-store.ts'
 import type { Closable } from './contract.ts'
 import { T0 } from './token-fixtures.ts'
 
@@ -30,8 +30,8 @@ export const passkey = (fields: Partial<PasskeyFactor> = {}): PasskeyFactor => (
   uvInitialized: true, aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd', rpId: 'example.com', name: 'laptop', createdAt: T0, lastUsedAt: null, ...fields
 })
 
-export const totpAddition = (fields: Partial<TotpAddition> = {}): TotpAddition => ({ userId: ALICE, factor: totp(), limit: 5, ...fields })
-export const passkeyAddition = (fields: Partial<PasskeyAddition> = {}): PasskeyAddition => ({ userId: ALICE, passkey: passkey(), limit: 20, ...fields })
+export const totpAddition = (fields: Partial<FactorAddition<TotpFactor>> = {}): FactorAddition<TotpFactor> => ({ userId: ALICE, factor: totp(), limit: 5, ...fields })
+export const passkeyAddition = (fields: Partial<FactorAddition<PasskeyFactor>> = {}): FactorAddition<PasskeyFactor> => ({ userId: ALICE, factor: passkey(), limit: 20, ...fields })
 export const totpUse = (fields: Partial<TotpUse> = {}): TotpUse => ({ userId: ALICE, factorId: 'totp-1', step: 101, now: T0 + 5, ...fields })
 export const passkeyUse = (fields: Partial<PasskeyUse> = {}): PasskeyUse => ({
   userId: ALICE, credentialId: 'credential-1', claim: digestOf('challenge'), claimExpiresAt: T0 + 600_000, signCount: 0, backedUp: false, now: T0 + 5, ...fields

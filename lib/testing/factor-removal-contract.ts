@@ -20,7 +20,7 @@ export function factorRemovalCases (define: DefineFactorCase): void {
   define('removeFactor: removes that factor, of whichever kind, and no other', async (store) => {
     await store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))
     await store.addPasskey(passkeyAddition())
-    await store.addPasskey(passkeyAddition({ passkey: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
+    await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
     await store.addTotp(totpAddition({ userId: BOB }))
     for (const [userId, factorId] of [[ALICE, 'none'], [BOB, 'passkey-1'], ['none', 'totp-1'], [ALICE, 'credential-1'], [ALICE, '']] as const) {
       for (const keepOne of [false, true]) equal(await unchanged(store, ALICE, () => store.removeFactor({ userId, factorId, keepOne })), 'unknown')
@@ -60,7 +60,7 @@ export function factorRemovalCases (define: DefineFactorCase): void {
   define('removeFactor: of parallel removals of the last two one is left, where one must be', async (store) => {
     for (let round = 0; round < 5; round++) {
       await store.addTotp(totpAddition({ factor: totp({ id: 'one' }) }))
-      await store.addPasskey(passkeyAddition({ passkey: passkey({ id: 'two' }) }))
+      await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'two' }) }))
       const results = await parallel(10, (index) => store.removeFactor({ userId: ALICE, factorId: index % 2 === 0 ? 'one' : 'two', keepOne: true }))
       equal(results.filter((outcome) => outcome === 'removed').length, 1)
       equal(results.filter((outcome) => outcome === 'last').length, 5, 'and the other was the last for each who asked')

@@ -88,8 +88,8 @@ export function factorUseCases (define: DefineFactorCase): void {
   })
 
   define('usePasskey: an answered challenge counts once, whichever passkey of the user answers', async (store) => {
-    await store.addPasskey(passkeyAddition({ passkey: passkey({ backupEligible: true }) }))
-    await store.addPasskey(passkeyAddition({ passkey: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
+    await store.addPasskey(passkeyAddition({ factor: passkey({ backupEligible: true }) }))
+    await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
     await store.addPasskey(passkeyAddition({ userId: BOB }))
     deepEqual(await store.usePasskey(passkeyUse({ signCount: 5, backedUp: true, now: T0 + 9 })), { outcome: 'used', regressed: false })
     const [first] = (await store.findFactors(ALICE)).passkeys
@@ -115,7 +115,7 @@ export function factorUseCases (define: DefineFactorCase): void {
     [4_294_967_294, 4_294_967_295, false, { outcome: 'used', regressed: false }]
   ] as const) {
     define(`usePasskey: a counter of ${given} after ${stored}${backupEligible ? ', in several places' : ''}`, async (store) => {
-      await store.addPasskey(passkeyAddition({ passkey: passkey({ signCount: stored, backupEligible }) }))
+      await store.addPasskey(passkeyAddition({ factor: passkey({ signCount: stored, backupEligible }) }))
       if (expected.outcome === 'used') {
         deepEqual(await store.usePasskey(passkeyUse({ signCount: given })), expected)
         equal((await store.findFactors(ALICE)).passkeys[0]?.signCount, given)
@@ -128,7 +128,7 @@ export function factorUseCases (define: DefineFactorCase): void {
 
   define('usePasskey: a credential that is not there, or another user\'s, is unknown, and claims nothing', async (store) => {
     await store.addPasskey(passkeyAddition())
-    await store.addPasskey(passkeyAddition({ userId: BOB, passkey: passkey({ credentialId: 'credential-2' }) }))
+    await store.addPasskey(passkeyAddition({ userId: BOB, factor: passkey({ credentialId: 'credential-2' }) }))
     for (const fields of [{ credentialId: 'credential-2' }, { credentialId: 'passkey-1' }, { userId: BOB }, { userId: 'none' }]) {
       deepEqual(await unchanged(store, ALICE, () => unchanged(store, BOB, () => store.usePasskey(passkeyUse(fields)))), { outcome: 'unknown' })
     }
@@ -137,7 +137,7 @@ export function factorUseCases (define: DefineFactorCase): void {
 
   define('usePasskey: of 50 parallel answers to one challenge one counts', async (store) => {
     await store.addPasskey(passkeyAddition())
-    await store.addPasskey(passkeyAddition({ passkey: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
+    await store.addPasskey(passkeyAddition({ factor: passkey({ id: 'passkey-2', credentialId: 'credential-2' }) }))
     const results = await parallel(50, (index) => store.usePasskey(passkeyUse({ credentialId: `credential-${1 + index % 2}`, signCount: 1 + index })))
     deepEqual(tally(results.map(({ outcome }) => outcome)), { used: 1, replayed: 49 })
   })

@@ -85,7 +85,7 @@ export function recoveryCodeCases (define: DefineFactorCase): void {
   define('of parallel enrolments with recovery codes one is told that its codes count, and they do', async (store) => {
     const results = await parallel(20, (index) => index % 2 === 0
       ? store.addTotp(totpAddition({ factor: totp({ id: `t${index}` }), limit: 50, recoveryDigests: codesOf(`set ${index}`) }))
-      : store.addPasskey(passkeyAddition({ passkey: passkey({ id: `p${index}`, credentialId: `c${index}` }), recoveryDigests: codesOf(`set ${index}`) })))
+      : store.addPasskey(passkeyAddition({ factor: passkey({ id: `p${index}`, credentialId: `c${index}` }), recoveryDigests: codesOf(`set ${index}`) })))
     const stored = results.flatMap((result, index) => result.outcome === 'added' && result.codesStored ? [index] : [])
     equal(results.filter(({ outcome }) => outcome === 'added').length, 20)
     equal(stored.length, 1)

@@ -68,10 +68,10 @@ export function memoryFactorStore (): FactorStore & Required<Pick<FactorStore, '
       const isDuplicate = factorsOf(held).some(({ id }) => id === factor.id)
       return add(held, limit - held.totp.length, isDuplicate, recoveryDigests, () => { held.totp.push(structuredClone(factor)) })
     },
-    async addPasskey ({ userId, passkey, limit, recoveryDigests = [] }) {
+    async addPasskey ({ userId, factor, limit, recoveryDigests = [] }) {
       const held = heldBy(userId)
-      const isDuplicate = factorsOf(held).some(({ id }) => id === passkey.id) || held.passkeys.some(({ credentialId }) => credentialId === passkey.credentialId)
-      return add(held, limit - held.passkeys.length, isDuplicate, recoveryDigests, () => { held.passkeys.push(structuredClone(passkey)) })
+      const isDuplicate = factorsOf(held).some(({ id }) => id === factor.id) || held.passkeys.some(({ credentialId }) => credentialId === factor.credentialId)
+      return add(held, limit - held.passkeys.length, isDuplicate, recoveryDigests, () => { held.passkeys.push(structuredClone(factor)) })
     },
 
     async useTotp ({ userId, factorId, step, now, sealedSecret }) {

@@ -92,7 +92,7 @@ export function postgresFactorStore (db: PostgresDatabase, { schema, namedStatem
       id: factor.id, sealed_secret: factor.sealedSecret, last_step: factor.lastStep, failures: factor.failures, disabled: factor.disabled, name: factor.name,
       created_at: factor.createdAt, last_used_at: factor.lastUsedAt
     }, limit, recoveryDigests),
-    addPasskey: ({ userId, passkey, limit, recoveryDigests }) => add(userId, true, {
+    addPasskey: ({ userId, factor: passkey, limit, recoveryDigests }) => add(userId, true, {
       id: passkey.id, credential_id: passkey.credentialId, public_key: passkey.publicKey, alg: passkey.alg, sign_count: passkey.signCount, transports: passkey.transports,
       backup_eligible: passkey.backupEligible, backed_up: passkey.backedUp, uv_initialized: passkey.uvInitialized, aaguid: passkey.aaguid, rp_id: passkey.rpId, name: passkey.name,
       created_at: passkey.createdAt, last_used_at: passkey.lastUsedAt

@@ -113,7 +113,7 @@ export function redisFactorStore (client: RedisClient, { prefix = 'authority:' }
     },
 
     addTotp: ({ userId, factor, limit, recoveryDigests }) => add(scripts.ADD_TOTP, userId, limit, totpFields(factor), recoveryDigests),
-    addPasskey: ({ userId, passkey, limit, recoveryDigests }) => add(scripts.ADD_PASSKEY, userId, limit, passkeyFields(passkey), recoveryDigests),
+    addPasskey: ({ userId, factor: passkey, limit, recoveryDigests }) => add(scripts.ADD_PASSKEY, userId, limit, passkeyFields(passkey), recoveryDigests),
 
     async useTotp ({ userId, factorId, step, now, sealedSecret }) {
       return text(await ask(scripts.USE_TOTP, userId, encoded(factorId), step, now, ...(sealedSecret === undefined ? [] : [encoded(sealedSecret)]))) as Awaited<ReturnType<FactorStore['useTotp']>>

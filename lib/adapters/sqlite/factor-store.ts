@@ -81,7 +81,7 @@ export function sqliteFactorStore (db: SqliteDatabase): FactorStore & Required<P
         )
       }
     }),
-    addPasskey: async ({ userId, passkey, limit, recoveryDigests = [] }) => add(userId, recoveryDigests, {
+    addPasskey: async ({ userId, factor: passkey, limit, recoveryDigests = [] }) => add(userId, recoveryDigests, {
       isDuplicate: (held) => isHeld(held, passkey.id) || held.passkeys.some(({ credentialId }) => credentialId === passkey.credentialId),
       isFull: ({ passkeys }) => passkeys.length >= limit,
       insert () {
