@@ -41,6 +41,10 @@ export interface EventFacts {
   email_changed: { userId: string }
   /** `sid`: the sign-in that changed it. */
   profile_changed: { userId: string, sid: string, fields: string[] }
+  /** Whoever signs in through this connection as that person elsewhere is signed in as the user. */
+  identity_linked: { userId: string, connection: string, by: 'user' | 'host' }
+  /** `password_reset`, `disowned`: it was made while nobody had confirmed the user's address, and went with the former password. */
+  identity_unlinked: { userId: string, connection: string, by: 'user' | 'host' | 'password_reset' | 'disowned' }
   /** `sid`: the sign-in that asked. */
   account_removed: { userId: string, sid: string }
   logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' | 'account_removed' }
@@ -73,7 +77,7 @@ export type AuthorityEventHandler<Name extends AuthorityEventName> = (payload: A
 export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'authenticated', 'login_failed', 'client_authentication_failed', 'registered', 'token_issued', 'token_refreshed', 'refresh_token_reused',
   'password_reset_requested', 'password_changed', 'email_verified', 'email_change_requested', 'email_changed', 'profile_changed',
-  'account_removed', 'logged_out', 'consent_granted', 'consent_revoked', 'message_sent',
+  'identity_linked', 'identity_unlinked', 'account_removed', 'logged_out', 'consent_granted', 'consent_revoked', 'message_sent',
   'message_failed', 'key_created', 'key_retired', 'rate_limited', 'hash_queue_full', 'store_degraded'
 ]
 

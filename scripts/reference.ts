@@ -69,6 +69,8 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   email_change_requested: 'Somebody who is signed in asked for another e-mail address. Nothing has changed yet.',
   email_changed: 'The account has another e-mail address, and that is confirmed; where the username was the address, it is the new one.',
   profile_changed: 'Somebody changed their own profile: `fields` has the names, no values.',
+  identity_linked: 'An account at another provider was connected to the user, by the `user` or by the `host` (`app.authority.linkIdentity`): whoever signs in there is signed in as this user.',
+  identity_unlinked: 'It was disconnected: by the `user`, by the `host` (`app.authority.unlinkIdentity`), or by a `password_reset`, or when the account was `disowned`, where it was connected before anybody had confirmed the address of the account.',
   account_removed: 'Somebody removed their account. All their sign-ins have ended, and the user store has no such user any more.',
   email_verified: 'An e-mail address was confirmed.',
   logged_out: 'Sessions were ended before their time; `by` says by what. `user`: the person, or a client for them. `host`: `app.authority`. `password_changed`. `disabled`: a refresh found the account disabled or gone. `code_reused`: an authorization code came a second time, and somebody may have stolen it. `account_removed`. `undone`: a sign-in could not be completed, and what it had begun was taken back; nobody got its tokens.',

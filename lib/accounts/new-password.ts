@@ -5,6 +5,7 @@ import { partitionOf } from '../protocol/partition.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import { revokeConsent } from '../sessions/revoke-consent.ts'
 import type { AccountsDeps } from './deps.ts'
+import { endProvisionalLinks } from './identities.ts'
 import { addressed } from './outbox.ts'
 
 /** Who a new password comes from, and what of the user's stays. */
@@ -62,13 +63,16 @@ export async function isUnfinished ({ id, passwordHash }: User, { oneTimeTokens,
 }
 
 /**
- * Sessions first, for without one nobody allows anything. Each step is tried whatever became of the others: that one store could not
+ * Sessions before consents, for without one nobody allows anything. Each step is tried whatever became of the others: that one store could not
  * be reached is no reason to leave a thief signed in by another. Rejects with the first failure.
  */
-async function endAll ({ id }: User, { exceptSid, origin }: NewPassword, deps: AccountsDeps): Promise<void> {
+async function endAll (user: User, { by, exceptSid, locale, origin }: NewPassword, deps: AccountsDeps): Promise<void> {
+  const { id } = user
+  // First, so that nobody begins a session by such a link after the sessions have ended.
+  const [links] = await Promise.allSettled([by === 'change' ? undefined : endProvisionalLinks(user, { by: by === 'reset' ? 'password_reset' : 'disowned', locale, origin }, deps)])
   const [sessions] = await Promise.allSettled([deps.sessions.revokeAll(id, 'password_changed', { exceptSid, origin })])
   const [consents] = await Promise.allSettled([endConsents(id, { by: 'password_changed', origin }, deps)])
-  for (const step of [sessions, consents]) if (step.status === 'rejected') throw step.reason
+  for (const step of [links, sessions, consents]) if (step.status === 'rejected') throw step.reason
 }
 
 /** Idempotent. */

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isActive } from '../sessions/active-user.ts'
 import { authenticatePassword } from '../accounts/authenticate-password.ts'
 import { replacePassword } from '../accounts/change-password.ts'
+import { type HostLink, linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../accounts/identities.ts'
 import { normalizeUsername } from '../accounts/username.ts'
 import { startPasswordReset } from '../accounts/reset-password.ts'
 import { takeBackConsent } from '../authorize/consent.ts'
@@ -28,6 +29,20 @@ export interface UserConsent {
   scopes: string[]
   grantedAt: Date
   expiresAt: Date
+}
+
+/** An account at another provider that a user signs in with. */
+export interface UserIdentity {
+  /** For `unlinkIdentity`: a digest, which shows neither issuer nor subject. */
+  id: string
+  /** The connection through which it was last used. */
+  connection: string
+  issuer: string
+  subject: string
+  /** What the provider verified and said last. */
+  email: string | null
+  linkedAt: Date
+  lastUsedAt: Date
 }
 
 /** What the host can do from its own code: `app.authority`. */
@@ -65,6 +80,19 @@ export interface Authority {
   consents(userId: string): Promise<UserConsent[]>
   /** Takes the consent back and ends all that this client was given for the user. `false` where there was no consent. */
   revokeConsent(userId: string, clientId: string): Promise<boolean>
+  /** The accounts at other providers that the user signs in with, the oldest first. */
+  identities(userId: string): Promise<UserIdentity[]>
+  /**
+   * Lets the user sign in as this person of another provider, which is for the host to know: it asks nobody. Tells the user by a message
+   * where there is `sendMessage`. `taken`: it leads to somebody else.
+   * @throws OAuthError `invalid_request` where the user store keeps no links
+   */
+  linkIdentity(userId: string, identity: HostLink): Promise<'linked' | 'already_linked' | 'taken' | 'unknown_user'>
+  /**
+   * Takes such a link away, and tells the user. `last_sign_in_method`: nothing else is left with which they could sign in. Sessions stay:
+   * `revokeUser` ends them.
+   */
+  unlinkIdentity(userId: string, id: string): Promise<'unlinked' | 'last_sign_in_method' | 'unknown'>
   /** A PHC string with the current parameters, through the hashing queue. @throws OAuthError `temporarily_unavailable` */
   hashPassword(password: string): Promise<string>
   /**
@@ -134,6 +162,20 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
     revokeSession: async (userId, id) => await sessions.revoke(userId, id, 'host', NO_REQUEST),
     consents: async (userId) => (await consents.listConsents(userId, accounts.clock.now())).map(({ clientId, scopes, grantedAt, expiresAt }) => ({ clientId, scopes, grantedAt: new Date(grantedAt), expiresAt: new Date(expiresAt) })),
     revokeConsent: async (userId, clientId) => await takeBackConsent({ userId, clientId, by: 'host', origin: NO_REQUEST }, { consents, sessions, events }),
+    identities: async (userId) => (await listLinks(userId, accounts)).map((link) => ({
+      id: linkIdOf(link),
+      connection: link.connection,
+      issuer: link.issuer,
+      subject: link.subject,
+      email: link.email ?? null,
+      linkedAt: new Date(link.linkedAt),
+      lastUsedAt: new Date(link.lastUsedAt)
+    })),
+    linkIdentity: async (userId, identity) => await linkByHost(userId, identity, accounts),
+    async unlinkIdentity (userId, id) {
+      const user = await accounts.users.findById(userId)
+      return user === null ? 'unknown' : await unlinkIdentity(user, id, { by: 'host', locale: undefined, origin: NO_REQUEST }, accounts)
+    },
     hashPassword: async (password) => await accounts.hashing.hash(password),
     async verifyPassword (username, password) {
       try {

@@ -33,6 +33,8 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   email_change_requested: (_event, count) => { count('authority.email.change_requested') },
   email_changed: (_event, count) => { count('authority.email.changed') },
   profile_changed: (_event, count) => { count('authority.profile.changed') },
+  identity_linked: ({ by }, count) => { count('authority.identity.linked', { by }) },
+  identity_unlinked: ({ by }, count) => { count('authority.identity.unlinked', { by }) },
   account_removed: (_event, count) => { count('authority.account.removed') },
   email_verified: (_event, count) => { count('authority.email.verified') },
   logged_out: ({ by, sids }, count) => { count('authority.session.ended', { by }, sids.length) },

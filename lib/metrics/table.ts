@@ -25,10 +25,12 @@ const words = <Word extends string>(all: Record<Word, 1>): readonly string[] => 
 
 const FAILURES = words<LoginFailure>({ unknown_user: 1, wrong_password: 1, disabled: 1, no_password: 1, email_not_verified: 1, unusable_hash: 1, changed_meanwhile: 1 })
 const CLIENT_FAILURES = words<ClientFailure>({ unknown_client: 1, no_secret: 1, wrong_secret: 1, malformed_credentials: 1 })
-const KINDS = words<MessageKind>({ password_reset: 1, verify_email: 1, already_registered: 1, email_change: 1, password_changed: 1, new_sign_in: 1, email_change_requested: 1, email_changed: 1, account_removed: 1 })
+const KINDS = words<MessageKind>({ password_reset: 1, verify_email: 1, already_registered: 1, email_change: 1, password_changed: 1, new_sign_in: 1, email_change_requested: 1, email_changed: 1, account_removed: 1, identity_linked: 1, identity_unlinked: 1 })
 const CHANGED_BY = words<AuthorityEvents['password_changed']['by']>({ change: 1, reset: 1, disowned: 1 })
 const ENDED_BY = words<AuthorityEvents['logged_out']['by']>({ user: 1, host: 1, password_changed: 1, disabled: 1, code_reused: 1, undone: 1, account_removed: 1 })
 const REVOKED_BY = words<AuthorityEvents['consent_revoked']['by']>({ user: 1, host: 1, password_changed: 1, account_removed: 1 })
+const LINKED_BY = words<AuthorityEvents['identity_linked']['by']>({ user: 1, host: 1 })
+const UNLINKED_BY = words<AuthorityEvents['identity_unlinked']['by']>({ user: 1, host: 1, password_reset: 1, disowned: 1 })
 const RULES = words<RuleName>({ login: 1, account: 1, register: 1, passwordReset: 1, refresh: 1 })
 const STORES = words<StoreName>({ users: 1, clients: 1, factors: 1, tokens: 1, one_time_tokens: 1, browser_sessions: 1, consents: 1, keys: 1, attempts: 1 })
 const OPERATIONS = [...new Set(Object.values(STORE_OPERATIONS).flat())]
@@ -40,6 +42,8 @@ export const METRICS = {
   'authority.client_authentication.failed': { description: 'Clients that did not prove themselves.', labels: { 'error.type': CLIENT_FAILURES } },
   'authority.account.registered': { description: 'Accounts that were created.', labels: {} },
   'authority.account.removed': { description: 'Accounts that their people removed.', labels: {} },
+  'authority.identity.linked': { description: 'Accounts at other providers that were connected to users.', labels: { by: LINKED_BY } },
+  'authority.identity.unlinked': { description: 'Accounts at other providers that were disconnected from users.', labels: { by: UNLINKED_BY } },
   'authority.profile.changed': { description: 'Profiles that were changed.', labels: {} },
   'authority.email.change_requested': { description: 'New e-mail addresses asked for.', labels: {} },
   'authority.email.changed': { description: 'E-mail addresses that were changed.', labels: {} },

@@ -57,7 +57,7 @@ export const OPTIONS_SCHEMA = section({
   pages: PAGES_SCHEMA,
   password: PASSWORD_SCHEMA,
   registration: REGISTRATION_SCHEMA,
-  sendMessage: optional(fn({ takes: 'a function', description: '`async ({ kind, user, locale, url, token, expiresAt }) => void`, kinds `password_reset`, `verify_email`, `password_changed`, `already_registered`, `new_sign_in`, `email_change`, `email_change_requested`, `email_changed`, `account_removed`. Never awaited by a reply; a failure is logged and retried. Password reset and e-mail verification exist only with it.' })),
+  sendMessage: optional(fn({ takes: 'a function', description: '`async ({ kind, user, locale, url, token, expiresAt }) => void`, kinds `password_reset`, `verify_email`, `password_changed`, `already_registered`, `new_sign_in`, `email_change`, `email_change_requested`, `email_changed`, `account_removed`, `identity_linked`, `identity_unlinked`. Never awaited by a reply; a failure is logged and retried. Password reset and e-mail verification exist only with it.' })),
   rateLimit: RATE_LIMIT_SCHEMA,
   decorators: DECORATORS_SCHEMA,
   claims: optional(fn({ takes: 'a function', description: '`(user, { scopes, client, use }) => claims`: the host\'s own claims of access tokens, ID tokens and userinfo; `use` says which. A claim of the OpenID standard reaches a client only as far as its scopes and, with `firstParty: false`, the person\'s consent go; any other goes wherever the function returns it, so it looks at `client` where somebody else\'s programs must not know it.' })),

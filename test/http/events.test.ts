@@ -72,6 +72,24 @@ add<'password_changed'>({ event: 'password_changed', before: resetLink, act: asy
 add<'email_change_requested'>({ event: 'email_change_requested', before: signedIn, act: async (test, { access_token: token }: { access_token: string }) => await send(test, '/auth/email', { email: 'ann@new.example' }, bearer(token)), payload: { ...ORIGIN, userId: String, sid: SID } })
 add<'email_changed'>({ event: 'email_changed', before: emailLink, act: async (test, token: string) => await send(test, '/auth/email/verify', { token }), payload: { ...ORIGIN, userId: String } })
 add<'profile_changed'>({ event: 'profile_changed', options: { registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } }, before: signedIn, act: async (test, { access_token: token }: { access_token: string }) => await own(test, 'PATCH', '/auth/profile', token, { city: 'Bern' }), payload: { ...ORIGIN, userId: String, sid: SID, fields: ['city'] } })
+const AT_OP = { issuer: 'https://op.example', subject: 'subject-of-ann', connection: 'op' }
+add<'identity_linked'>({
+  event: 'identity_linked',
+  before: async ({ app }) => await signUp(app, 'ann@mail.example'),
+  act: async ({ app }, { sub }: { sub: string }) => await app.authority.linkIdentity(sub, AT_OP),
+  payload: { time: TIME, requestId: null, userId: String, connection: 'op', by: 'host' }
+})
+add<'identity_unlinked'>({
+  event: 'identity_unlinked',
+  before: async (test) => {
+    const token = await resetLink(test)
+    const userId = await test.app.authority.verifyPassword('ann@mail.example', PASSWORD) ?? ''
+    await test.app.authority.linkIdentity(userId, AT_OP)
+    return token
+  },
+  act: async (test, token: string) => await send(test, '/auth/password-reset/confirm', { token, password: NEXT }),
+  payload: { ...ORIGIN, userId: String, connection: 'op', by: 'password_reset' }
+})
 add<'account_removed'>({ event: 'account_removed', before: signedIn, act: async (test, { access_token: token }: { access_token: string }) => await own(test, 'DELETE', '/auth/account', token), payload: { ...ORIGIN, userId: String, sid: SID } })
 add<'email_verified'>({ event: 'email_verified', before: async (test) => { await ann(test); return (await test.messages.next('verify_email')).token }, act: async (test, token: string) => await send(test, '/auth/email/verify', { token }), payload: { ...ORIGIN, userId: String } })
 add<'logged_out'>({

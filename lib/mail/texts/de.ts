@@ -50,6 +50,16 @@ export const DE: MailTexts = {
     text: 'Ihr Konto wurde gelöscht, weil jemand, der dort angemeldet war, es so wollte. Alle Geräte wurden abgemeldet.',
     otherwise: 'Wenn Sie das nicht waren, wenden Sie sich sofort an uns.'
   },
+  identity_linked: {
+    heading: 'Neuer Weg zur Anmeldung in Ihrem Konto',
+    text: 'Ein Konto bei einem anderen Anbieter wurde mit Ihrem Konto verbunden. Wer sich dort anmeldet, ist auch in Ihrem Konto angemeldet.',
+    otherwise: 'Wenn Sie das nicht waren, trennen Sie es sofort auf Ihrer Kontoseite und legen Sie ein neues Passwort fest.'
+  },
+  identity_unlinked: {
+    heading: 'Ein Weg zur Anmeldung in Ihrem Konto wurde entfernt',
+    text: 'Ein Konto bei einem anderen Anbieter wurde von Ihrem Konto getrennt. Damit kann sich niemand mehr in Ihrem Konto anmelden.',
+    otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“.'
+  },
   validity: 'Der Link gilt {duration} lang und funktioniert einmal.',
   hint: 'Wenn die Schaltfläche nicht funktioniert, öffnen Sie diese Adresse:',
   account: 'Konto: {username}'

@@ -50,6 +50,16 @@ export const EN: MailTexts = {
     text: 'Your account was removed, as somebody who was signed in to it asked for. All devices were signed out.',
     otherwise: 'If that was not you, get in touch with us at once.'
   },
+  identity_linked: {
+    heading: 'New way to sign in to your account',
+    text: 'An account at another provider was connected to your account. Whoever signs in there is signed in to your account, too.',
+    otherwise: 'If that was not you, disconnect it on your account page at once, and set a new password.'
+  },
+  identity_unlinked: {
+    heading: 'A way to sign in to your account was removed',
+    text: 'An account at another provider was disconnected from your account. Nobody can sign in to your account with it any more.',
+    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
+  },
   validity: 'The link is valid for {duration} and works once.',
   hint: 'If the button does not work, open this address:',
   account: 'Account: {username}'

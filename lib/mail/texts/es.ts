@@ -50,6 +50,16 @@ export const ES: MailTexts = {
     text: 'Su cuenta se ha eliminado, como ha pedido alguien que había iniciado sesión en ella. Se ha cerrado la sesión en todos los dispositivos.',
     otherwise: 'Si no ha sido usted, póngase en contacto con nosotros de inmediato.'
   },
+  identity_linked: {
+    heading: 'Nueva forma de iniciar sesión en su cuenta',
+    text: 'Se ha vinculado a su cuenta una cuenta de otro proveedor. Quien inicie sesión allí también la inicia en su cuenta.',
+    otherwise: 'Si no ha sido usted, desvincúlela de inmediato en la página de su cuenta y establezca una contraseña nueva.'
+  },
+  identity_unlinked: {
+    heading: 'Se ha quitado una forma de iniciar sesión en su cuenta',
+    text: 'Se ha desvinculado de su cuenta una cuenta de otro proveedor. Ya nadie puede iniciar sesión en su cuenta con ella.',
+    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+  },
   validity: 'El enlace es válido durante {duration} y funciona una sola vez.',
   hint: 'Si el botón no funciona, abra esta dirección:',
   account: 'Cuenta: {username}'

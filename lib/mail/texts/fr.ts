@@ -51,6 +51,16 @@ export const FR: MailTexts = {
     text: 'Votre compte a été supprimé à la demande d’une personne qui y était connectée. Tous les appareils ont été déconnectés.',
     otherwise: 'Si ce n’était pas vous, contactez-nous immédiatement.'
   },
+  identity_linked: {
+    heading: 'Nouveau moyen de connexion à votre compte',
+    text: 'Un compte chez un autre fournisseur a été associé à votre compte. Toute personne qui s’y connecte est aussi connectée à votre compte.',
+    otherwise: 'Si ce n’était pas vous, dissociez-le immédiatement sur la page de votre compte et définissez un nouveau mot de passe.'
+  },
+  identity_unlinked: {
+    heading: 'Un moyen de connexion à votre compte a été retiré',
+    text: 'Un compte chez un autre fournisseur a été dissocié de votre compte. Plus personne ne peut s’en servir pour se connecter à votre compte.',
+    otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
+  },
   validity: 'Le lien est valable {duration} et ne fonctionne qu’une seule fois.',
   hint: 'Si le bouton ne fonctionne pas, ouvrez cette adresse\u00a0:',
   account: 'Compte\u00a0: {username}'

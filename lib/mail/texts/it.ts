@@ -50,6 +50,16 @@ export const IT: MailTexts = {
     text: 'Il suo account è stato eliminato su richiesta di una persona che vi aveva effettuato l’accesso. Tutti i dispositivi sono stati disconnessi.',
     otherwise: 'Se non è stato lei, ci contatti subito.'
   },
+  identity_linked: {
+    heading: 'Nuovo modo di accedere al suo account',
+    text: 'Un account presso un altro fornitore è stato collegato al suo account. Chi accede lì accede anche al suo account.',
+    otherwise: 'Se non è stato lei, lo scolleghi subito nella pagina del suo account e imposti una nuova password.'
+  },
+  identity_unlinked: {
+    heading: 'Un modo di accedere al suo account è stato rimosso',
+    text: 'Un account presso un altro fornitore è stato scollegato dal suo account. Nessuno può più usarlo per accedere al suo account.',
+    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+  },
   validity: 'Il link è valido per {duration} e può essere usato una sola volta.',
   hint: 'Se il pulsante non funziona, apra questo indirizzo:',
   account: 'Account: {username}'

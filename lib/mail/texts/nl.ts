@@ -50,6 +50,16 @@ export const NL: MailTexts = {
     text: 'Uw account is verwijderd op verzoek van iemand die erop was ingelogd. Alle apparaten zijn uitgelogd.',
     otherwise: 'Was u dat niet, neem dan direct contact met ons op.'
   },
+  identity_linked: {
+    heading: 'Nieuwe manier om in te loggen op uw account',
+    text: 'Een account bij een andere aanbieder is aan uw account gekoppeld. Wie daar inlogt, is ook op uw account ingelogd.',
+    otherwise: 'Was u dat niet, ontkoppel het dan direct op uw accountpagina en stel een nieuw wachtwoord in.'
+  },
+  identity_unlinked: {
+    heading: 'Een manier om in te loggen op uw account is verwijderd',
+    text: 'Een account bij een andere aanbieder is van uw account losgekoppeld. Niemand kan er nog mee inloggen op uw account.',
+    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+  },
   validity: 'De link is {duration} geldig en werkt één keer.',
   hint: 'Werkt de knop niet, open dan dit adres:',
   account: 'Account: {username}'

@@ -50,6 +50,16 @@ export const PL: MailTexts = {
     text: 'Twoje konto zostało usunięte na prośbę zalogowanej na nim osoby. Wszystkie urządzenia wylogowano.',
     otherwise: 'Jeśli ta prośba nie pochodzi od Ciebie, natychmiast się z nami skontaktuj.'
   },
+  identity_linked: {
+    heading: 'Nowy sposób logowania na Twoje konto',
+    text: 'Z Twoim kontem połączono konto u innego dostawcy. Kto się tam zaloguje, zaloguje się też na Twoje konto.',
+    otherwise: 'Jeśli ta zmiana nie pochodzi od Ciebie, natychmiast odłącz to konto na stronie swojego konta i ustaw nowe hasło.'
+  },
+  identity_unlinked: {
+    heading: 'Usunięto jeden ze sposobów logowania na Twoje konto',
+    text: 'Konto u innego dostawcy zostało odłączone od Twojego konta. Nikt już nie zaloguje się za jego pomocą na Twoje konto.',
+    otherwise: 'Jeśli ta zmiana nie pochodzi od Ciebie, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+  },
   validity: 'Czas ważności linku: {duration}. Można go użyć tylko raz.',
   hint: 'Jeśli przycisk nie działa, otwórz ten adres:',
   account: 'Konto: {username}'

@@ -50,6 +50,16 @@ export const PT_BR: MailTexts = {
     text: 'Sua conta foi excluída a pedido de alguém que tinha entrado nela. Todos os dispositivos foram desconectados.',
     otherwise: 'Se não foi você, entre em contato conosco imediatamente.'
   },
+  identity_linked: {
+    heading: 'Nova forma de entrar na sua conta',
+    text: 'Uma conta de outro provedor foi vinculada à sua conta. Quem entra por lá também entra na sua conta.',
+    otherwise: 'Se não foi você, desvincule-a imediatamente na página da sua conta e defina uma nova senha.'
+  },
+  identity_unlinked: {
+    heading: 'Uma forma de entrar na sua conta foi removida',
+    text: 'Uma conta de outro provedor foi desvinculada da sua conta. Ninguém mais pode entrar na sua conta com ela.',
+    otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
+  },
   validity: 'O link é válido por {duration} e funciona uma única vez.',
   hint: 'Se o botão não funcionar, abra este endereço:',
   account: 'Conta: {username}'

@@ -50,6 +50,16 @@ export const TR: MailTexts = {
     text: 'Hesabınız, hesapta oturumu açık olan birinin isteği üzerine silindi. Tüm cihazlardaki oturumlar kapatıldı.',
     otherwise: 'Bunu isteyen siz değilseniz hemen bizimle iletişime geçin.'
   },
+  identity_linked: {
+    heading: 'Hesabınız için yeni bir giriş yöntemi eklendi',
+    text: 'Başka bir sağlayıcıdaki bir hesap, hesabınıza bağlandı. Orada oturum açan kişi sizin hesabınızda da oturum açmış olur.',
+    otherwise: 'Bunu yapan siz değilseniz hesap sayfanızda bağlantıyı hemen kaldırın ve yeni bir şifre belirleyin.'
+  },
+  identity_unlinked: {
+    heading: 'Hesabınızın bir giriş yöntemi kaldırıldı',
+    text: 'Başka bir sağlayıcıdaki bir hesabın hesabınızla bağlantısı kaldırıldı. Artık kimse onunla hesabınızda oturum açamaz.',
+    otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
+  },
   validity: 'Bağlantı {duration} geçerlidir ve yalnızca bir kez kullanılabilir.',
   hint: 'Düğme çalışmıyorsa şu adresi açın:',
   account: 'Hesap: {username}'

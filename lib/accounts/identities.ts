@@ -1,0 +1,86 @@
+import { OAuthError } from '../errors.ts'
+import { type EventFacts, NO_REQUEST } from '../events.ts'
+import type { Identity, LinkedIdentity, User, UserStore } from '../ports/user-store.ts'
+import { digest } from '../protocol/digest.ts'
+import type { Origin } from '../sessions/sessions.ts'
+import type { AccountsDeps } from './deps.ts'
+import { addressed, addressOf, type MessageCause } from './outbox.ts'
+
+/** The name of a link for the outside: a digest, which shows neither issuer nor subject. */
+export const linkIdOf = ({ issuer, subject }: Identity): string => digest(JSON.stringify([issuer, subject]))
+
+/**
+ * Whether a link that is made now is `provisional`: nobody has confirmed the user's own address, so the account may have been made by
+ * somebody who named the address of another person. Without an address there is nobody else to whom a reset could go.
+ */
+const isProvisional = (user: User): boolean => user.emailVerified !== true && addressOf(user) !== ''
+
+type LinkOutcome = Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>
+type UnlinkOutcome = Awaited<ReturnType<NonNullable<UserStore['unlinkIdentity']>>>
+
+interface LinkedCause extends MessageCause { by: EventFacts['identity_linked']['by'] }
+interface UnlinkedCause extends MessageCause { by: EventFacts['identity_unlinked']['by'] }
+
+/** Tells of a link that was made: an event, and a message to the stored address. */
+function identityLinked (user: User, { connection }: Pick<LinkedIdentity, 'connection'>, { by, locale, origin }: LinkedCause, { events, outbox }: Pick<AccountsDeps, 'events' | 'outbox'>): void {
+  events.emit('identity_linked', { userId: user.id, connection, by }, origin)
+  outbox?.post({ kind: 'identity_linked', user: addressed(user), locale, origin })
+}
+
+function identityUnlinked (user: User, { connection }: LinkedIdentity, { by, locale, origin }: UnlinkedCause, { events, outbox }: AccountsDeps): void {
+  events.emit('identity_unlinked', { userId: user.id, connection, by }, origin)
+  // Whoever disowns an account has never had the link.
+  if (by !== 'disowned') outbox?.post({ kind: 'identity_unlinked', user: addressed(user), locale, origin })
+}
+
+/** The links of a user, the oldest first. A store that keeps none has none. */
+export async function listLinks (userId: string, { users }: Pick<AccountsDeps, 'users'>): Promise<LinkedIdentity[]> {
+  return await users.listIdentities?.(userId) ?? []
+}
+
+/** What the host links to a user: the connection, and who they are there. */
+export interface HostLink extends Identity {
+  connection: string
+  email?: string | undefined
+}
+
+/**
+ * Links an identity that the host vouches for.
+ * @throws OAuthError `invalid_request` where the user store keeps no links
+ * @throws TypeError where a part of the link is no string, or empty
+ */
+export async function linkByHost (userId: string, { issuer, subject, connection, email }: HostLink, deps: AccountsDeps): Promise<LinkOutcome> {
+  const { users, clock } = deps
+  for (const [name, value] of Object.entries({ issuer, subject, connection })) if (typeof value !== 'string' || value === '') throw new TypeError(`linkIdentity: ${name} must be a string that is not empty.`)
+  if (users.linkIdentity === undefined) throw new OAuthError('invalid_request', 'The user store keeps no links to other providers.')
+  const user = await users.findById(userId)
+  if (user === null) return 'unknown_user'
+  const now = clock.now()
+  const link: LinkedIdentity = { issuer, subject, connection, ...(email === undefined ? {} : { email }), linkedAt: now, lastUsedAt: now, ...(isProvisional(user) ? { provisional: true } : {}) }
+  const outcome = await users.linkIdentity(userId, link)
+  if (outcome === 'linked') identityLinked(user, link, { by: 'host', locale: undefined, origin: NO_REQUEST }, deps)
+  return outcome
+}
+
+/**
+ * Takes away the link of this id, unless the user could not sign in without it. Of any number of parallel calls for the last two links one
+ * is `last_sign_in_method`.
+ */
+export async function unlinkIdentity (user: User, linkId: string, cause: UnlinkedCause, deps: AccountsDeps): Promise<UnlinkOutcome> {
+  const link = (await listLinks(user.id, deps)).find((one) => linkIdOf(one) === linkId)
+  if (link === undefined || deps.users.unlinkIdentity === undefined) return 'unknown'
+  const outcome = await deps.users.unlinkIdentity(user.id, link, false)
+  if (outcome === 'unlinked') identityUnlinked(user, link, cause, deps)
+  return outcome
+}
+
+/**
+ * Takes away the links that were made while nobody had confirmed the user's address, since they may be somebody else's. For whoever is
+ * about to get a new password, or has just got one. Idempotent.
+ */
+export async function endProvisionalLinks (user: User, cause: { by: 'password_reset' | 'disowned', locale: string | undefined, origin: Origin }, deps: AccountsDeps): Promise<void> {
+  if (deps.users.unlinkIdentity === undefined) return
+  for (const link of await listLinks(user.id, deps)) {
+    if (link.provisional && await deps.users.unlinkIdentity(user.id, link, true) === 'unlinked') identityUnlinked(user, link, cause, deps)
+  }
+}
