@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import { createAuthority, type Authority } from './composition/authority.ts'
 import { withCheckedHooks } from './composition/hooks.ts'
 import { createServices, type Services } from './composition/services.ts'
-import { authenticateHook, authenticateOptionalHook, type Hook, type ReadAuth, requireFirstPartyHook, requireScopeHook } from './http/edge/guard.ts'
+import { authenticateHook, authenticateOptionalHook, type Hook, type ReadAuth, requireAuthHook, requireFirstPartyHook, requireScopeHook } from './http/edge/guard.ts'
 import { requestBrowser } from './http/edge/request-browser.ts'
 import { oncePerRequest, registeredOrigins } from './http/edge/client-origins.ts'
 import { createCors } from './http/edge/cors.ts'
@@ -21,6 +21,7 @@ import { placesOf } from './settings/places.ts'
 import { redisClientOf } from './settings/redis-client.ts'
 import type { User } from './ports/user-store.ts'
 import type { AccessTokenClaims } from './protocol/access-token.ts'
+import { type AuthRequirements, stepUpOf } from './settings/auth-requirements.ts'
 import { settingsOf } from './settings/check.ts'
 import type { AuthorityOptions } from './settings/options.ts'
 import { PATHS, type PathName } from './settings/paths.ts'
@@ -40,6 +41,14 @@ export interface AuthorityDecorators {
   requireFirstParty: Hook
   /** A hook for after `authenticate`: 403 unless all these scopes were granted. */
   requireScope: (...scopes: string[]) => Hook
+  /**
+   * A hook for after `authenticate`: the token's user must have signed in `maxAge` seconds ago at the most, and by what is worth `acr` at
+   * the least. Else 401 `insufficient_user_authentication` with a challenge that names both, for a new sign-in; a claim that a token lacks
+   * counts as not met. Tokens without a user (`client_credentials`) are 403 `access_denied`, since no sign-in would help.
+   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`, where the hook is made, for what can't be met
+   * @see RFC 9470 §3
+   */
+  requireAuth: (required: AuthRequirements) => Hook
   authority: Authority
 }
 
@@ -76,6 +85,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   decorateShared(host, 'authenticateOptional', names.authenticateOptional, () => { host.decorate(names.authenticateOptional, authenticateOptionalHook(authenticate)) })
   decorateShared(host, 'requireFirstParty', names.requireFirstParty, () => { host.decorate(names.requireFirstParty, requireFirstPartyHook(grants.clients, readAuth)) })
   host.decorate(names.requireScope, (...scopes: string[]) => requireScopeHook(scopes, readAuth))
+  decorateShared(host, 'requireAuth', names.requireAuth, () => { host.decorate(names.requireAuth, (required: AuthRequirements) => requireAuthHook(stepUpOf(required, names.requireAuth, settings.acrValues), settings.acrValues, readAuth, clock)) })
   host.decorate(names.authority, createAuthority({ health: services.health, grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter }))
 
   const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields, ownProfileFields)

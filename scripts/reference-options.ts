@@ -36,6 +36,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'decorators.authenticateOptional': 'The hook that verifies an access token where one was sent.',
   'decorators.requireFirstParty': 'The hook that refuses the tokens of other people\'s programs.',
   'decorators.requireScope': 'The hook that asks for scopes.',
+  'decorators.requireAuth': 'The hook that asks for a recent sign-in, or a stronger one.',
   'decorators.authority': 'What the host can do from its own code.',
   'decorators.auth': 'Of the request: the claims of the access token.',
   'decorators.authSession': 'Of the request: who is signed in in this browser, where `app.authority.readSession` ran.',

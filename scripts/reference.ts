@@ -23,7 +23,7 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   invalid_scope: 'The scope is malformed or more than may be granted.',
   invalid_token: 'The access or refresh token is missing, malformed, expired or revoked (401, with `WWW-Authenticate`); or the token of a message is (400).',
   insufficient_scope: 'The access token does not grant the scope that the route requires; the challenge names it.',
-  insufficient_user_authentication: 'The sign-in is too long ago for this (RFC 9470): sign in again, or send the password with the request. `max_age` of the challenge says how many seconds old it may be.',
+  insufficient_user_authentication: 'The sign-in is too long ago for this, or worth too little (RFC 9470): sign in again, or send the password where the endpoint takes one. `max_age` of the challenge says how many seconds old it may be, `acr_values` what it must be worth.',
   access_denied: 'The user did not allow it; or a page of another origin, which no client has registered, made the browser send this.',
   unsupported_response_type: 'The authorization endpoint gives codes only.',
   login_required: '`prompt=none`, and nobody is signed in, or not recently enough, or somebody else than was asked for.',

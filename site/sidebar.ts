@@ -14,7 +14,7 @@ const GROUPS: readonly Group[] = [
   {
     text: 'Guides',
     pages: [
-      'guides/react.md', 'guides/vue.md', 'guides/svelte.md', 'guides/plain-page.md', 'guides/two-origins.md', 'guides/redirect-login.md', 'guides/browser-client.md', 'guides/hosted-pages.md', 'guides/host-pages.md', 'guides/messages.md', 'guides/logout.md',
+      'guides/react.md', 'guides/vue.md', 'guides/svelte.md', 'guides/plain-page.md', 'guides/two-origins.md', 'guides/redirect-login.md', 'guides/browser-client.md', 'guides/hosted-pages.md', 'guides/host-pages.md', 'guides/step-up.md', 'guides/messages.md', 'guides/logout.md',
       'guides/own-user-store.md', 'guides/importing-users.md', 'guides/password-grant.md', 'guides/password-hashing.md', 'guides/rate-limits.md', 'guides/state.md', 'guides/state-sizing.md', 'guides/testing.md'
     ]
   },

@@ -9,7 +9,7 @@ const OF_REQUESTS: readonly DecoratorName[] = ['auth', 'authSession']
  * What two of our plugins in one app may have under one name. The value of `authSession` is that of the hook that ran, so they share it.
  * The hooks came after hosts had chosen other names for a second plugin: where these are not named, they are the first plugin's.
  */
-const SHARED: ReadonlySet<string> = new Set<DecoratorName>(['authSession', 'authenticateOptional', 'requireFirstParty'])
+const SHARED: ReadonlySet<string> = new Set<DecoratorName>(['authSession', 'authenticateOptional', 'requireFirstParty', 'requireAuth'])
 
 /** What our plugins have decorated that can be shared, by server. */
 const ours = new WeakMap<object, Set<string>>()
@@ -38,7 +38,7 @@ export function refuseTakenNames (host: FastifyInstance, names: Settings['decora
 }
 
 /** Decorates what can be shared, unless another of our plugins has. */
-export function decorateShared (host: FastifyInstance, what: 'authSession' | 'authenticateOptional' | 'requireFirstParty', name: string, decorate: () => void): void {
+export function decorateShared (host: FastifyInstance, what: 'authSession' | 'authenticateOptional' | 'requireFirstParty' | 'requireAuth', name: string, decorate: () => void): void {
   if (isOurs(host, what, name)) return
   decorate()
   ours.set(host.server, (ours.get(host.server) ?? new Set()).add(`${what} ${name}`))

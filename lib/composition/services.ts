@@ -23,7 +23,6 @@ import { accessTokens, type AccessTokens } from '../tokens/access-tokens.ts'
 import { browserSessions } from '../sessions/browser-sessions.ts'
 import { idTokens } from '../tokens/id-tokens.ts'
 import { revocations as createRevocations } from '../sessions/revocations.ts'
-import { PASSWORD_ACR } from '../protocol/authentication.ts'
 import { sessions as createSessions } from '../sessions/sessions.ts'
 import { verifiedTokenCache } from '../tokens/verified-token-cache.ts'
 import { logLine } from '../ports/log.ts'
@@ -120,7 +119,7 @@ export async function createServices (settings: Settings, { log, messageUrl, red
       browserSessions: browserSessions(settings.session, { store: state.browserSessions, sessions, clock, random }),
       authorizationCode: settings.authorizationCode,
       canSignUp: settings.registration !== false && stores.users.create !== undefined,
-      acrValues: [PASSWORD_ACR],
+      acrValues: settings.acrValues,
       hostedSignIn: settings.pages !== false && settings.pages.loginUrl === null
     },
     health: createHealth(settings, { state, attempts: stores.attempts, ring, hashing: accounts.hashing, clock }),

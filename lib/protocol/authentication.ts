@@ -44,7 +44,8 @@ const ORDER = ['email', PASSWORD_ACR, 'mfa', 'phr']
 const VOCABULARY: readonly string[] = [...ORDER, 'connection']
 const METHODS = new Set<string>(CONTEXTS.flatMap(({ by }) => by))
 
-const covers = (acr: string | null, wanted: string): boolean => acr === wanted || (acr !== null && ORDER.includes(wanted) && ORDER.indexOf(acr) > ORDER.indexOf(wanted))
+/** Whether who can show `acr` has shown `wanted`. */
+export const covers = (acr: string | null, wanted: string): boolean => acr === wanted || (acr !== null && ORDER.includes(wanted) && ORDER.indexOf(acr) > ORDER.indexOf(wanted))
 
 /** Whether the value is one that this server has a meaning for, though this configuration may never give it. */
 export const isKnownAcr = (value: string): boolean => VOCABULARY.includes(value)

@@ -1,4 +1,5 @@
 import type { ScopeTexts } from '../pages/own-texts.ts'
+import { PASSWORD_ACR } from '../protocol/authentication.ts'
 import { DEFAULTS } from './defaults.ts'
 import type { AuthorityOptions } from './options.ts'
 import { resolveDecorators } from './sections/decorators.ts'
@@ -31,6 +32,7 @@ export function resolveSettings (options: AuthorityOptions): Settings {
     scopes: isList(scopes) ? scopes : Object.keys(scopes),
     scopeTexts: isList(scopes) ? {} : scopes,
     ...resolveTokens(options),
+    acrValues: [PASSWORD_ACR],
     pages: options.pages === false ? false : resolvePages(options.pages, issuer),
     password: resolvePassword(options.password),
     registration: options.registration === false ? false : resolveRegistration(options.registration),

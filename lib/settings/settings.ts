@@ -39,6 +39,8 @@ export interface Settings extends TokenSettings {
   scopes: readonly string[]
   /** What the host says of them to people. */
   scopeTexts: ScopeTexts
+  /** The values of `acr` that sign-ins can have, from weak to strong. */
+  acrValues: readonly string[]
   pages: PagesSettings | false
   password: PasswordSettings
   registration: RegistrationSettings | false

@@ -109,7 +109,7 @@ t.test('what the app gets is in its page, and nothing else', async (t) => {
   t.teardown(async () => { await app.close() })
   await app.register(authPlugin, { issuer: 'http://localhost:3000', users: memoryUserStore() })
   const page = read('docs/reference/host.md')
-  for (const name of ['authenticate', 'authenticateOptional', 'requireFirstParty', 'requireScope']) t.ok(app.hasDecorator(name) && page.includes(`\`app.${name}`), name)
+  for (const name of ['authenticate', 'authenticateOptional', 'requireFirstParty', 'requireScope', 'requireAuth']) t.ok(app.hasDecorator(name) && page.includes(`\`app.${name}`), name)
   const section = page.split(/^## app\.authority$/m)[1]?.split(/^## /m)[0] ?? ''
   const rows = section.split('\n').filter((line) => line.startsWith('| `')).map((line) => line.split('|')[1] ?? '')
   t.strictSame(rows.flatMap((cell) => [...cell.matchAll(/`(\w+)/g)].map(([, name]) => name)).sort(), Object.keys(app.authority).sort())

@@ -76,7 +76,7 @@ t.test('a host\'s own schemes and tags stay, and two plugins in one app name not
   t.teardown(async () => { await app.close() })
   await app.register(swagger, { openapi: {} })
   await app.register(authPlugin, ownOptions({ rateLimit: false, keys: KEYS, clients: CLIENTS }))
-  await app.register(authPlugin, ownOptions({ issuer: 'http://localhost:3000/two', rateLimit: false, keys: KEYS, clients: CLIENTS, prefix: '/two', decorators: { authenticate: 'a2', requireScope: 's2', authority: 'y2', auth: 'r2', authSession: 'z2', authenticateOptional: 'o2', requireFirstParty: 'f2' } as AuthorityOptions['decorators'] }))
+  await app.register(authPlugin, ownOptions({ issuer: 'http://localhost:3000/two', rateLimit: false, keys: KEYS, clients: CLIENTS, prefix: '/two', decorators: { authenticate: 'a2', requireScope: 's2', requireAuth: 'q2', authority: 'y2', auth: 'r2', authSession: 'z2', authenticateOptional: 'o2', requireFirstParty: 'f2' } as AuthorityOptions['decorators'] }))
   await app.ready()
   const ids = operationsOf(app.swagger() as unknown as Document).map(({ operationId }) => operationId)
   t.equal(new Set(ids).size, ids.length)

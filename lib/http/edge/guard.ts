@@ -2,6 +2,8 @@ import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fast
 import { OAuthError } from '../../errors.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
 import { insufficientScope, isBearer, missingToken } from '../../protocol/bearer.ts'
+import { insufficientAuthentication, isEnough, type StepUp } from '../../protocol/step-up.ts'
+import type { Clock } from '../../ports/clock.ts'
 import type { ClientStore } from '../../ports/client-store.ts'
 import { requireFirstParty } from '../../oauth/require-first-party.ts'
 import type { AccessTokens } from '../../tokens/access-tokens.ts'
@@ -70,6 +72,22 @@ export function requireScopeHook (required: readonly string[], readAuth: ReadAut
     const granted = claims.scope?.split(' ') ?? []
     if (required.every((scope) => granted.includes(scope))) done()
     else refuse(insufficientScope(required), request, reply, done)
+  }
+}
+
+/**
+ * A hook for after `authenticate`: the token's user must have signed in recently enough, and well enough. A token without a user is refused
+ * for good: no sign-in would make it another.
+ * @param acrValues what this configuration can give
+ * @see RFC 9470 §3, §4
+ */
+export function requireAuthHook (required: StepUp, acrValues: readonly string[], readAuth: ReadAuth, clock: Clock): Hook {
+  return function requireAuth (request, reply, done) {
+    const claims = readAuth(request)
+    if (claims === null) refuse(missingToken(), request, reply, done)
+    else if (claims.sid === undefined) refuse(new OAuthError('access_denied', 'A token of a user is needed.', { withoutStack: true }), request, reply, done)
+    else if (isEnough({ acr: claims.acr, authenticatedAt: typeof claims.auth_time === 'number' ? claims.auth_time * 1000 : null }, required, clock.now())) done()
+    else refuse(insufficientAuthentication(required, acrValues), request, reply, done)
   }
 }
 

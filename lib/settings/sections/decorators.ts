@@ -1,16 +1,16 @@
 import { Type } from '@sinclair/typebox'
 import { optional, section } from '../schema-words.ts'
 
-export type DecoratorName = 'authenticate' | 'authenticateOptional' | 'requireFirstParty' | 'requireScope' | 'authority' | 'auth' | 'authSession'
+export type DecoratorName = 'authenticate' | 'authenticateOptional' | 'requireFirstParty' | 'requireScope' | 'requireAuth' | 'authority' | 'auth' | 'authSession'
 
 /** Other names for what the plugin adds to the app and its requests. */
 export type DecoratorOptions = { [Name in DecoratorName]?: string | undefined }
 
-export const DECORATOR_DEFAULTS = { authenticate: 'authenticate', authenticateOptional: 'authenticateOptional', requireFirstParty: 'requireFirstParty', requireScope: 'requireScope', authority: 'authority', auth: 'auth', authSession: 'authSession' } as const satisfies Record<DecoratorName, string>
+export const DECORATOR_DEFAULTS = { authenticate: 'authenticate', authenticateOptional: 'authenticateOptional', requireFirstParty: 'requireFirstParty', requireScope: 'requireScope', requireAuth: 'requireAuth', authority: 'authority', auth: 'auth', authSession: 'authSession' } as const satisfies Record<DecoratorName, string>
 
 const NAMES = Object.keys(DECORATOR_DEFAULTS) as DecoratorName[]
 
-export const DECORATORS_SCHEMA = optional(section(Object.fromEntries(NAMES.map((name) => [name, optional(Type.String({ pattern: '^[A-Za-z_$][\\w$]*$', default: DECORATOR_DEFAULTS[name], takes: 'a name' }))])), 'Other names for what the plugin adds, for a host that has these already or registers the plugin twice. A second service that names no `authenticateOptional` and `requireFirstParty` of its own leaves those of the first, which take tokens of the first alone.'))
+export const DECORATORS_SCHEMA = optional(section(Object.fromEntries(NAMES.map((name) => [name, optional(Type.String({ pattern: '^[A-Za-z_$][\\w$]*$', default: DECORATOR_DEFAULTS[name], takes: 'a name' }))])), 'Other names for what the plugin adds, for a host that has these already or registers the plugin twice. A second service that names no `authenticateOptional`, `requireFirstParty` and `requireAuth` of its own leaves those of the first, which take tokens of the first alone.'))
 
 export function resolveDecorators (given: DecoratorOptions = {}): Readonly<Record<DecoratorName, string>> {
   return Object.fromEntries(NAMES.map((name) => [name, given[name] ?? DECORATOR_DEFAULTS[name]])) as Record<DecoratorName, string>

@@ -34,6 +34,7 @@ const OPTIONS: Array<[keyof NonNullable<AuthorityOptions['decorators']>, (app: F
   ['authenticate', (app) => app.decorate('authenticate', (() => {}) as Hook)],
   ['authenticateOptional', (app) => app.decorate('authenticateOptional', (() => {}) as Hook)],
   ['requireFirstParty', (app) => app.decorate('requireFirstParty', (() => {}) as Hook)],
+  ['requireAuth', (app) => app.decorate('requireAuth', () => (() => {}) as Hook)],
   ['requireScope', (app) => app.decorate('requireScope', () => (() => {}) as Hook)],
   ['authority', (app) => app.decorate('authority', {} as never)],
   ['auth', (app) => app.decorateRequest('auth', null)],

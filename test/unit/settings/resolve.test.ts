@@ -82,7 +82,7 @@ const EVERYTHING = {
     onStoreError: 'deny',
     onLimit: fn
   },
-  decorators: { authenticate: 'a', authenticateOptional: 'f', requireFirstParty: 'g', requireScope: 'b', authority: 'c', auth: 'd', authSession: 'e' },
+  decorators: { authenticate: 'a', authenticateOptional: 'f', requireFirstParty: 'g', requireScope: 'b', requireAuth: 'h', authority: 'c', auth: 'd', authSession: 'e' },
   claims: fn,
   clock: steppedClock()
 }
@@ -200,6 +200,7 @@ t.test('what is left out', async (t) => {
     secrets: [],
     keys: null,
     clients: [],
+    acrValues: ['password'],
     passwordGrant: 'first-party',
     scopes: ['openid', 'profile', 'email', 'offline_access'],
     allowInsecureIssuer: false,
@@ -212,7 +213,7 @@ t.test('what is left out', async (t) => {
     password: { memoryCost: 19_456, timeCost: 2, parallelism: 1, minLength: 8, maxBytes: 1024, concurrency: DEFAULTS.password.concurrency, maxQueue: 64, contextWords: [], isBreached: null, pepper: false, firebase: null, importPepper: '', hasher: null },
     registration: { username: 'email', fields: null, verifyEmail: false },
     sendMessage: null,
-    decorators: { authenticate: 'authenticate', authenticateOptional: 'authenticateOptional', requireFirstParty: 'requireFirstParty', requireScope: 'requireScope', authority: 'authority', auth: 'auth', authSession: 'authSession' },
+    decorators: { authenticate: 'authenticate', authenticateOptional: 'authenticateOptional', requireFirstParty: 'requireFirstParty', requireScope: 'requireScope', requireAuth: 'requireAuth', authority: 'authority', auth: 'auth', authSession: 'authSession' },
     claims: null,
     clock: null
   })
@@ -232,6 +233,6 @@ t.test('what is given', async (t) => {
     password: { memoryCost: 65_536, timeCost: 3, parallelism: 4, minLength: 12, maxBytes: 512, concurrency: 255, maxQueue: 1, contextWords: ['acme'], pepper: true, firebase: { signerKey: Buffer.from('AAECAwQFBgcICQoLDA0ODw==', 'base64'), saltSeparator: Buffer.from([7]) }, importPepper: 'of Devise' },
     registration: { username: 'any', verifyEmail: true },
     rateLimit: { rules: { login: { windowMs: 1, max: 1, count: 'failed' } }, apiKey: { header: 'x-partner' }, bypass: ['10.0.0.0/8'], prefix: 'limits:', onStoreError: 'deny' },
-    decorators: { authenticate: 'a', authenticateOptional: 'f', requireFirstParty: 'g', requireScope: 'b', authority: 'c', auth: 'd', authSession: 'e' }
+    decorators: { authenticate: 'a', authenticateOptional: 'f', requireFirstParty: 'g', requireScope: 'b', requireAuth: 'h', authority: 'c', auth: 'd', authSession: 'e' }
   })
 })

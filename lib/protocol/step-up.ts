@@ -1,0 +1,37 @@
+import { OAuthError } from '../errors.ts'
+import { covers } from './authentication.ts'
+
+/** How somebody has to have signed in for a route: both, where both are set. @see RFC 9470 */
+export interface StepUp {
+  /** How many seconds ago it may be at the most; `null`: any time ago. */
+  maxAge: number | null
+  /** What it has to be worth at the least; `null`: anything. */
+  acr: string | null
+}
+
+/**
+ * Whether a sign-in is enough, at `now`. What it does not say is not met: `acr` is no string, or `authenticatedAt` no number.
+ * @param now in milliseconds since the epoch, as is `authenticatedAt`
+ */
+export function isEnough ({ acr, authenticatedAt }: { acr: unknown, authenticatedAt: unknown }, required: StepUp, now: number): boolean {
+  if (required.acr !== null && !(typeof acr === 'string' && covers(acr, required.acr))) return false
+  return required.maxAge === null || (typeof authenticatedAt === 'number' && now - authenticatedAt <= required.maxAge * 1000)
+}
+
+/**
+ * The refusal of a token whose sign-in is not enough: a 401 that names all that is asked for, whichever of it is not met, so that one sign-in
+ * meets it all.
+ * @param acrValues each of which would do, the weakest first
+ * @see RFC 9470 §3
+ */
+export function insufficientAuthentication ({ maxAge, acr }: StepUp, acrValues: readonly string[]): OAuthError {
+  const description = acr === null ? 'A more recent sign-in is needed.' : 'Another sign-in is needed.'
+  const enough = acr === null ? [] : acrValues.filter((value) => covers(value, acr))
+  const params = [
+    'error="insufficient_user_authentication"',
+    `error_description="${description}"`,
+    ...(enough.length === 0 ? [] : [`acr_values="${enough.join(' ')}"`]),
+    ...(maxAge === null ? [] : [`max_age="${maxAge}"`])
+  ]
+  return new OAuthError('insufficient_user_authentication', description, { withoutStack: true, headers: { 'www-authenticate': `Bearer ${params.join(', ')}` } })
+}
