@@ -159,6 +159,25 @@ function kindOf (value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
+/**
+ * Why a sign-in at another provider came to nothing, for the log and for handlers. `denied`: the person, or the provider, said no.
+ * `mismatch`: the answer is not one to this sign-in. `expired`: the person took too long. `exchange`, `id_token`, `userinfo`: the provider's
+ * answer there was an error, or does not fit. `email`: not an address, or an organisation, that this connection takes. `disabled`: the
+ * connection or the account is. `closed`: it registers nobody. `taken`: the identity is somebody else's. `outage`: the provider can't be reached, or took too long.
+ */
+export type UpstreamFailure = 'denied' | 'mismatch' | 'expired' | 'exchange' | 'id_token' | 'userinfo' | 'email' | 'disabled' | 'closed' | 'taken' | 'outage'
+
+/** A sign-in at another provider came to nothing. The message and the cause hold nothing that the provider or the browser sent. */
+export class UpstreamError extends Error {
+  readonly reason: UpstreamFailure
+
+  constructor (reason: UpstreamFailure, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'UpstreamError'
+    this.reason = reason
+  }
+}
+
 /** A package that only some hosts need is not installed. */
 export class MissingPackageError extends Error {
   readonly code = 'FST_AUTHORITY_PACKAGE_MISSING'
