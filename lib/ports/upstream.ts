@@ -1,3 +1,5 @@
+import type { User } from './user-store.ts'
+
 /** What another provider said of a person, with its signature, issuer, audience, nonce and times checked. */
 export interface UpstreamAssertion {
   /** With the subject the key of a link. */
@@ -59,4 +61,49 @@ export interface Upstream {
    * @throws UpstreamError
    */
   authenticate(answer: URLSearchParams, flow: UpstreamFlow): Promise<UpstreamResult>
+}
+
+/** What becomes of somebody who comes through a connection for the first time, and whose e-mail address an account here has already. */
+export type Linking = 'confirm' | 'verified-email' | 'never'
+
+/** What `onSignIn` of a connection is told, once the sign-in stands. */
+export interface ConnectionSignIn {
+  user: User
+  /** All that the provider said, as it said it. */
+  claims: Readonly<Record<string, unknown>>
+  tokens: UpstreamTokens
+  /** Whether this sign-in registered the user. */
+  isNew: boolean
+}
+
+/** A connection as the use cases know it: the host's option, checked, with every default filled in. */
+export interface Connection {
+  id: string
+  /** What people are told they sign in with. */
+  name: string
+  upstream: Upstream
+  /** Where the provider sends the browser back: the issuer, the prefix and `/connect/<id>/callback`. */
+  callbackUrl: string
+  linking: Linking
+  /** Whether it may make accounts. */
+  registration: boolean
+  /** When the profile of the account is filled from the provider's: with the account, or at each sign-in. */
+  sync: 'create' | 'always'
+  /** Normalised ASCII domains whose addresses this connection alone takes and is found by. Empty: any. */
+  domains: readonly string[]
+  /** Whether accounts with an address in `domains` can sign in through this connection alone. */
+  enforce: boolean
+  /** Whether answers come by POST. @see OAuth 2.0 Form Post Response Mode §2 */
+  formPost: boolean
+  /** Whether the provider can be asked for a fresh sign-in and proves it by `auth_time`. */
+  provesFreshness: boolean
+  /** `brand` names a mark that the pages know. */
+  button: { brand: string | null, label: string | null, logoUrl: string | null }
+  /** Asked at the start and at the callback of each sign-in. A hook that throws or answers anything but `true` is no. */
+  enabled(): Promise<boolean>
+  /** Fields of `registration.fields` and the standard claims of a profile, and never a reserved one. */
+  profile(claims: Readonly<Record<string, unknown>>): Record<string, unknown>
+  /** How the provider authenticated the person, where the host says how to read it. @see OpenID Connect Core 1.0 §2 `amr`, `acr` */
+  assurance(claims: Readonly<Record<string, unknown>>): { amr?: string[], acr?: string }
+  onSignIn: ((event: ConnectionSignIn) => void | Promise<void>) | null
 }
