@@ -1,0 +1,178 @@
+import * as oauth from 'oauth4webapi'
+import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { Assertion, UpstreamClient } from '../../ports/provider.ts'
+import type { Upstream, UpstreamFlow, UpstreamResult, UpstreamTokens } from '../../ports/upstream.ts'
+import { checkUpstreamAnswer } from '../../protocol/upstream-answer.ts'
+import { clientAuthentication } from './client-authentication.ts'
+import { kept } from './kept.ts'
+import { metadataOf } from './metadata.ts'
+import { type Outbound, type OutboundRequest, send } from './outbound.ts'
+import { mergedClaims, resultOf } from './result.ts'
+
+const METADATA_MAX_AGE_MS = 86_400_000
+const KEYS_MAX_AGE_MS = 600_000
+/** Of all that one callback asks of the provider. */
+const BUDGET_MS = 6000
+/** What RFC 6749 §5.2 and GitHub call the reasons. No other word of the provider's is repeated. */
+const KNOWN_ERRORS = ['invalid_request', 'invalid_client', 'invalid_grant', 'unauthorized_client', 'unsupported_grant_type', 'invalid_scope', 'bad_verification_code', 'incorrect_client_credentials', 'redirect_uri_mismatch']
+
+/** One client at one provider, by oauth4webapi. Nothing is asked of the provider before the first sign-in. */
+export function upstream (client: UpstreamClient, { clock }: { clock: Clock }): Upstream {
+  const { provider, scopes, pkce } = client
+  const metadata = kept(async () => await metadataOf(provider, { clock }), METADATA_MAX_AGE_MS, clock)
+  const keys = kept(async () => {
+    const { jwks_uri: url = '' } = await metadata.get()
+    return (await send({ url, method: 'GET', of: 'the provider\'s key set', reason: 'outage' }, { clock })).json
+  }, KEYS_MAX_AGE_MS, clock)
+
+  /** The engine as this client, at the time of the clock. */
+  const engineClient = (): oauth.Client => ({ client_id: client.clientId, [oauth.clockSkew]: Math.round((clock.now() - Date.now()) / 1000) })
+
+  async function redeem (answer: URLSearchParams, iss: string | null, flow: UpstreamFlow, outbound: Outbound): Promise<Redeemed> {
+    const found = await metadata.get()
+    const as = { ...found, issuer: iss ?? found.issuer }
+    const checked = oauth.validateAuthResponse(as, engineClient(), answer, flow.state)
+    let token: Record<string, unknown> = {}
+    const fetchToken = engineFetch({ of: 'the token endpoint', reason: 'exchange', form: provider.protocol === 'oauth2' }, outbound, (body) => { token = body })
+    const response = await oauth.authorizationCodeGrantRequest(as, engineClient(), clientAuthentication(client, found, clock), checked, flow.redirectUri, pkce ? flow.codeVerifier : oauth.nopkce, fetchToken)
+    if (provider.protocol === 'oauth2') return { tokens: tokensOf(await failing('exchange', async () => await oauth.processGenericTokenEndpointResponse(as, engineClient(), response))), idToken: null }
+    // Of the issuers that are one provider's the token must name the one that the answer named; all else of it is checked against that.
+    const said = issuerOf(token['id_token'])
+    if (iss === null && said !== null && provider.acceptsIssuer(said)) as.issuer = said
+    const body = await failing('id_token', async () => await oauth.processAuthorizationCodeResponse(as, engineClient(), response, { expectedNonce: flow.nonce, requireIdToken: true }))
+    await verify(as, response)
+    return { tokens: tokensOf(body), idToken: oauth.getValidatedIdTokenClaims(body) as Record<string, unknown> }
+  }
+
+  /** The signature of the ID token, by a key that the provider has now. @see OpenID Connect Core 1.0 §10.1.1 */
+  async function verify (as: oauth.AuthorizationServer, response: Response): Promise<void> {
+    const by = async (jwks: unknown): Promise<void> => {
+      // The engine keeps keys by this object, so each check has one of its own.
+      await failing('id_token', async () => { await oauth.validateApplicationLevelSignature({ ...as }, response, { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: async () => Response.json(jwks) }) })
+    }
+    try {
+      await by(await keys.get())
+    } catch (error) {
+      if (!(error instanceof UpstreamError) || error.reason !== 'id_token') throw error
+      const renewed = await keys.renewed()
+      if (renewed === null) throw error
+      await by(renewed)
+    }
+  }
+
+  async function userinfo ({ tokens, idToken }: Redeemed & { idToken: Record<string, unknown> }, outbound: Outbound): Promise<Record<string, unknown>> {
+    const as = await metadata.get()
+    if (provider.protocol !== 'openid' || !provider.userinfo || as.userinfo_endpoint === undefined) return {}
+    return await failing('userinfo', async () => {
+      const response = await oauth.userInfoRequest(as, engineClient(), tokens.accessToken, engineFetch({ of: 'userinfo', reason: 'userinfo' }, outbound))
+      return await oauth.processUserInfoResponse(as, engineClient(), String(idToken['sub']), response)
+    })
+  }
+
+  async function assertionOf (answer: URLSearchParams, redeemed: Redeemed, outbound: Outbound): Promise<{ assertion: Assertion, claims: Readonly<Record<string, unknown>> }> {
+    if (provider.protocol === 'openid') {
+      const { idToken } = redeemed
+      if (idToken === null) throw new UpstreamError('id_token', 'There is no ID token.')
+      const claims = mergedClaims(idToken, await userinfo({ ...redeemed, idToken }, outbound))
+      return { assertion: provider.assertion(claims, answer), claims }
+    }
+    const get = async (url: string, headers: Readonly<Record<string, string>> = {}): Promise<unknown> => {
+      const { status, json } = await send({ url, method: 'GET', headers: { ...headers, authorization: `Bearer ${redeemed.tokens.accessToken}` }, of: 'the API of the provider', reason: 'userinfo' }, outbound)
+      if (status !== 200) throw new UpstreamError('userinfo', `The API of the provider answered ${status}.`)
+      return json
+    }
+    const assertion = await failing('userinfo', async () => await provider.identify(get, redeemed.tokens))
+    return { assertion, claims: assertion.claims ?? {} }
+  }
+
+  return {
+    async authorizationUrl (flow, wishes) {
+      const { authorization_endpoint: endpoint = '' } = await metadata.get()
+      const url = new URL(endpoint)
+      const params = {
+        ...provider.parameters,
+        ...provider.wishes(wishes),
+        response_type: 'code',
+        client_id: client.clientId,
+        redirect_uri: flow.redirectUri,
+        ...(scopes.length === 0 ? {} : { scope: scopes.join(' ') }),
+        state: flow.state,
+        ...(provider.protocol === 'openid' ? { nonce: flow.nonce } : {}),
+        ...(pkce ? { code_challenge: await oauth.calculatePKCECodeChallenge(flow.codeVerifier), code_challenge_method: 'S256' } : {}),
+        ...(provider.formPost ? { response_mode: 'form_post' } : {})
+      }
+      for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value)
+      return url.href
+    },
+
+    async authenticate (answer, flow): Promise<UpstreamResult> {
+      const { authorization_response_iss_parameter_supported: issuerPromised = false } = await metadata.get()
+      const { iss } = checkUpstreamAnswer(answer, { state: flow.state, issuerPromised, acceptsIssuer: provider.acceptsIssuer })
+      const abort = new AbortController()
+      const cancel = clock.after(BUDGET_MS, () => { abort.abort() })
+      try {
+        const outbound = { clock, signal: abort.signal }
+        const redeemed = await redeem(answer, iss, flow, outbound)
+        return resultOf(await assertionOf(answer, redeemed, outbound), redeemed.tokens, provider.issuer)
+      } finally {
+        cancel()
+      }
+    }
+  }
+}
+
+interface Redeemed {
+  tokens: UpstreamTokens
+  idToken: Record<string, unknown> | null
+}
+
+/** What the engine asks, sent under our limits. What it gets is made of JSON that was read whole; an `error` with status 200, as GitHub sends it, is one. */
+function engineFetch (request: Pick<OutboundRequest, 'of' | 'reason' | 'form'>, outbound: Outbound, onBody?: (body: Record<string, unknown>) => void): { [oauth.customFetch]: (url: string, init: { method: string, headers: Record<string, string>, body?: unknown }) => Promise<Response>, [oauth.allowInsecureRequests]: true } {
+  return {
+    // What may be asked by http is decided by `send`.
+    [oauth.allowInsecureRequests]: true,
+    async [oauth.customFetch] (url, { method, headers, body }) {
+      const { status, json } = await send({ ...request, url, method, headers, body: body === undefined || body === null ? undefined : String(body) }, outbound)
+      if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new UpstreamError(request.reason, `The answer of ${request.of} is no JSON object.`)
+      const found = { ...json } as Record<string, unknown>
+      // Without ID tokens of its own kind, one that comes along is nothing to rely on.
+      if (request.form === true) delete found['id_token']
+      onBody?.(found)
+      return Response.json(found, { status: status === 200 && typeof found['error'] === 'string' ? 400 : status })
+    }
+  }
+}
+
+/** The `iss` of a token, before anything of it is checked. */
+function issuerOf (idToken: unknown): string | null {
+  if (typeof idToken !== 'string') return null
+  try {
+    const { iss } = JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString('utf8')) as { iss?: unknown }
+    return typeof iss === 'string' ? iss : null
+  } catch {
+    return null
+  }
+}
+
+function tokensOf ({ access_token: accessToken, refresh_token: refreshToken, id_token: idToken, expires_in: expiresIn, scope }: oauth.TokenEndpointResponse): UpstreamTokens {
+  return { accessToken, ...(refreshToken === undefined ? {} : { refreshToken }), ...(idToken === undefined ? {} : { idToken }), ...(expiresIn === undefined ? {} : { expiresIn }), ...(scope === undefined ? {} : { scope }) }
+}
+
+/** What the engine, or a host's `identify`, refuses, as the error of this port. What they say holds what was answered; only words of ours and the engine's go on. */
+async function failing<Answer> (reason: UpstreamFailure, work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work()
+  } catch (error) {
+    if (error instanceof UpstreamError) throw error
+    if (error instanceof oauth.ResponseBodyError) throw new UpstreamError('exchange', `The token endpoint refused the code (${KNOWN_ERRORS.includes(error.error) ? error.error : 'another error than those of RFC 6749'}).`)
+    const code = error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError ? [error.code, claimOf(error)].filter((word) => word !== null).join(' ') : 'unexpected'
+    throw new UpstreamError(reason, `The ${reason === 'id_token' ? 'ID token' : reason === 'userinfo' ? 'answer about the person' : 'answer of the token endpoint'} was refused (${code}).`)
+  }
+}
+
+/** Which claim did not fit, in the engine's words. */
+function claimOf ({ cause }: Error): string | null {
+  const { claim } = (typeof cause === 'object' && cause !== null ? cause : {}) as { claim?: unknown }
+  return typeof claim === 'string' && /^[a-z_]{1,20}$/.test(claim) ? claim : null
+}

@@ -1,0 +1,41 @@
+import { UpstreamError } from '../errors.ts'
+import type { ConnectionOption, ConnectionOptions } from '../ports/provider.ts'
+import { object, text } from './claims.ts'
+import { connection, oauthProvider } from './make.ts'
+
+const ISSUER = 'https://discord.com'
+
+export interface DiscordOptions extends ConnectionOptions {
+  clientSecret: string
+}
+
+/**
+ * Sign-in with Discord, by its API: its OpenID Connect has no userinfo with a `sub`, and ID tokens that say nothing else.
+ *
+ * @see docs/guides/connections/discord.md
+ * @example
+ * connections: [discord({ clientId, clientSecret })]
+ */
+export function discord (options: DiscordOptions): ConnectionOption {
+  return connection(options, { id: 'discord', name: 'Discord' }, oauthProvider({
+    brand: 'discord',
+    issuer: ISSUER,
+    endpoints: { authorization: `${ISSUER}/oauth2/authorize`, token: `${ISSUER}/api/oauth2/token` },
+    secretRequired: true,
+    scopes: ['identify', 'email'],
+    async identify (get) {
+      const user = object(await get(`${ISSUER}/api/users/@me`))
+      const { id, username, global_name: name, email, verified, avatar, locale } = user
+      // Ids are above 2^53: one that came as a number may be another person's.
+      if (typeof id !== 'string' || !/^\d{1,20}$/.test(id)) throw new UpstreamError('userinfo', 'The answer of Discord has no id that is a string of digits.')
+      const picture = typeof avatar === 'string' && /^\w+$/.test(avatar) ? `https://cdn.discordapp.com/avatars/${id}/${avatar}.png` : undefined
+      return {
+        subject: id,
+        email: text(email),
+        emailVerified: verified === true,
+        profile: Object.fromEntries(Object.entries({ name: text(name) ?? text(username), picture, locale: text(locale) }).filter(([, value]) => value !== undefined)),
+        claims: user
+      }
+    }
+  }))
+}

@@ -1,0 +1,44 @@
+import type { ConnectionOption, ConnectionOptions, OauthProvider } from '../ports/provider.ts'
+import { connection, oauthProvider } from './make.ts'
+
+export interface Oauth2Options extends ConnectionOptions {
+  id: string
+  /** A name for the provider in the key of a link, such as its URL. It must never change: links would lead nowhere. Where answers bear an `iss`, it must be this. */
+  issuer: string
+  authorizationEndpoint: string
+  tokenEndpoint: string
+  scopes: string[]
+  /** Asks the provider's API who the person is. What it throws ends the sign-in. */
+  identify: OauthProvider['identify']
+  /** How the client proves itself. Default: `client_secret_post`. */
+  clientAuthentication?: 'client_secret_post' | 'client_secret_basic' | undefined
+  /** Sent with every authorization request. */
+  parameters?: Record<string, string> | undefined
+}
+
+/**
+ * Sign-in with a provider that has OAuth 2.0 and an API of its own kind.
+ *
+ * @see docs/guides/connections/another-provider.md
+ * @example
+ * oauth2({
+ *   id: 'gitea', name: 'Gitea', issuer: 'https://gitea.example', clientId, clientSecret,
+ *   authorizationEndpoint: 'https://gitea.example/login/oauth/authorize',
+ *   tokenEndpoint: 'https://gitea.example/login/oauth/access_token',
+ *   scopes: ['read:user'],
+ *   identify: async (get) => {
+ *     const user = await get('https://gitea.example/api/v1/user') as { id: number, full_name: string }
+ *     return { subject: String(user.id), profile: { name: user.full_name } }
+ *   }
+ * })
+ */
+export function oauth2 ({ issuer, authorizationEndpoint, tokenEndpoint, identify, clientAuthentication, parameters = {}, ...options }: Oauth2Options): ConnectionOption {
+  return connection(options, { id: options.id, name: options.id }, oauthProvider({
+    issuer,
+    endpoints: { authorization: authorizationEndpoint, token: tokenEndpoint },
+    clientAuthentication: clientAuthentication ?? 'client_secret_post',
+    scopes: options.scopes,
+    parameters,
+    identify
+  }))
+}

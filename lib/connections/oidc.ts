@@ -1,0 +1,57 @@
+import type { ConnectionOption, ConnectionOptions, ProviderEndpoints } from '../ports/provider.ts'
+import { authenticatedAt, profileClaims, text } from './claims.ts'
+import { connection, openidProvider, openidWishes } from './make.ts'
+
+export interface OidcOptions extends ConnectionOptions {
+  id: string
+  /** As the provider spells it, byte for byte: its metadata and its ID tokens must say the same. */
+  issuer: string
+  /** Where the provider has no discovery. Default: what its metadata say. */
+  endpoints?: (ProviderEndpoints & { keys: string }) | undefined
+  /** What its ID tokens may be signed with. Default: what its metadata say, else `RS256`. Never `none` or a shared secret. */
+  signingAlgs?: string[] | undefined
+  /** How the client proves itself. Default: as the metadata say. */
+  clientAuthentication?: 'client_secret_post' | 'client_secret_basic' | undefined
+  /** A private key in PEM (PKCS #8), in place of a secret. @see OpenID Connect Core 1.0 §9 `private_key_jwt` */
+  privateKey?: string | undefined
+  /** The id of that key at the provider. */
+  keyId?: string | undefined
+  /** Whether the provider decides on the e-mail addresses that it says are verified: your own organisation's does. Default: `false`. */
+  trustEmail?: boolean | undefined
+  /** Whether userinfo is asked. Default: where there is one. */
+  userinfo?: boolean | undefined
+  /** Sent with every authorization request, such as `{ organization: 'acme' }`. */
+  parameters?: Record<string, string> | undefined
+  /** How answers come. Default: `query`. */
+  responseMode?: 'query' | 'form_post' | undefined
+}
+
+/**
+ * Sign-in with any OpenID provider: Okta, Auth0, Keycloak, Ping, a second instance of this plugin. Its metadata are read at the first sign-in
+ * and kept while it is down.
+ *
+ * @see docs/guides/connections/openid-provider.md
+ * @example
+ * connections: [oidc({ id: 'acme', name: 'Acme', issuer: 'https://sso.acme.com', clientId, clientSecret })]
+ */
+export function oidc ({ issuer, endpoints, signingAlgs, clientAuthentication, trustEmail = false, userinfo = true, parameters = {}, responseMode = 'query', ...options }: OidcOptions): ConnectionOption {
+  return connection(options, { id: options.id, name: options.id }, openidProvider({
+    issuer,
+    endpoints: endpoints ?? null,
+    signingAlgs: signingAlgs ?? null,
+    userinfo,
+    parameters,
+    formPost: responseMode === 'form_post',
+    provesFreshness: true,
+    clientAuthentication: clientAuthentication ?? 'metadata',
+    wishes: openidWishes,
+    assertion: (claims) => ({
+      subject: String(claims['sub']),
+      email: text(claims['email']),
+      emailVerified: claims['email_verified'] === true,
+      emailAuthoritative: trustEmail,
+      profile: profileClaims(claims),
+      authenticatedAt: authenticatedAt(claims)
+    })
+  }))
+}

@@ -1,0 +1,50 @@
+/** The answer of another provider to an authorization request of ours. */
+import { UpstreamError } from '../errors.ts'
+
+/** What may be there once at most, and must not be empty where it is there. */
+const SINGLE = ['code', 'state', 'iss', 'error']
+/** What a request for a code alone is never answered with. */
+const UNASKED = ['response', 'id_token', 'access_token', 'token']
+/** Somebody said no, or the provider could not do without a page that it was not to show. @see RFC 6749 §4.1.2.1, OpenID Connect Core 1.0 §3.1.2.6; Apple says the second. */
+const DENIED = ['access_denied', 'user_cancelled_authorize', 'login_required', 'interaction_required', 'consent_required', 'account_selection_required']
+const BUSY = ['server_error', 'temporarily_unavailable']
+
+interface ExpectedAnswer {
+  state: string
+  /** Whether the provider's metadata promise `iss`. @see RFC 9207 §3 */
+  issuerPromised: boolean
+  acceptsIssuer(iss: string): boolean
+}
+
+/**
+ * Whether it is the answer to the request with this state, from the provider that was asked. `error` is looked at when both are known to be so,
+ * since anybody can send a browser here with one. Gives the `iss` of the answer.
+ *
+ * @see RFC 6749 §4.1.2, §10.12; RFC 9207 §2.4
+ * @throws UpstreamError `mismatch`, `denied`, `outage` or `exchange`
+ */
+export function checkUpstreamAnswer (answer: URLSearchParams, { state, issuerPromised, acceptsIssuer }: ExpectedAnswer): { iss: string | null } {
+  for (const name of SINGLE) {
+    const values = answer.getAll(name)
+    if (values.length > 1 || values[0] === '') throw mismatch(`has ${name} twice, or empty`)
+  }
+  if (UNASKED.some((name) => answer.has(name))) throw mismatch('has what was not asked for')
+  if (answer.get('state') !== state) throw mismatch('has another state')
+  const iss = answer.get('iss')
+  if (iss === null && issuerPromised) throw mismatch('lacks iss, which the provider\'s metadata promise')
+  if (iss !== null && !acceptsIssuer(iss)) throw mismatch('has the iss of another provider')
+  const error = answer.get('error')
+  if (error !== null) throw failureOf(error)
+  if (!answer.has('code')) throw mismatch('has no code')
+  return { iss }
+}
+
+function mismatch (what: string): UpstreamError {
+  return new UpstreamError('mismatch', `The answer ${what}.`)
+}
+
+function failureOf (error: string): UpstreamError {
+  if (DENIED.includes(error)) return new UpstreamError('denied', 'The provider answered that the person did not sign in.')
+  if (BUSY.includes(error)) return new UpstreamError('outage', 'The provider answered that it can\'t sign anybody in at the moment.')
+  return new UpstreamError('exchange', 'The provider refused the authorization request: the client, its redirect URI or its scopes are not registered there so.')
+}
