@@ -15,7 +15,7 @@ import { sessionCookie } from './http/edge/session-cookie.ts'
 import { type AuthSession, readSessionHook } from './http/edge/session-hook.ts'
 import { LOCALES } from './pages/texts.ts'
 import { decorateShared, refuseTakenNames } from './composition/names.ts'
-import { messageUrls, pageDeps } from './composition/pages.ts'
+import { connectionCallbacks, messageUrls, pageDeps } from './composition/pages.ts'
 import { refuseTakenRoutes } from './composition/taken-routes.ts'
 import { placesOf } from './settings/places.ts'
 import { redisClientOf } from './settings/redis-client.ts'
@@ -71,7 +71,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const places = placesOf(host, settings)
   const path = (name: PathName): string => places.wellKnown[name]?.path ?? settings.paths[name] ?? `${places.prefix}${PATHS[name] ?? ''}`
   refuseTakenRoutes(host, path)
-  const services = await createServices(settings, { log: host.log, redis: redisClientOf(host, settings), redirectLogin: places.redirectLogin, messageUrl: messageUrls(host, settings, path) })
+  const services = await createServices(settings, { log: host.log, redis: redisClientOf(host, settings), redirectLogin: places.redirectLogin, messageUrl: messageUrls(host, settings, path), callbackUrl: connectionCallbacks(host, settings) })
   const { grants, accessTokens, authorize, clock, events, limiter, ring } = services
 
   const readAuth: ReadAuth = (request) => (request as unknown as Record<string, AccessTokenClaims | null>)[names.auth] ?? null

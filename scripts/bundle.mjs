@@ -18,7 +18,7 @@ const ownTypeBox = {
 await build({
   absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
   // The threads are doors too: a worker is started by its file, which stands beside the one that starts it.
-  entryPoints: { index: 'lib/index.ts', 'metrics/index': 'lib/metrics/index.ts', 'testing/index': 'lib/testing/index.ts', 'hashing-thread': 'lib/adapters/argon2/hashing-thread.ts', 'phpass-thread': 'lib/adapters/imported-hashes/phpass-thread.ts' },
+  entryPoints: { index: 'lib/index.ts', 'connections/index': 'lib/connections/index.ts', 'metrics/index': 'lib/metrics/index.ts', 'testing/index': 'lib/testing/index.ts', 'hashing-thread': 'lib/adapters/argon2/hashing-thread.ts', 'phpass-thread': 'lib/adapters/imported-hashes/phpass-thread.ts' },
   outdir: 'dist/lib',
   bundle: true,
   splitting: true,

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { pack, root } from './pack.mjs'
 import { packClient } from './pack-client.mjs'
 
-const REQUIRED = ['LICENSE', 'README.md', 'SECURITY.md', 'SUPPORT.md', 'docs/deployment.md', 'package.json', 'dist/lib/index.js', 'dist/lib/index.d.ts', 'dist/lib/metrics/index.js', 'dist/lib/metrics/index.d.ts', 'dist/lib/testing/index.js', 'dist/lib/testing/index.d.ts']
+const REQUIRED = ['LICENSE', 'README.md', 'SECURITY.md', 'SUPPORT.md', 'docs/deployment.md', 'package.json', 'dist/lib/index.js', 'dist/lib/index.d.ts', 'dist/lib/connections/index.js', 'dist/lib/connections/index.d.ts', 'dist/lib/metrics/index.js', 'dist/lib/metrics/index.d.ts', 'dist/lib/testing/index.js', 'dist/lib/testing/index.d.ts']
 const ALLOWED = /^(LICENSE|(README|CHANGELOG|SECURITY|SUPPORT)\.md|package\.json|dist\/lib\/.+\.(js|js\.map|d\.ts)|docs\/(?!screenshots\/).+\.(md|svg)|docs\/screenshots\/pages\.png|examples\/.+\.(ts|tsx|js|mjs|css|svg|json|ya?ml|conf|sh|md)|examples\/compose\/Dockerfile(\.dockerignore)?)$/
 /** What pages other than the README may lead to though it stays in the repository. */
 const IN_THE_REPOSITORY = /^(\.github|bench|docs\/screenshots|etc|scripts|test)(\/|$)|^(CONTRIBUTING|RELEASING|CODE_OF_CONDUCT)\.md$/

@@ -43,9 +43,11 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   'http/pages': { rooms: [...BASE, 'clients', 'sessions', 'accounts', 'authorize', 'pages', 'http/edge'], modules: { ...FASTIFY } },
   http: { rooms: ['http/edge', 'http/api', 'http/pages'], modules: { ...FASTIFY } },
   // What the host gives, and what becomes of it. It describes the whole, so it knows the types of all.
-  settings: { rooms: [...BASE, 'limits', 'clients'], types: ['accounts', 'oauth', 'pages', 'adapters/redis'], modules: { ...FASTIFY, 'node:os': ['availableParallelism'] } },
+  settings: { rooms: [...BASE, 'limits', 'clients'], types: ['accounts', 'oauth', 'pages', 'adapters/redis'], modules: { ...FASTIFY, 'node:os': ['availableParallelism'], 'node:crypto': ['createPrivateKey', 'KeyObject'], 'node:url': ['domainToASCII'] } },
   // Runs in browsers: it has a clock and chance of its own, and nothing of the server.
   client: { rooms: [], modules: { react: true, vue: true } },
+  // What a provider is like, without any I/O.
+  connections: { rooms: BASE, modules: { 'node:crypto': PURE_HASHES } },
   metrics: { rooms: ['events', 'limits', 'ports'], modules: { 'node:diagnostics_channel': ['tracingChannel'] } },
   testing: { rooms: [...BASE, 'boundary'], modules: { fastify: true, 'node:*': true } },
   composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } }
@@ -56,7 +58,8 @@ const VENDORS: Readonly<Record<string, Room['modules']>> = {
   'adapters/argon2': { argon2: true, '@node-rs/argon2': true },
   'adapters/imported-hashes': { '@node-rs/bcrypt': true },
   'adapters/jwt': { fastify: true, '@fastify/jwt': true },
-  'adapters/rate-limit': { fastify: true, '@fastify/rate-limit': true }
+  'adapters/rate-limit': { fastify: true, '@fastify/rate-limit': true },
+  'adapters/upstream': { oauth4webapi: true }
 }
 
 /** What adapters share, and which: the reading of rows, and worker threads. No other adapter knows of one. */
@@ -75,7 +78,7 @@ const KNOWN_TO: Readonly<Record<string, readonly string[]>> = {
   'settings/given.ts': ['settings/check.ts']
 }
 /** Rules and use cases: all time and chance come through ports. */
-const PURE = ['protocol', 'ports', 'errors', 'boundary', 'delivery', 'keys', 'limits', 'clients', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'pages', 'mail']
+const PURE = ['protocol', 'ports', 'errors', 'boundary', 'delivery', 'keys', 'limits', 'clients', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'pages', 'mail', 'connections']
 const TIME_AND_CHANCE = ['Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'crypto.randomUUID', 'crypto.getRandomValues', 'new Date()']
 const RANDOM_BINDINGS = ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync', 'randomFill', 'getRandomValues', 'webcrypto']
 /** Not setImmediate: it waits for a turn of the event loop, not for time, so there is nothing to step. */

@@ -1,5 +1,6 @@
 import type { GrantDeps } from '../oauth/deps.ts'
 import type { ConsentStore } from '../ports/consent-store.ts'
+import type { Connection } from '../ports/upstream.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
 
@@ -12,6 +13,8 @@ export interface AuthorizeDeps extends GrantDeps {
   authorizationCode: { expiresInMs: number }
   /** Whether a person can make an account, on our page or on the host's. */
   canSignUp: boolean
+  /** Other providers that people can sign in with, by the ids of the connections. Empty: none. */
+  connections: ReadonlyMap<string, Connection>
   /** The values of `acr` that this configuration can give. */
   acrValues: readonly string[]
   /** Whether people sign in on a page of ours, which can ask them for what is missing. */

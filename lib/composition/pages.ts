@@ -21,6 +21,12 @@ export function messageUrls (host: FastifyInstance, { issuer, pages }: Settings,
   }
 }
 
+/** Where a provider sends the browser back: from the issuer, whatever the Host header says. */
+export function connectionCallbacks (host: FastifyInstance, { issuer, prefix }: Settings): (id: string) => string {
+  const { origin } = new URL(issuer)
+  return (id) => `${origin}${host.prefix}${prefix}/connect/${id}/callback`
+}
+
 /** What the hosted pages are built from. */
 export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength }, scopeTexts }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
   const { users, outbox, usernames } = parts.authorize.accounts

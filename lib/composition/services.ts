@@ -14,6 +14,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { State } from '../ports/state.ts'
 import { accountsDeps } from './accounts.ts'
+import { connectionsOf } from './connections.ts'
 import { createHealth, type Health } from './health.ts'
 import { keyRing } from './keys.ts'
 import { createLimits } from './limits.ts'
@@ -50,13 +51,15 @@ const VERIFIED_TOKENS = 50_000
 interface ServiceParts {
   log: FastifyBaseLogger
   messageUrl: AccountsDeps['messageUrl']
+  /** Where the provider of this connection sends the browser back. */
+  callbackUrl(id: string): string
   /** Whether clients can send people here to sign in. */
   redirectLogin: boolean
   /** What the option `redis` names. */
   redis: RedisClient | null
 }
 
-export async function createServices (settings: Settings, { log, messageUrl, redirectLogin, redis }: ServiceParts): Promise<Services> {
+export async function createServices (settings: Settings, { log, messageUrl, callbackUrl, redirectLogin, redis }: ServiceParts): Promise<Services> {
   const random = systemRandom()
   const { secrets } = settings
   const events = createEvents(() => clock.now(), (error, event) => { log.error(...logLine('FST_AUTHORITY_EVENT_HANDLER_FAILED', 'an event handler failed', { err: error, event })) })
@@ -119,6 +122,7 @@ export async function createServices (settings: Settings, { log, messageUrl, red
       browserSessions: browserSessions(settings.session, { store: state.browserSessions, sessions, clock, random }),
       authorizationCode: settings.authorizationCode,
       canSignUp: settings.registration !== false && stores.users.create !== undefined,
+      connections: await connectionsOf(settings, { clock, log, callbackUrl }),
       acrValues: settings.acrValues,
       hostedSignIn: settings.pages !== false && settings.pages.loginUrl === null
     },

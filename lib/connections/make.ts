@@ -1,4 +1,4 @@
-import type { ConnectionOption, ConnectionOptions, OauthProvider, OpenidProvider } from '../ports/provider.ts'
+import type { ConnectionOption, ConnectionOptions, OauthProvider, OpenidProvider, ProviderMistake } from '../ports/provider.ts'
 import type { UpstreamWishes } from '../ports/upstream.ts'
 
 type Asked = 'brand' | 'parameters' | 'formPost' | 'provesFreshness' | 'clientAuthentication' | 'secretRequired' | 'mistake' | 'wishes' | 'acceptsIssuer'
@@ -41,4 +41,9 @@ export function openidWishes ({ loginHint, uiLocales, prompt, maxAge }: Upstream
     ...(prompt === undefined ? {} : { prompt }),
     ...(maxAge === undefined ? {} : { max_age: String(maxAge) })
   }
+}
+
+export function parameterMistake (parameters: unknown): ProviderMistake | null {
+  const fits = typeof parameters === 'object' && parameters !== null && Object.values(parameters).every((value) => typeof value === 'string')
+  return fits ? null : { option: 'parameters', got: parameters, takes: 'an object of strings' }
 }

@@ -1,5 +1,5 @@
 import type { ConnectionOption, ConnectionOptions, OauthProvider } from '../ports/provider.ts'
-import { connection, oauthProvider } from './make.ts'
+import { connection, oauthProvider, parameterMistake } from './make.ts'
 
 export interface Oauth2Options extends ConnectionOptions {
   id: string
@@ -39,6 +39,7 @@ export function oauth2 ({ issuer, authorizationEndpoint, tokenEndpoint, identify
     clientAuthentication: clientAuthentication ?? 'client_secret_post',
     scopes: options.scopes,
     parameters,
+    mistake: typeof identify === 'function' ? parameterMistake(parameters) : { option: 'identify', got: identify, takes: 'a function that asks the provider\'s API who the person is' },
     identify
   }))
 }

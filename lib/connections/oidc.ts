@@ -1,6 +1,8 @@
-import type { ConnectionOption, ConnectionOptions, ProviderEndpoints } from '../ports/provider.ts'
+import type { ConnectionOption, ConnectionOptions, ProviderEndpoints, ProviderMistake } from '../ports/provider.ts'
 import { authenticatedAt, profileClaims, text } from './claims.ts'
-import { connection, openidProvider, openidWishes } from './make.ts'
+import { connection, openidProvider, openidWishes, parameterMistake } from './make.ts'
+
+const SIGNATURE = /^(?:(?:RS|PS|ES)(?:256|384|512)|EdDSA)$/
 
 export interface OidcOptions extends ConnectionOptions {
   id: string
@@ -45,6 +47,7 @@ export function oidc ({ issuer, endpoints, signingAlgs, clientAuthentication, tr
     provesFreshness: true,
     clientAuthentication: clientAuthentication ?? 'metadata',
     wishes: openidWishes,
+    mistake: mistakeOf(signingAlgs, parameters),
     assertion: (claims) => ({
       subject: String(claims['sub']),
       email: text(claims['email']),
@@ -54,4 +57,9 @@ export function oidc ({ issuer, endpoints, signingAlgs, clientAuthentication, tr
       authenticatedAt: authenticatedAt(claims)
     })
   }))
+}
+
+function mistakeOf (algs: unknown, parameters: unknown): ProviderMistake | null {
+  if (algs !== undefined && !(Array.isArray(algs) && algs.length > 0 && algs.every((alg) => typeof alg === 'string' && SIGNATURE.test(alg)))) return { option: 'signingAlgs', got: algs, takes: 'an array of RS256, PS256, ES256 and their longer kin, or EdDSA: a signature by a shared secret, or none, says nothing' }
+  return parameterMistake(parameters)
 }

@@ -63,6 +63,9 @@ export interface Upstream {
   authenticate(answer: URLSearchParams, flow: UpstreamFlow): Promise<UpstreamResult>
 }
 
+/** Under this a `provider` of a connection has, in tests, what is asked in place of a server. */
+export const UPSTREAM: unique symbol = Symbol('upstream')
+
 /** What becomes of somebody who comes through a connection for the first time, and whose e-mail address an account here has already. */
 export type Linking = 'confirm' | 'verified-email' | 'never'
 

@@ -1,6 +1,7 @@
 import { Kind, type TSchema } from '@sinclair/typebox'
 import { parseBypassList } from '../limits/bypass-list.ts'
 import { checkClients } from './check-clients.ts'
+import { checkConnections, checkProviders } from './check-connections.ts'
 import { checkPages } from './check-pages.ts'
 import { withoutUndefined } from './given.ts'
 import { badOption, invalid, schemaError } from './option-error.ts'
@@ -28,6 +29,7 @@ export function settingsOf (options: unknown): Settings {
   if (error !== null) throw error
   const shaped = given as unknown as AuthorityOptions
   checkIssuer(shaped)
+  checkProviders(shaped)
   const settings = resolveSettings(shaped)
   checkStores(shaped)
   checkCosts(settings)
@@ -35,6 +37,7 @@ export function settingsOf (options: unknown): Settings {
   checkClients(settings)
   checkPages(shaped)
   checkRegistration(shaped)
+  checkConnections(settings)
   checkBypass(settings)
   checkNames(settings)
   checkPaths(settings)

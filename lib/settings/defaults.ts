@@ -1,3 +1,4 @@
+import { CONNECTION_DEFAULTS } from './sections/connections.ts'
 import { DECORATOR_DEFAULTS } from './sections/decorators.ts'
 import { PAGES_DEFAULTS } from './sections/pages.ts'
 import { PASSWORD_DEFAULTS } from './sections/password.ts'
@@ -19,6 +20,7 @@ export const DEFAULTS = {
   pages: PAGES_DEFAULTS,
   password: PASSWORD_DEFAULTS,
   registration: REGISTRATION_DEFAULTS,
+  connections: CONNECTION_DEFAULTS,
   rateLimit: RATE_LIMIT_DEFAULTS,
   decorators: DECORATOR_DEFAULTS
 } as const

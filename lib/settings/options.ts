@@ -5,6 +5,7 @@ import type { ScopeTexts } from '../pages/own-texts.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { JsonWebKeyObject } from '../ports/jwt.ts'
 import type { SendMessage } from '../ports/message.ts'
+import type { ConnectionOption } from '../ports/provider.ts'
 import type { State } from '../ports/state.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
 import type { PathName } from './paths.ts'
@@ -39,6 +40,8 @@ export interface AuthorityOptions<Account extends User = User> extends TokenOpti
   pages?: false | PagesOptions | undefined
   password?: PasswordOptions | undefined
   registration?: false | RegistrationOptions | undefined
+  /** Providers that people can sign in with, each made by a function of `fastify-authority/connections`. */
+  connections?: ConnectionOption[] | undefined
   sendMessage?: SendMessage | undefined
   rateLimit?: false | RateLimitOptions | undefined
   decorators?: DecoratorOptions | undefined

@@ -2,6 +2,7 @@ import type { ScopeTexts } from '../pages/own-texts.ts'
 import { PASSWORD_ACR } from '../protocol/authentication.ts'
 import { DEFAULTS } from './defaults.ts'
 import type { AuthorityOptions } from './options.ts'
+import { resolveConnections } from './sections/connections.ts'
 import { resolveDecorators } from './sections/decorators.ts'
 import { resolvePages } from './sections/pages.ts'
 import { resolvePassword } from './sections/password.ts'
@@ -36,6 +37,7 @@ export function resolveSettings (options: AuthorityOptions): Settings {
     pages: options.pages === false ? false : resolvePages(options.pages, issuer),
     password: resolvePassword(options.password),
     registration: options.registration === false ? false : resolveRegistration(options.registration),
+    connections: resolveConnections(options.connections, options.registration !== false && users.createWithIdentity !== undefined),
     sendMessage,
     rateLimit: resolveRateLimits(options.rateLimit),
     decorators: resolveDecorators(options.decorators),

@@ -2,6 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { DEFAULTS } from './defaults.ts'
 import { PATH_NAMES } from './paths.ts'
 import { flag, fn, oneOf, optional, secretText, section, words } from './schema-words.ts'
+import { CONNECTIONS_SCHEMA } from './sections/connections.ts'
 import { DECORATORS_SCHEMA } from './sections/decorators.ts'
 import { PAGES_SCHEMA } from './sections/pages.ts'
 import { PASSWORD_SCHEMA } from './sections/password.ts'
@@ -57,6 +58,7 @@ export const OPTIONS_SCHEMA = section({
   pages: PAGES_SCHEMA,
   password: PASSWORD_SCHEMA,
   registration: REGISTRATION_SCHEMA,
+  connections: CONNECTIONS_SCHEMA,
   sendMessage: optional(fn({ takes: 'a function', description: '`async ({ kind, user, locale, url, token, expiresAt }) => void`, kinds `password_reset`, `verify_email`, `password_changed`, `already_registered`, `new_sign_in`, `email_change`, `email_change_requested`, `email_changed`, `account_removed`, `identity_linked`, `identity_unlinked`. Never awaited by a reply; a failure is logged and retried. Password reset and e-mail verification exist only with it.' })),
   rateLimit: RATE_LIMIT_SCHEMA,
   decorators: DECORATORS_SCHEMA,

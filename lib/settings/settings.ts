@@ -8,6 +8,7 @@ import type { State } from '../ports/state.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import type { AuthorityOptions } from './options.ts'
 import type { PathName } from './paths.ts'
+import type { ConnectionSettings } from './sections/connections.ts'
 import type { DecoratorName } from './sections/decorators.ts'
 import type { PagesSettings } from './sections/pages.ts'
 import type { PasswordSettings } from './sections/password.ts'
@@ -44,6 +45,7 @@ export interface Settings extends TokenSettings {
   pages: PagesSettings | false
   password: PasswordSettings
   registration: RegistrationSettings | false
+  connections: readonly ConnectionSettings[]
   sendMessage: NonNullable<AuthorityOptions['sendMessage']> | null
   rateLimit: RateLimits | false
   decorators: Readonly<Record<DecoratorName, string>>

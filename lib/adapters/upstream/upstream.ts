@@ -136,8 +136,11 @@ function engineFetch (request: Pick<OutboundRequest, 'of' | 'reason' | 'form'>, 
       const { status, json } = await send({ ...request, url, method, headers, body: body === undefined || body === null ? undefined : String(body) }, outbound)
       if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new UpstreamError(request.reason, `The answer of ${request.of} is no JSON object.`)
       const found = { ...json } as Record<string, unknown>
-      // Without ID tokens of its own kind, one that comes along is nothing to rely on.
-      if (request.form === true) delete found['id_token']
+      if (request.form === true) {
+        // An ID token of a provider that is known by its API is nothing to rely on, and some leave the type of the other out.
+        delete found['id_token']
+        found['token_type'] ??= 'bearer'
+      }
       onBody?.(found)
       return Response.json(found, { status: status === 200 && typeof found['error'] === 'string' ? 400 : status })
     }

@@ -1,0 +1,88 @@
+import type { FastifyBaseLogger } from 'fastify'
+import { OWN_FIELDS } from '../accounts/register.ts'
+import { misfit } from '../errors.ts'
+import { hostHook } from '../boundary/host-hooks.ts'
+import type { Clock } from '../ports/clock.ts'
+import { logLine } from '../ports/log.ts'
+import { type Connection, UPSTREAM } from '../ports/upstream.ts'
+import type { ConnectionSettings } from '../settings/sections/connections.ts'
+import type { Settings } from '../settings/settings.ts'
+
+/** The standard claims that say what somebody is like, and nothing of who they are here or what they may. @see OpenID Connect Core 1.0 §5.1 */
+const PROFILE_CLAIMS = ['name', 'given_name', 'family_name', 'middle_name', 'nickname', 'picture', 'profile', 'website', 'gender', 'birthdate', 'zoneinfo', 'locale']
+
+interface Parts {
+  clock: Clock
+  log: FastifyBaseLogger
+  /** Where a provider sends the browser back. */
+  callbackUrl(id: string): string
+}
+
+/** The connections by their ids. Where there is none, nothing of them is loaded; where there are, no provider is asked before somebody signs in. */
+export async function connectionsOf (settings: Settings, parts: Parts): Promise<ReadonlyMap<string, Connection>> {
+  const { connections, registration } = settings
+  if (connections.length === 0) return new Map()
+  const fields = registration === false || registration.fields === null ? {} : registration.fields.properties
+  const [{ upstream }, { Check }] = await Promise.all([import('../adapters/upstream/upstream.ts'), import('@sinclair/typebox/value')])
+  const fits = (name: string, value: unknown): boolean => fields[name] === undefined ? typeof value === 'string' : Check(fields[name], value)
+  const names = [...new Set([...PROFILE_CLAIMS, ...Object.keys(fields)])].filter((name) => !OWN_FIELDS.has(name))
+  return new Map(connections.map((connection) => {
+    const callbackUrl = parts.callbackUrl(connection.id)
+    parts.log.info(...logLine('FST_AUTHORITY_NOTICE', `the callback URL of the connection "${connection.id}" is ${callbackUrl}: register it with the provider.`, { connection: connection.id }))
+    return [connection.id, connectionOf(connection, { ...parts, callbackUrl, upstream: connection.provider[UPSTREAM] ?? upstream(connection, parts), names, fits })]
+  }))
+}
+
+interface Made extends Pick<Parts, 'clock' | 'log'>, Pick<Connection, 'callbackUrl' | 'upstream'> {
+  /** Of the fields that a connection may fill. */
+  names: readonly string[]
+  fits(name: string, value: unknown): boolean
+}
+
+function connectionOf ({ id, name, linking, registration, sync, domains, enforce, button, provider, onSignIn, ...hooks }: ConnectionSettings, { clock, log, callbackUrl, upstream, names, fits }: Made): Connection {
+  /** What the host's function gives, or nothing where it fails: no sign-in depends on it. */
+  const asked = <Answer>(hook: string, ask: () => Answer, otherwise: Answer): Answer => {
+    try {
+      return ask()
+    } catch (error) {
+      log.error(...logLine('FST_AUTHORITY_HOOK_FAILED', `the function ${hook} of the connection "${id}" failed; the sign-in went on without it`, { err: error }))
+      return otherwise
+    }
+  }
+  const { enabled, profile, assurance } = hooks
+  const isEnabled = typeof enabled === 'boolean' ? async () => enabled : hostHook(enabled, (answer) => {
+    if (typeof answer !== 'boolean') throw misfit('hook', { source: 'connections.enabled', got: answer, takes: 'true or false' })
+    return answer
+  }, clock)
+  return {
+    id, name, upstream, callbackUrl, linking, registration, sync, domains, enforce, onSignIn,
+    formPost: provider.formPost,
+    provesFreshness: provider.provesFreshness,
+    button: { ...button, brand: provider.brand },
+    async enabled () {
+      try {
+        return await isEnabled()
+      } catch (error) {
+        log.error(...logLine('FST_AUTHORITY_HOOK_FAILED', `the function enabled of the connection "${id}" failed; nobody signs in through it meanwhile`, { err: error }))
+        return false
+      }
+    },
+    profile (claims) {
+      const given = profile === null ? claims : asked('profile', () => objectOf(profile(claims), 'profile'), {})
+      return Object.fromEntries(names.flatMap((field) => Object.hasOwn(given, field) && fits(field, given[field]) ? [[field, given[field]]] : []))
+    },
+    assurance: (claims) => assurance === null ? {} : asked('assurance', () => assuranceOf(objectOf(assurance(claims), 'assurance')), {})
+  }
+}
+
+function objectOf (answer: unknown, hook: string): Record<string, unknown> {
+  if (answer === undefined || answer === null) return {}
+  if (typeof answer !== 'object' || Array.isArray(answer) || 'then' in answer) throw misfit('hook', { source: `connections.${hook}`, got: answer, takes: 'an object, at once' })
+  return answer as Record<string, unknown>
+}
+
+function assuranceOf ({ amr, acr }: Record<string, unknown>): { amr?: string[], acr?: string } {
+  if (amr !== undefined && !(Array.isArray(amr) && amr.every((method) => typeof method === 'string' && method !== ''))) throw misfit('hook', { source: 'connections.assurance', field: 'amr', got: amr, takes: 'an array of strings' })
+  if (acr !== undefined && (typeof acr !== 'string' || acr === '')) throw misfit('hook', { source: 'connections.assurance', field: 'acr', got: acr, takes: 'a string' })
+  return { ...(amr === undefined ? {} : { amr: amr as string[] }), ...(acr === undefined ? {} : { acr }) }
+}

@@ -1,0 +1,100 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto'
+import { domainToASCII } from 'node:url'
+import { checkWebUri } from '../protocol/redirect-uri.ts'
+import type { Provider } from '../ports/provider.ts'
+import { invalid } from './option-error.ts'
+import type { AuthorityOptions } from './options.ts'
+import type { ConnectionSettings } from './sections/connections.ts'
+import type { Settings } from './settings.ts'
+
+/** The paths beside those of connections: `/connect/confirm`. */
+const RESERVED_IDS = ['confirm']
+const DOMAIN = /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z0-9-]{2,63}$/
+const STORE_METHODS = ['findByIdentity', 'linkIdentity'] as const
+
+/**
+ * Whether each connection was made by a function of ours and has what is read of it, before anything is. Without types a host can leave out
+ * or misspell what the function asks for.
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
+ */
+export function checkProviders ({ connections = [] }: AuthorityOptions): void {
+  for (const [index, { provider }] of connections.entries()) {
+    const refuse: Refuse = (field, got, takes) => invalid(`connections[${index}].${field}`, got, takes)
+    const { protocol, issuer, endpoints, mistake } = (typeof provider === 'object' && provider !== null ? provider : {}) as Partial<Provider>
+    if (protocol !== 'openid' && protocol !== 'oauth2') throw refuse('provider', provider, 'what google(…), oidc(…) and the others of fastify-authority/connections return')
+    if (typeof issuer !== 'string') throw refuse('issuer', issuer, 'the issuer of the provider: an https: URL')
+    for (const place of ['authorization', 'token'] as const) {
+      if (endpoints !== null && typeof endpoints?.[place] !== 'string') throw refuse(endpointOption(protocol, place), endpoints?.[place], 'an https: URL')
+    }
+    if (mistake !== null && mistake !== undefined) throw refuse(mistake.option, mistake.got, mistake.takes)
+  }
+}
+
+function endpointOption (protocol: Provider['protocol'], place: string): string {
+  return protocol === 'openid' ? `endpoints.${place}` : `${place}Endpoint`
+}
+
+type Refuse = (field: string, got: unknown, takes: string, confidential?: boolean) => Error
+
+/**
+ * Checks the connections beyond what the schema says of each field.
+ * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
+ */
+export function checkConnections ({ connections, users, secrets }: Settings): void {
+  if (connections.length === 0) return
+  const missing = STORE_METHODS.find((method) => users[method] === undefined)
+  if (missing !== undefined) throw invalid('connections', connections, `an array with something in it only where the user store has ${missing}`)
+  if (secrets.length === 0) throw invalid('connections', connections, 'an array with something in it only where the option secret is set: it seals what a sign-in elsewhere begins with')
+  for (const [index, connection] of connections.entries()) {
+    const refuse: Refuse = (field, got, takes, confidential) => invalid(`connections[${index}].${field}`, got, takes, confidential)
+    checkConnection(connection, refuse)
+    if (connection.registration && users.createWithIdentity === undefined) throw refuse('registration', true, 'true only where the user store has createWithIdentity')
+    for (const [before, other] of connections.slice(0, index).entries()) checkPair(connection, other, `connections[${before}]`, refuse)
+  }
+}
+
+function checkConnection ({ id, clientSecret, privateKey, keyId, teamId, scopes, domains, enforce, button, provider }: ConnectionSettings, refuse: Refuse): void {
+  if (RESERVED_IDS.includes(id)) throw refuse('id', id, 'another id: the path of this one is that of a page')
+  const { issuer, endpoints, protocol } = provider
+  for (const [name, url] of Object.entries({ issuer, ...Object.fromEntries(Object.entries(endpoints ?? {}).map(([place, url]) => [endpointOption(protocol, place), url])) })) {
+    const takes = url === undefined ? null : checkWebUri(url)
+    if (takes !== null) throw refuse(name, url, takes)
+  }
+  if (provider.secretRequired && clientSecret === null) throw refuse('clientSecret', undefined, 'the secret that the provider gave')
+  if (clientSecret !== null && privateKey !== null) throw refuse('privateKey', privateKey, 'nothing where clientSecret is set: the client proves itself by one of them', true)
+  const isApple = provider.clientAuthentication === 'apple'
+  for (const [name, value] of Object.entries({ privateKey, keyId, teamId })) {
+    if (isApple && value === null) throw refuse(name, undefined, `that of Apple's key`)
+  }
+  if (privateKey !== null && !isSigningKey(keyOf(privateKey), isApple)) throw refuse('privateKey', privateKey, isApple ? 'the content of the .p8 file that Apple gave: a P-256 key in PEM' : 'a private key in PEM: P-256, Ed25519 or RSA of 2048 bits or more', true)
+  if (provider.scopes.includes('openid') && !scopes.includes('openid')) throw refuse('scopes', scopes, 'scopes with "openid" among them: there is no ID token without')
+  for (const [at, domain] of domains.entries()) {
+    if (!DOMAIN.test(domain) || domainToASCII(domain) !== domain) throw refuse(`domains[${at}]`, domain, 'a domain in ASCII (xn--), such as "example.com"')
+  }
+  if (enforce && domains.length === 0) throw refuse('enforce', true, 'true only with domains')
+  const takes = button.logoUrl === null ? null : checkWebUri(button.logoUrl)
+  if (takes !== null) throw refuse('button.logoUrl', button.logoUrl, takes)
+}
+
+/** What two of them must not share. */
+function checkPair ({ id, clientId, clientSecret, domains, provider }: ConnectionSettings, other: ConnectionSettings, where: string, refuse: Refuse): void {
+  if (id === other.id) throw refuse('id', id, `an id that no other connection has (${where} has it)`)
+  // Links are kept by issuer and subject, and a provider may call one person differently to two of its clients.
+  if (provider.issuer === other.provider.issuer && (clientId !== other.clientId || clientSecret !== other.clientSecret)) throw refuse(clientId === other.clientId ? 'clientSecret' : 'clientId', clientId === other.clientId ? clientSecret : clientId, `that of ${where}, which has the same issuer`, clientId === other.clientId)
+  const shared = domains.findIndex((domain) => other.domains.includes(domain))
+  if (shared >= 0) throw refuse(`domains[${shared}]`, domains[shared], `a domain that no other connection has (${where} has it)`)
+}
+
+function keyOf (pem: string): KeyObject | null {
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    return null
+  }
+}
+
+function isSigningKey (key: KeyObject | null, es256: boolean): boolean {
+  const details = key?.asymmetricKeyDetails
+  if (key?.asymmetricKeyType === 'ec') return details?.namedCurve === 'prime256v1'
+  return !es256 && (key?.asymmetricKeyType === 'ed25519' || (key?.asymmetricKeyType === 'rsa' && (details?.modulusLength ?? 0) >= 2048))
+}
