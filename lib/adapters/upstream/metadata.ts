@@ -26,6 +26,14 @@ async function discovered (issuer: string, outbound: Outbound): Promise<Record<s
   return found
 }
 
+/** @see RFC 7517 §5 */
+export async function keySetAt (url: string, outbound: Outbound): Promise<{ keys: unknown[] }> {
+  const { status, json } = await send({ url, method: 'GET', of: 'the provider\'s key set', reason: 'outage' }, outbound)
+  const { keys } = (typeof json === 'object' && json !== null ? json : {}) as { keys?: unknown }
+  if (status !== 200 || !Array.isArray(keys)) throw new UpstreamError('outage', `The provider's key set is none with status 200 (it is ${status}).`)
+  return { keys }
+}
+
 function signingAlgs (provider: Provider, found: Record<string, unknown>): string[] {
   const promised: unknown = provider.protocol === 'openid' && provider.signingAlgs !== null ? provider.signingAlgs : found['id_token_signing_alg_values_supported']
   const algs: unknown[] = Array.isArray(promised) ? promised : ['RS256']

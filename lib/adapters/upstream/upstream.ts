@@ -6,7 +6,7 @@ import type { Upstream, UpstreamFlow, UpstreamResult, UpstreamTokens } from '../
 import { checkUpstreamAnswer } from '../../protocol/upstream-answer.ts'
 import { clientAuthentication } from './client-authentication.ts'
 import { kept } from './kept.ts'
-import { metadataOf } from './metadata.ts'
+import { keySetAt, metadataOf } from './metadata.ts'
 import { type Outbound, type OutboundRequest, send } from './outbound.ts'
 import { mergedClaims, resultOf } from './result.ts'
 
@@ -21,10 +21,7 @@ const KNOWN_ERRORS = ['invalid_request', 'invalid_client', 'invalid_grant', 'una
 export function upstream (client: UpstreamClient, { clock }: { clock: Clock }): Upstream {
   const { provider, scopes, pkce } = client
   const metadata = kept(async () => await metadataOf(provider, { clock }), METADATA_MAX_AGE_MS, clock)
-  const keys = kept(async () => {
-    const { jwks_uri: url = '' } = await metadata.get()
-    return (await send({ url, method: 'GET', of: 'the provider\'s key set', reason: 'outage' }, { clock })).json
-  }, KEYS_MAX_AGE_MS, clock)
+  const keys = kept(async () => await keySetAt((await metadata.get()).jwks_uri ?? '', { clock }), KEYS_MAX_AGE_MS, clock)
 
   /** The engine as this client, at the time of the clock. */
   const engineClient = (): oauth.Client => ({ client_id: client.clientId, [oauth.clockSkew]: Math.round((clock.now() - Date.now()) / 1000) })
@@ -34,7 +31,11 @@ export function upstream (client: UpstreamClient, { clock }: { clock: Clock }): 
     const as = { ...found, issuer: iss ?? found.issuer }
     const checked = oauth.validateAuthResponse(as, engineClient(), answer, flow.state)
     let token: Record<string, unknown> = {}
-    const fetchToken = engineFetch({ of: 'the token endpoint', reason: 'exchange', form: provider.protocol === 'oauth2' }, outbound, (body) => { token = body })
+    const fetchToken = engineFetch({ of: 'the token endpoint', reason: 'exchange', form: provider.protocol === 'oauth2' }, outbound, (status, body) => {
+      // GitHub says what is wrong with status 200.
+      if (status !== 200 || body['error'] !== undefined) throw new UpstreamError('exchange', `The token endpoint refused the code: it answered ${status} and ${KNOWN_ERRORS.find((known) => known === body['error']) ?? 'no error of RFC 6749'}.`)
+      token = body
+    })
     const response = await oauth.authorizationCodeGrantRequest(as, engineClient(), clientAuthentication(client, found, clock), checked, flow.redirectUri, pkce ? flow.codeVerifier : oauth.nopkce, fetchToken)
     if (provider.protocol === 'oauth2') return { tokens: tokensOf(await failing('exchange', async () => await oauth.processGenericTokenEndpointResponse(as, engineClient(), response))), idToken: null }
     // Of the issuers that are one provider's the token must name the one that the answer named; all else of it is checked against that.
@@ -106,19 +107,32 @@ export function upstream (client: UpstreamClient, { clock }: { clock: Clock }): 
       return url.href
     },
 
-    async authenticate (answer, flow): Promise<UpstreamResult> {
-      const { authorization_response_iss_parameter_supported: issuerPromised = false } = await metadata.get()
-      const { iss } = checkUpstreamAnswer(answer, { state: flow.state, issuerPromised, acceptsIssuer: provider.acceptsIssuer })
-      const abort = new AbortController()
-      const cancel = clock.after(BUDGET_MS, () => { abort.abort() })
-      try {
-        const outbound = { clock, signal: abort.signal }
+    async authenticate (answer, flow) {
+      return await inTime(clock, async (signal): Promise<UpstreamResult> => {
+        const { authorization_response_iss_parameter_supported: issuerPromised = false } = await metadata.get()
+        const { iss } = checkUpstreamAnswer(answer, { state: flow.state, issuerPromised, acceptsIssuer: provider.acceptsIssuer })
+        const outbound = { clock, signal }
         const redeemed = await redeem(answer, iss, flow, outbound)
         return resultOf(await assertionOf(answer, redeemed, outbound), redeemed.tokens, provider.issuer)
-      } finally {
-        cancel()
-      }
+      })
     }
+  }
+}
+
+/** What it gives, or an `outage` after six seconds, whatever it still waits for. */
+async function inTime<Answer> (clock: Clock, work: (signal: AbortSignal) => Promise<Answer>): Promise<Answer> {
+  const abort = new AbortController()
+  let cancel = (): void => {}
+  const late = new Promise<never>((_resolve, reject) => {
+    cancel = clock.after(BUDGET_MS, () => {
+      reject(new UpstreamError('outage', 'The provider did not answer all that was asked of it in time.'))
+      abort.abort()
+    })
+  })
+  try {
+    return await Promise.race([work(abort.signal), late])
+  } finally {
+    cancel()
   }
 }
 
@@ -127,8 +141,8 @@ interface Redeemed {
   idToken: Record<string, unknown> | null
 }
 
-/** What the engine asks, sent under our limits. What it gets is made of JSON that was read whole; an `error` with status 200, as GitHub sends it, is one. */
-function engineFetch (request: Pick<OutboundRequest, 'of' | 'reason' | 'form'>, outbound: Outbound, onBody?: (body: Record<string, unknown>) => void): { [oauth.customFetch]: (url: string, init: { method: string, headers: Record<string, string>, body?: unknown }) => Promise<Response>, [oauth.allowInsecureRequests]: true } {
+/** What the engine asks, sent under our limits. What it gets is made of JSON that was read whole, and looked at by `inspect`. */
+function engineFetch (request: Pick<OutboundRequest, 'of' | 'reason' | 'form'>, outbound: Outbound, inspect?: (status: number, body: Record<string, unknown>) => void): { [oauth.customFetch]: (url: string, init: { method: string, headers: Record<string, string>, body?: unknown }) => Promise<Response>, [oauth.allowInsecureRequests]: true } {
   return {
     // What may be asked by http is decided by `send`.
     [oauth.allowInsecureRequests]: true,
@@ -141,8 +155,8 @@ function engineFetch (request: Pick<OutboundRequest, 'of' | 'reason' | 'form'>, 
         delete found['id_token']
         found['token_type'] ??= 'bearer'
       }
-      onBody?.(found)
-      return Response.json(found, { status: status === 200 && typeof found['error'] === 'string' ? 400 : status })
+      inspect?.(status, found)
+      return Response.json(found, { status })
     }
   }
 }
@@ -168,7 +182,6 @@ async function failing<Answer> (reason: UpstreamFailure, work: () => Promise<Ans
     return await work()
   } catch (error) {
     if (error instanceof UpstreamError) throw error
-    if (error instanceof oauth.ResponseBodyError) throw new UpstreamError('exchange', `The token endpoint refused the code (${KNOWN_ERRORS.includes(error.error) ? error.error : 'another error than those of RFC 6749'}).`)
     const code = error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError ? [error.code, claimOf(error)].filter((word) => word !== null).join(' ') : 'unexpected'
     throw new UpstreamError(reason, `The ${reason === 'id_token' ? 'ID token' : reason === 'userinfo' ? 'answer about the person' : 'answer of the token endpoint'} was refused (${code}).`)
   }
