@@ -80,7 +80,11 @@ function checkConnection ({ id, clientSecret, privateKey, keyId, teamId, scopes,
 function checkPair ({ id, clientId, clientSecret, domains, provider }: ConnectionSettings, other: ConnectionSettings, where: string, refuse: Refuse): void {
   if (id === other.id) throw refuse('id', id, `an id that no other connection has (${where} has it)`)
   // Links are kept by issuer and subject, and a provider may call one person differently to two of its clients.
-  if (provider.issuer === other.provider.issuer && (clientId !== other.clientId || clientSecret !== other.clientSecret)) throw refuse(clientId === other.clientId ? 'clientSecret' : 'clientId', clientId === other.clientId ? clientSecret : clientId, `that of ${where}, which has the same issuer`, clientId === other.clientId)
+  if (provider.issuer === other.provider.issuer) {
+    const takes = `that of ${where}, which has the same issuer`
+    if (clientId !== other.clientId) throw refuse('clientId', clientId, takes)
+    if (!Object.is(clientSecret, other.clientSecret)) throw refuse('clientSecret', clientSecret, takes, true)
+  }
   const shared = domains.findIndex((domain) => other.domains.includes(domain))
   if (shared >= 0) throw refuse(`domains[${shared}]`, domains[shared], `a domain that no other connection has (${where} has it)`)
 }

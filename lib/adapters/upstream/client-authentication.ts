@@ -1,4 +1,4 @@
-import { createPrivateKey, type KeyObject, randomUUID, sign } from 'node:crypto'
+import { createPrivateKey, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { type AuthorizationServer, type ClientAuth, ClientSecretBasic, ClientSecretPost, None } from 'oauth4webapi'
 import type { Clock } from '../../ports/clock.ts'
 import type { UpstreamClient } from '../../ports/provider.ts'
@@ -21,7 +21,7 @@ export function clientAuthentication ({ provider, clientId, clientSecret, privat
     return (as, client, body) => {
       body.set('client_id', clientId)
       body.set('client_assertion_type', ASSERTION_TYPE)
-      body.set('client_assertion', signedJwt(privateKey, keyId, { iss: clientId, sub: clientId, aud: provider.issuer, jti: randomUUID(), iat: now(), exp: now() + ASSERTION_LIFETIME }))
+      body.set('client_assertion', signedJwt(privateKey, keyId, { iss: clientId, sub: clientId, aud: provider.issuer, jti: randomBytes(16).toString('base64url'), iat: now(), exp: now() + ASSERTION_LIFETIME }))
     }
   }
   if (clientSecret === null) return None()

@@ -142,12 +142,12 @@ interface Redeemed {
 }
 
 /** What the engine asks, sent under our limits. What it gets is made of JSON that was read whole, and looked at by `inspect`. */
-function engineFetch (request: Pick<OutboundRequest, 'of' | 'reason' | 'form'>, outbound: Outbound, inspect?: (status: number, body: Record<string, unknown>) => void): { [oauth.customFetch]: (url: string, init: { method: string, headers: Record<string, string>, body?: unknown }) => Promise<Response>, [oauth.allowInsecureRequests]: true } {
+function engineFetch (request: Pick<OutboundRequest, 'of' | 'reason' | 'form'>, outbound: Outbound, inspect?: (status: number, body: Record<string, unknown>) => void): { [oauth.customFetch]: (url: string, init: { method: string, headers: Record<string, string>, body?: string | URLSearchParams | undefined }) => Promise<Response>, [oauth.allowInsecureRequests]: true } {
   return {
     // What may be asked by http is decided by `send`.
     [oauth.allowInsecureRequests]: true,
     async [oauth.customFetch] (url, { method, headers, body }) {
-      const { status, json } = await send({ ...request, url, method, headers, body: body === undefined || body === null ? undefined : String(body) }, outbound)
+      const { status, json } = await send({ ...request, url, method, headers, body: body?.toString() }, outbound)
       if (typeof json !== 'object' || json === null || Array.isArray(json)) throw new UpstreamError(request.reason, `The answer of ${request.of} is no JSON object.`)
       const found = { ...json } as Record<string, unknown>
       if (request.form === true) {

@@ -42,10 +42,10 @@ export const TENANT = '3338040d-6c67-4c5b-b112-36a304b66dad'
 export const CONSUMER_TENANT = '9188040d-6c67-4c5b-b112-36a304b66dad'
 
 /** `tenant`: the endpoints that the connection asks. @see https://learn.microsoft.com/entra/identity-platform/id-token-claims-reference */
-export async function microsoftServer (tenant: string, claims: Record<string, unknown> = {}): Promise<OpenidServer> {
+export async function microsoftServer (tenant: string, claims: Record<string, unknown> & { tid?: string } = {}): Promise<OpenidServer> {
   const base = `login.microsoftonline.com/${tenant}`
-  const tid = claims['tid'] ?? TENANT
-  return await openidServer({ key: RSA, sendsIss: false, claims: { iss: `https://login.microsoftonline.com/${String(tid)}/v2.0`, tid, oid: '690222be-ff1a-4d56-abd1-7e4f7d38e474', sub: 'pairwise-for-this-app', name: 'Ann Example', preferred_username: 'ann@contoso.example', email: 'ann@contoso.example', ver: '2.0', ...claims } }, {
+  const { tid = TENANT } = claims
+  return await openidServer({ key: RSA, sendsIss: false, claims: { iss: `https://login.microsoftonline.com/${tid}/v2.0`, tid, oid: '690222be-ff1a-4d56-abd1-7e4f7d38e474', sub: 'pairwise-for-this-app', name: 'Ann Example', preferred_username: 'ann@contoso.example', email: 'ann@contoso.example', ver: '2.0', ...claims } }, {
     issuer: () => `https://${base}/v2.0`, hosts: ['login.microsoftonline.com'],
     authorize: `${base}/oauth2/v2.0/authorize`, token: `${base}/oauth2/v2.0/token`, keys: `${base}/discovery/v2.0/keys`, userinfo: `${base}/none`
   })

@@ -27,7 +27,7 @@ export async function signInAt (subject: Upstream, answerTo: (url: string) => UR
 
 /** What a sign-in that comes to nothing rejects with; nothing that the provider sent is in it, or this throws. */
 export async function refusalOf (pending: Promise<unknown>): Promise<{ reason: string, message: string }> {
-  const error = await pending.then(() => null, (error: unknown) => error as UpstreamError)
+  const error = await pending.then(() => null, (error: Error) => error)
   if (error === null) return { reason: 'none: it signed in', message: '' }
   if (!(error instanceof UpstreamError)) throw error
   if (error.cause !== undefined || `${error.message}${String(error.stack)}`.includes('CANARY')) throw new Error(`an error that tells what was sent: ${error.message}`)

@@ -11,41 +11,44 @@ t.test('an answer that is not one to this request is refused, and the token endp
   const subject = upstreamOf(oidc({ id: 'up', issuer: server.issuer, clientId: 'client', clientSecret: 'secret' }))
   const url = await subject.authorizationUrl(flow(), {})
   const good = server.answerTo(url)
-  const with_ = (...pairs: Array<[string, string | null]>): URLSearchParams => {
+  const changed = (...pairs: Array<[string, string | null]>): URLSearchParams => {
     const answer = new URLSearchParams(good)
-    for (const [name, value] of pairs) value === null ? answer.delete(name) : answer.set(name, value)
+    for (const [name, value] of pairs) {
+      if (value === null) answer.delete(name)
+      else answer.set(name, value)
+    }
     return answer
   }
   const twice = (name: string, value = good.get(name) ?? 'x'): URLSearchParams => new URLSearchParams([...good, [name, value], ...(good.has(name) ? [] : [[name, value]])] as Array<[string, string]>)
   const wrong: Array<[name: string, answer: URLSearchParams, reason: string]> = [
     ['nothing', new URLSearchParams(), 'mismatch'],
-    ['no state', with_(['state', null]), 'mismatch'],
-    ['another state', with_(['state', 'CANARY']), 'mismatch'],
-    ['an empty state', with_(['state', '']), 'mismatch'],
+    ['no state', changed(['state', null]), 'mismatch'],
+    ['another state', changed(['state', 'CANARY']), 'mismatch'],
+    ['an empty state', changed(['state', '']), 'mismatch'],
     ['state twice', twice('state'), 'mismatch'],
-    ['no code', with_(['code', null]), 'mismatch'],
-    ['an empty code', with_(['code', '']), 'mismatch'],
+    ['no code', changed(['code', null]), 'mismatch'],
+    ['an empty code', changed(['code', '']), 'mismatch'],
     ['code twice', twice('code'), 'mismatch'],
     ['another code after the first', twice('code', 'CANARY'), 'mismatch'],
-    ['iss of another', with_(['iss', 'https://other.example']), 'mismatch'],
-    ['iss with a slash more', with_(['iss', `${server.issuer}/`]), 'mismatch'],
-    ['no iss, where it is promised', with_(['iss', null]), 'mismatch'],
-    ['an empty iss', with_(['iss', '']), 'mismatch'],
+    ['iss of another', changed(['iss', 'https://other.example']), 'mismatch'],
+    ['iss with a slash more', changed(['iss', `${server.issuer}/`]), 'mismatch'],
+    ['no iss, where it is promised', changed(['iss', null]), 'mismatch'],
+    ['an empty iss', changed(['iss', '']), 'mismatch'],
     ['iss twice', twice('iss'), 'mismatch'],
-    ['an ID token, which was not asked for', with_(['id_token', 'x']), 'mismatch'],
-    ['a JARM response', with_(['response', 'x']), 'mismatch'],
-    ['an error with another state', with_(['error', 'access_denied'], ['state', 'other']), 'mismatch'],
-    ['an error with another iss', with_(['error', 'access_denied'], ['iss', 'https://other.example']), 'mismatch'],
-    ['an error without iss', with_(['error', 'access_denied'], ['iss', null]), 'mismatch'],
+    ['an ID token, which was not asked for', changed(['id_token', 'x']), 'mismatch'],
+    ['a JARM response', changed(['response', 'x']), 'mismatch'],
+    ['an error with another state', changed(['error', 'access_denied'], ['state', 'other']), 'mismatch'],
+    ['an error with another iss', changed(['error', 'access_denied'], ['iss', 'https://other.example']), 'mismatch'],
+    ['an error without iss', changed(['error', 'access_denied'], ['iss', null]), 'mismatch'],
     ['an error twice', twice('error'), 'mismatch'],
-    ['the person said no', with_(['error', 'access_denied'], ['code', null], ['error_description', 'CANARY']), 'denied'],
-    ['the person said no, and there is a code', with_(['error', 'access_denied']), 'denied'],
-    ['as Apple says it', with_(['error', 'user_cancelled_authorize']), 'denied'],
-    ['login_required', with_(['error', 'login_required']), 'denied'],
-    ['server_error', with_(['error', 'server_error'], ['error_description', 'CANARY']), 'outage'],
-    ['temporarily_unavailable', with_(['error', 'temporarily_unavailable']), 'outage'],
-    ['invalid_scope', with_(['error', 'invalid_scope']), 'exchange'],
-    ['an error of its own', with_(['error', 'CANARY']), 'exchange']
+    ['the person said no', changed(['error', 'access_denied'], ['code', null], ['error_description', 'CANARY']), 'denied'],
+    ['the person said no, and there is a code', changed(['error', 'access_denied']), 'denied'],
+    ['as Apple says it', changed(['error', 'user_cancelled_authorize']), 'denied'],
+    ['login_required', changed(['error', 'login_required']), 'denied'],
+    ['server_error', changed(['error', 'server_error'], ['error_description', 'CANARY']), 'outage'],
+    ['temporarily_unavailable', changed(['error', 'temporarily_unavailable']), 'outage'],
+    ['invalid_scope', changed(['error', 'invalid_scope']), 'exchange'],
+    ['an error of its own', changed(['error', 'CANARY']), 'exchange']
   ]
   for (const [name, answer, reason] of wrong) t.equal((await refusalOf(subject.authenticate(answer, flow()))).reason, reason, name)
   t.equal(server.count('/token'), 0)
