@@ -47,7 +47,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'rateLimit.apiKey.verify': '`(key) => boolean | { max }`, or a promise of it. Where it throws, the address counts.'
 }
 
-/** Every option of the schema, parents before children. Entries of lists are not options of their own, but for a client's fields. */
+/** Every option of the schema, parents before children. Entries of lists are not options of their own, but for the fields of a client and of a connection. */
 export function optionRows (): OptionRow[] {
   return Object.entries(properties(OPTIONS_SCHEMA)).flatMap(([name, schema]) => rowsOf(name, schema, required(OPTIONS_SCHEMA, name)))
 }
@@ -57,19 +57,20 @@ function rowsOf (path: string, schema: TSchema, isRequired: boolean): OptionRow[
   const row: OptionRow = {
     path,
     takes: said(schema, 'takes') ?? 'an object',
-    default: isRequired ? '**required**' : defaultOf(path, schema),
+    default: isRequired && schema['default'] === undefined ? '**required**' : defaultOf(path, schema),
     description: said(schema, 'description') ?? MEANINGS[path] ?? (path.startsWith('rateLimit.') ? MEANINGS[path.split('.').at(-1) ?? ''] : undefined) ?? ''
   }
   // What a store, a function bag or a host's own clock consists of is the port's matter.
   if (nested === undefined || Object.values(properties(nested)).every((member) => member[Kind] === 'Function')) return [row]
-  return [row, ...Object.entries(properties(nested)).flatMap(([name, member]) => rowsOf(`${path}.${name}`, member, required(nested, name)))]
+  // Nobody writes what the functions that make connections put there.
+  return [row, ...Object.entries(properties(nested)).filter(([name]) => `${path}.${name}` !== 'connections.provider').flatMap(([name, member]) => rowsOf(`${path}.${name}`, member, required(nested, name)))]
 }
 
 /** The object inside: the schema itself, an alternative to `false`, or what a list holds. */
 function objectOf (schema: TSchema): TSchema | undefined {
   if (schema[Kind] === 'Object') return schema
   const members = schema[Kind] === 'Union' ? schema['anyOf'] as TSchema[] : []
-  const list = members.find((member) => member[Kind] === 'Array')?.['items'] as TSchema | undefined
+  const list = (schema[Kind] === 'Array' ? schema : members.find((member) => member[Kind] === 'Array'))?.['items'] as TSchema | undefined
   return members.find((member) => member[Kind] === 'Object' && !Object.values(properties(member)).every((one) => one[Kind] === 'Function')) ?? (list?.[Kind] === 'Object' ? list : undefined)
 }
 

@@ -4,7 +4,7 @@ import { misfit } from '../errors.ts'
 import { hostHook } from '../boundary/host-hooks.ts'
 import type { Clock } from '../ports/clock.ts'
 import { logLine } from '../ports/log.ts'
-import { type Connection, UPSTREAM } from '../ports/upstream.ts'
+import { type Connection, type Upstream, UPSTREAM } from '../ports/upstream.ts'
 import type { ConnectionSettings } from '../settings/sections/connections.ts'
 import type { Settings } from '../settings/settings.ts'
 
@@ -29,7 +29,7 @@ export async function connectionsOf (settings: Settings, parts: Parts): Promise<
   return new Map(connections.map((connection) => {
     const callbackUrl = parts.callbackUrl(connection.id)
     parts.log.info(...logLine('FST_AUTHORITY_NOTICE', `the callback URL of the connection "${connection.id}" is ${callbackUrl}: register it with the provider.`, { connection: connection.id }))
-    return [connection.id, connectionOf(connection, { ...parts, callbackUrl, upstream: connection.provider[UPSTREAM] ?? upstream(connection, parts), names, fits })]
+    return [connection.id, connectionOf(connection, { ...parts, callbackUrl, upstream: (connection.provider as { [UPSTREAM]?: Upstream })[UPSTREAM] ?? upstream(connection, parts), names, fits })]
   }))
 }
 

@@ -1,4 +1,4 @@
-import type { ConnectionSignIn, Linking, Upstream, UPSTREAM, UpstreamTokens, UpstreamWishes } from './upstream.ts'
+import type { ConnectionSignIn, Linking, UpstreamTokens, UpstreamWishes } from './upstream.ts'
 
 /** What a provider says of a person. */
 export interface Assertion {
@@ -42,7 +42,7 @@ export interface ProviderMistake {
   takes: string
 }
 
-interface ProviderBase {
+export interface ProviderBase {
   /** Names a mark that the pages know. */
   brand: string | null
   /** The first half of the key of a link, unless an assertion says its own. */
@@ -60,8 +60,6 @@ interface ProviderBase {
   /** Whether it takes no client without a secret. */
   secretRequired: boolean
   mistake: ProviderMistake | null
-  /** @internal For tests. */
-  [UPSTREAM]?: Upstream
   /** What is wished for, as the parameters that this provider knows. */
   wishes(wishes: UpstreamWishes): Record<string, string>
   /** Whether `iss` of an answer or an ID token is one of its own. */

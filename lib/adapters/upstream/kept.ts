@@ -3,7 +3,7 @@ import type { Clock } from '../../ports/clock.ts'
 /** How long between two fetches that strangers or failures bring about. */
 const PAUSE_MS = 10_000
 
-export interface Kept<Value> {
+interface Kept<Value> {
   /** What is known. Waits only where nothing is known yet; what is older than its time is fetched anew behind the answer. @throws what the first fetch throws */
   get(): Promise<Value>
   /** Fetched anew now, or `null` where that was done less than ten seconds ago, or failed. */

@@ -22,12 +22,13 @@ export interface ConnectionSettings extends UpstreamClient {
 
 export const CONNECTION_DEFAULTS = { linking: 'confirm', enforce: false, sync: 'create', pkce: true, enabled: true } as const
 
-const TEXT = (description: string) => Type.String({ minLength: 1, maxLength: 200, takes: 'a text of 1 to 200 characters', description })
+const TEXT = (said: { description: string, default?: string }) => Type.String({ minLength: 1, maxLength: 200, takes: 'a text of 1 to 200 characters', ...said })
+const PROVIDER_NAME = 'the provider\'s name'
 const PEM_TAKES = 'a private key in PEM (PKCS #8), such as the content of Apple\'s .p8 file'
 
 const CONNECTION_SCHEMA = Type.Object({
-  id: Type.String({ pattern: '^[a-z0-9-]{1,32}$', takes: '1 to 32 of a-z, 0-9 and the hyphen', description: 'Part of its URLs, such as `/auth/connect/google`, and its name in events. No two connections have one. Default: the provider\'s name.' }),
-  name: TEXT('What people are told they sign in with. Default: the provider\'s name.'),
+  id: Type.String({ pattern: '^[a-z0-9-]{1,32}$', takes: '1 to 32 of a-z, 0-9 and the hyphen', default: PROVIDER_NAME, description: 'Part of its URLs, such as `/auth/connect/google`, and its name in events. No two connections have one. `oidc` and `oauth2` have no default.' }),
+  name: TEXT({ default: PROVIDER_NAME, description: 'What people are told they sign in with.' }),
   clientId: Type.String({ minLength: 1, maxLength: 512, takes: 'what the provider calls this service: a string of 1 to 512 characters', description: 'What the provider calls this service.' }),
   clientSecret: optional(Type.String({ minLength: 1, takes: 'the secret that the provider gave', confidential: true, description: 'What the provider gave with it.' })),
   privateKey: optional(Type.String({ minLength: 1, takes: PEM_TAKES, confidential: true, description: 'Of `apple` and `oidc`: the key with which this service proves itself in place of a secret, in PEM. A literal `\\n` counts as a line break.' })),
@@ -42,7 +43,7 @@ const CONNECTION_SCHEMA = Type.Object({
   sync: optional(oneOf(['create', 'always'], { default: CONNECTION_DEFAULTS.sync, description: 'When these fields are filled: with a new account, or at each sign-in.' })),
   assurance: optional(fn({ takes: 'a function', description: '`(claims) => ({ amr, acr })`: how the provider authenticated the person, for ID tokens of this service. Default: only that it was a connection.' })),
   onSignIn: optional(fn({ takes: 'a function', description: '`({ user, claims, tokens, isNew }) => void`, after a sign-in. No reply waits for it. It alone sees the provider\'s tokens, once; they are kept nowhere.' })),
-  button: optional(Type.Object({ label: optional(TEXT('What the link on the sign-in page says. Default: "Continue with" and the name.')), logoUrl: optional(Type.String({ takes: 'an https: URL', description: 'A logo for a provider whose mark the pages don\'t know.' })) }, { additionalProperties: false, takes: '{ label, logoUrl }', description: 'The link on the sign-in page.' })),
+  button: optional(Type.Object({ label: optional(TEXT({ description: 'What the link on the sign-in page says. Default: "Continue with" and the name.' })), logoUrl: optional(Type.String({ takes: 'an https: URL', description: 'A logo for a provider whose mark the pages don\'t know.' })) }, { additionalProperties: false, takes: '{ label, logoUrl }', description: 'The link on the sign-in page.' })),
   pkce: optional(flag({ default: CONNECTION_DEFAULTS.pkce, takes: 'true or false', description: '`false` only for a provider that refuses PKCE (RFC 7636).' })),
   enabled: optional(Type.Union([Type.Boolean(), fn({ takes: 'a function' })], { default: CONNECTION_DEFAULTS.enabled, takes: 'true, false or a function', description: 'Asked at the start and at the callback of each sign-in, as a function too: what was begun before it was turned off comes to nothing.' })),
   provider: Type.Any({ takes: 'what google(…), oidc(…) and the others of fastify-authority/connections return', description: 'How the provider differs from others: the function that made the connection says it.' })
