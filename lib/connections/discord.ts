@@ -12,7 +12,6 @@ export interface DiscordOptions extends ConnectionOptions {
 /**
  * Sign-in with Discord, by its API: its OpenID Connect has no userinfo with a `sub`, and ID tokens that say nothing else.
  *
- * @see docs/guides/connections/discord.md
  * @example
  * connections: [discord({ clientId, clientSecret })]
  */
