@@ -1,7 +1,7 @@
 import { errorCode, form, formState, hidden, link, submit } from './fields.ts'
 import { formatHtml, html, type Html } from './html.ts'
 import { layout, monogram, name } from './layout.ts'
-import { durationOf, format } from './texts.ts'
+import { durationOf, format, spaceOf } from './texts.ts'
 import { scopeList, signedInPerson } from './people.ts'
 import type { PageModels } from './model.ts'
 
@@ -18,7 +18,7 @@ ${clientUri !== null && html`<p class="hint">${link(clientUri, new URL(clientUri
     content: html`${signedInPerson(model, username)}
 ${scopes.length > 0 && html`<p id="scopes">${formatHtml(messages.consentScopes, { client: clientName })}</p>
 ${scopeList(scopes, messages, 'scopes')}`}
-<p class="hint">${isConsent && html`${format(messages.consentLifetime, { duration: durationOf(lifetimeSeconds, messages) })} `}${formatHtml(messages.consentRedirect, { host: name(client.redirectHost) })}</p>
+<p class="hint">${isConsent && html`${format(messages.consentLifetime, { duration: durationOf(lifetimeSeconds, messages) })}${spaceOf(messages)}`}${formatHtml(messages.consentRedirect, { host: name(client.redirectHost) })}</p>
 ${form(action, formState(error, [], ''), html`<div class="choice">${submit(isConsent ? messages.consentAllow : messages.continueSubmit, { decision: 'allow', deliberate: true })}${submit(messages.consentDeny, { decision: 'deny', look: 'quiet' })}</div>
 `)}`
   })

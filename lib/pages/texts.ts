@@ -92,6 +92,11 @@ export function durationOf (seconds: number, messages: Messages): string {
   return new Intl.NumberFormat(messages.lang, { style: 'unit', unit, unitDisplay: 'long' }).format(Math.max(1, Math.ceil(seconds / size)))
 }
 
+/** What stands between two sentences: nothing in Chinese and Japanese. */
+export function spaceOf ({ lang }: Pick<Messages, 'lang'>): string {
+  return /^(zh|ja)/.test(lang) ? '' : ' '
+}
+
 /** A moment, in the catalogue's language. Nobody knows where the reader is, so it is UTC and says so. */
 export function timeOf (at: number, messages: Messages): string {
   return `${new Intl.DateTimeFormat(messages.lang, { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' }).format(at)} UTC`

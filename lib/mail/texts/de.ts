@@ -15,7 +15,7 @@ export const DE: MailTexts = {
   },
   already_registered: {
     heading: 'Sie haben schon ein Konto',
-    text: 'Jemand hat sich mit dieser E-Mail-Adresse registriert, aber zu ihr gibt es schon ein Konto. Wenn Sie das waren, melden Sie sich mit Ihrem Passwort an, oder legen Sie hier ein neues fest.',
+    text: 'Jemand wollte sich mit dieser E-Mail-Adresse registrieren, aber zu ihr gibt es schon ein Konto. Wenn Sie das waren, melden Sie sich mit Ihrem Passwort an, oder legen Sie hier ein neues fest.',
     button: 'Neues Passwort festlegen',
     otherwise: 'Wenn Sie das nicht waren, können Sie diese Nachricht ignorieren.'
   },

@@ -15,7 +15,7 @@ export const EN: MailTexts = {
   },
   already_registered: {
     heading: 'You already have an account',
-    text: 'Somebody signed up with this e-mail address, but it has an account already. If that was you, sign in with your password, or set a new one here.',
+    text: 'Somebody tried to sign up with this e-mail address, but it has an account already. If that was you, sign in with your password, or set a new one here.',
     button: 'Set a new password',
     otherwise: 'If that was not you, you can ignore this message.'
   },

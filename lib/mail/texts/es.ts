@@ -15,7 +15,7 @@ export const ES: MailTexts = {
   },
   already_registered: {
     heading: 'Ya tiene una cuenta',
-    text: 'Alguien se ha registrado con este correo electrónico, pero ya existe una cuenta con él. Si ha sido usted, inicie sesión con su contraseña o establezca una nueva aquí.',
+    text: 'Alguien ha intentado registrarse con este correo electrónico, pero ya existe una cuenta con él. Si ha sido usted, inicie sesión con su contraseña o establezca una nueva aquí.',
     button: 'Establecer una contraseña nueva',
     otherwise: 'Si no ha sido usted, puede ignorar este mensaje.'
   },
@@ -31,13 +31,13 @@ export const ES: MailTexts = {
   },
   email_change: {
     heading: 'Confirmar su nuevo correo electrónico',
-    text: 'Alguien ha pedido que este correo electrónico sea el de su cuenta. Si ha sido usted, confírmelo: desde entonces iniciará sesión y recibirá los mensajes con él.',
+    text: 'Alguien ha pedido que este correo electrónico sea el de una cuenta. Si ha sido usted, confírmelo: desde entonces iniciará sesión y recibirá los mensajes con él.',
     button: 'Confirmar correo electrónico',
     otherwise: 'Si no ha sido usted, no lo confirme. Puede ignorar este mensaje.'
   },
   email_change_requested: {
     heading: 'Se ha pedido otro correo electrónico',
-    text: 'Alguien ha pedido cambiar el correo electrónico de su cuenta por otro. El cambio se hace cuando se use el enlace que se ha enviado a ese otro correo.',
+    text: 'Alguien ha pedido cambiar el correo electrónico de su cuenta por otro. El cambio se hará cuando se use el enlace que se ha enviado a ese otro correo.',
     otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión. Así se cierran todas las sesiones y se detiene el cambio.'
   },
   email_changed: {

@@ -16,7 +16,7 @@ export const FR: MailTexts = {
   },
   already_registered: {
     heading: 'Vous avez déjà un compte',
-    text: 'Quelqu’un s’est inscrit avec cette adresse e-mail, mais elle a déjà un compte. Si c’était vous, connectez-vous avec votre mot de passe ou définissez-en un nouveau ici.',
+    text: 'Quelqu’un a voulu s’inscrire avec cette adresse e-mail, mais elle est déjà celle d’un compte. Si c’était vous, connectez-vous avec votre mot de passe ou définissez-en un nouveau ici.',
     button: 'Définir un nouveau mot de passe',
     otherwise: 'Si ce n’était pas vous, vous pouvez ignorer ce message.'
   },

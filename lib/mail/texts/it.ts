@@ -5,50 +5,50 @@ export const IT: MailTexts = {
     heading: 'Imposti una nuova password',
     text: 'È stato richiesto un link per impostare una nuova password per il suo account.',
     button: 'Imposta una nuova password',
-    otherwise: 'Se non è stato lei, può ignorare questo messaggio: la password resta invariata.'
+    otherwise: 'Se non riconosce questa operazione, può ignorare questo messaggio: la password resta invariata.'
   },
   verify_email: {
     heading: 'Confermi il suo indirizzo e-mail',
-    text: 'Qualcuno ha creato un account con questo indirizzo e-mail. Se è stato lei, confermi l’indirizzo.',
+    text: 'Qualcuno ha creato un account con questo indirizzo e-mail. Se la richiesta è sua, confermi l’indirizzo.',
     button: 'Conferma indirizzo',
-    otherwise: 'Se non è stato lei, non lo confermi. Può ignorare questo messaggio.'
+    otherwise: 'Se non riconosce questa operazione, non lo confermi. Può ignorare questo messaggio.'
   },
   already_registered: {
     heading: 'Ha già un account',
-    text: 'Qualcuno ha tentato di creare un account con questo indirizzo e-mail, ma ne esiste già uno. Se è stato lei, acceda con la sua password o ne imposti qui una nuova.',
+    text: 'Qualcuno ha tentato di creare un account con questo indirizzo e-mail, ma ne esiste già uno. Se la richiesta è sua, acceda con la sua password o ne imposti qui una nuova.',
     button: 'Imposta una nuova password',
-    otherwise: 'Se non è stato lei, può ignorare questo messaggio.'
+    otherwise: 'Se non riconosce questa operazione, può ignorare questo messaggio.'
   },
   password_changed: {
     heading: 'La sua password è stata modificata',
     text: 'La password del suo account è stata modificata e tutti gli altri dispositivi sono stati disconnessi.',
-    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+    otherwise: 'Se non riconosce questa operazione, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
   },
   new_sign_in: {
     heading: 'Nuovo accesso al suo account',
     text: 'È stato effettuato l’accesso al suo account da un dispositivo o un browser mai usato prima.',
-    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+    otherwise: 'Se non riconosce questa operazione, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
   },
   email_change: {
     heading: 'Confermi il suo nuovo indirizzo e-mail',
-    text: 'Qualcuno ha chiesto di usare questo indirizzo e-mail per il proprio account. Se è stato lei, confermi l’indirizzo: da quel momento lo userà per accedere e riceverà qui i messaggi.',
+    text: 'Qualcuno ha chiesto di usare questo indirizzo e-mail per il proprio account. Se la richiesta è sua, confermi l’indirizzo: da quel momento lo userà per accedere e riceverà qui i messaggi.',
     button: 'Conferma indirizzo',
-    otherwise: 'Se non è stato lei, non lo confermi. Può ignorare questo messaggio.'
+    otherwise: 'Se non riconosce questa operazione, non lo confermi. Può ignorare questo messaggio.'
   },
   email_change_requested: {
     heading: 'È stato richiesto un altro indirizzo e-mail',
     text: 'Qualcuno ha chiesto di sostituire l’indirizzo e-mail del suo account con un altro. La modifica avverrà quando sarà usato il link inviato a quell’indirizzo.',
-    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso. In questo modo tutti i dispositivi saranno disconnessi e la modifica sarà annullata.'
+    otherwise: 'Se non riconosce questa operazione, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso. In questo modo tutti i dispositivi saranno disconnessi e la modifica sarà annullata.'
   },
   email_changed: {
     heading: 'Il suo indirizzo e-mail è stato modificato',
     text: 'Il suo account ha ora un altro indirizzo e-mail. I messaggi non arrivano più a questo indirizzo e i link inviati qui non funzionano più.',
-    otherwise: 'Se non è stato lei, ci contatti subito.'
+    otherwise: 'Se non riconosce questa operazione, ci contatti subito.'
   },
   account_removed: {
     heading: 'Il suo account è stato eliminato',
     text: 'Il suo account è stato eliminato su richiesta di una persona che vi aveva effettuato l’accesso. Tutti i dispositivi sono stati disconnessi.',
-    otherwise: 'Se non è stato lei, ci contatti subito.'
+    otherwise: 'Se non riconosce questa operazione, ci contatti subito.'
   },
   identity_linked: {
     heading: 'Nuovo modo di accedere al suo account',

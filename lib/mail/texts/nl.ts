@@ -25,7 +25,7 @@ export const NL: MailTexts = {
     otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
   },
   new_sign_in: {
-    heading: 'Nieuwe inlog op uw account',
+    heading: 'Er is ingelogd op uw account',
     text: 'Iemand heeft op uw account ingelogd met een apparaat of browser die daar niet eerder voor is gebruikt.',
     otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
   },

@@ -31,7 +31,7 @@ export const PT_BR: MailTexts = {
   },
   email_change: {
     heading: 'Confirme seu novo endereço de e-mail',
-    text: 'Alguém solicitou que este passe a ser o endereço de e-mail da sua conta. Se foi você, confirme o endereço: a partir daí, você o usará para entrar e receber mensagens.',
+    text: 'Alguém solicitou que este passe a ser o endereço de e-mail de uma conta. Se foi você, confirme o endereço: a partir daí, você o usará para entrar e receber mensagens.',
     button: 'Confirmar endereço',
     otherwise: 'Se não foi você, não confirme. Basta ignorar esta mensagem.'
   },

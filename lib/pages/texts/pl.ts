@@ -106,7 +106,7 @@ export const PL: Messages = {
   sessionsEndText: 'Oba przyciski wylogowują Cię również ze wszystkich aplikacji.',
   accessTitle: 'Aplikacje z dostępem',
   accessNone: 'Żadna inna aplikacja nie ma dostępu do Twojego konta.',
-  accessSince: 'Data udzielenia dostępu: {time}:',
+  accessSince: 'Data udzielenia dostępu: {time}',
   accessEnd: 'Cofnij dostęp',
   removeTitle: 'Usuń konto',
   removeText: 'Konto {username} zostanie trwale usunięte i nastąpi wylogowanie ze wszystkich urządzeń. Tej operacji nie można cofnąć.',

@@ -69,7 +69,7 @@ export const PT_BR: Messages = {
   scopeAddress: 'ver seu endereço postal',
   scopeOfflineAccess: 'usar este acesso na sua ausência',
   consentLifetime: 'Duração do acesso: {duration}.',
-  consentRedirect: 'Você será direcionado para {host}.',
+  consentRedirect: 'Em seguida, você irá para {host}.',
   consentAllow: 'Permitir',
   consentDeny: 'Recusar',
 
@@ -127,8 +127,8 @@ export const PT_BR: Messages = {
   copyCode: 'Copiar',
   copiedCode: 'Copiado',
   formPostTitle: 'Um momento, por favor',
-  formPostText: 'Você está sendo direcionado de volta para {client}.',
-  formPostTextNoClient: 'Você está sendo direcionado de volta para o aplicativo.',
+  formPostText: 'Voltando para {client}.',
+  formPostTextNoClient: 'Voltando para o aplicativo.',
   continueSubmit: 'Continuar',
 
   languageLabel: 'Idioma',

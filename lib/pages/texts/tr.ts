@@ -107,7 +107,7 @@ export const TR: Messages = {
   sessionsEndText: 'Her iki düğme de tüm uygulamalardaki oturumlarınızı kapatır.',
   accessTitle: 'Erişimi olan uygulamalar',
   accessNone: 'Başka hiçbir uygulamaya hesabınıza erişim izni vermediniz.',
-  accessSince: 'İzin verilme zamanı: {time}:',
+  accessSince: 'İzin verilme zamanı: {time}',
   accessEnd: 'Erişimi kaldır',
   removeTitle: 'Hesabı sil',
   removeText: '{username} hesabı kalıcı olarak silinecek ve tüm oturumlarınız kapatılacak. Bu işlem geri alınamaz.',

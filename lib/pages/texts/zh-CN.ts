@@ -106,7 +106,7 @@ export const ZH_CN: Messages = {
   sessionsEndText: '这两个按钮都会同时退出所有应用。',
   accessTitle: '已授权的应用',
   accessNone: '您没有授权其他应用访问您的账号。',
-  accessSince: '授权时间：{time}：',
+  accessSince: '授权时间：{time}',
   accessEnd: '取消授权',
   removeTitle: '删除账号',
   removeText: '账号 {username} 将被永久删除，您将在所有设备上退出登录。此操作无法撤销。',

@@ -106,7 +106,7 @@ export const ZH_TW: Messages = {
   sessionsEndText: '這兩個按鈕都會同時登出所有應用程式。',
   accessTitle: '已授權的應用程式',
   accessNone: '您沒有授權其他應用程式存取您的帳號。',
-  accessSince: '授權時間：{time}：',
+  accessSince: '授權時間：{time}',
   accessEnd: '移除存取權限',
   removeTitle: '刪除帳號',
   removeText: '帳號 {username} 將永久刪除，您將在所有裝置上登出。此操作無法復原。',

@@ -231,6 +231,9 @@ t.test('every page in every language: no placeholder is left', async (t) => {
       const html = renderPage(name, { ...MODELS[name], lang, dir: directionOf(lang), messages: messagesOf(lang) })
       t.notMatch(html, /[{}]|undefined|\[object/, `${lang} ${name}`)
       t.same(one(parse(html), 'html').attributes, { lang, dir: lang === 'ar' ? 'rtl' : 'ltr' })
+      // Chinese and Japanese put no space between sentences.
+      t.notMatch(html, /\u3002 \S/, `${lang} ${name}`)
+      t.notMatch(html, /[\uff1a:]\s*[\uff1a:]/, `${lang} ${name}: one colon at a time`)
     }
   }
 })

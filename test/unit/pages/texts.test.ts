@@ -2,6 +2,7 @@ import t from 'tap'
 import { OAuthError, type OAuthErrorCode, type OAuthErrorReason } from '../../../lib/errors.ts'
 import { chooseLocale } from '../../../lib/pages/locale.ts'
 import { LOCALES, type Locale, type MessageKey, directionOf, durationOf, format, formatNumbers, messagesOf, scopeDescription, timeOf } from '../../../lib/pages/texts.ts'
+import { AR as AR_MAIL } from '../../../lib/mail/texts/ar.ts'
 import { pageErrorOf } from '../../../lib/pages/page-error.ts'
 
 const EN = messagesOf('en')
@@ -29,6 +30,15 @@ t.test('the catalogues say the same', async (t) => {
     const letters = LETTERS[locale]
     if (letters !== undefined) t.same(KEYS.filter((key) => key !== 'lang' && (!letters.test(messages[key]) || /[a-z]{2}/i.test(withoutNames(messages[key])))), [], `${locale}: all in its own letters`)
   }
+})
+
+t.test('Japanese has one word for signing in, and Arabic speaks to women and men alike', async (t) => {
+  const ja = Object.values({ ...messagesOf('ja'), ...messagesOf('ja', 'email') }).join('\n')
+  t.notMatch(ja, /サインイン|サインアウト/)
+  const ar = [...Object.values(messagesOf('ar')), JSON.stringify(AR_MAIL)].join('\n')
+  // You want, you open, choose, you will use: of a man.
+  t.notMatch(ar, /تريد|تفتح|اختر[ «]|ستستخدم/)
+  t.match('هل تريد المتابعة؟', /تريد/)
 })
 
 t.test('format fills in what it has, once', async (t) => {
