@@ -50,7 +50,8 @@ export interface EventFacts {
   logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' | 'account_removed' }
   /** `sid`: the browser session in which the person allowed it. `scope`: all that the client may now do. */
   consent_granted: { userId: string, sid: string, clientId: string, scope: string }
-  consent_revoked: { userId: string, clientId: string, by: 'user' | 'host' | 'password_changed' | 'account_removed' }
+  /** `sid`: the browser session in which the person took it back, where the person did (`user`). */
+  consent_revoked: { userId: string, sid: string | null, clientId: string, by: 'user' | 'host' | 'password_changed' | 'account_removed' }
   /** `attempts`: at which one. */
   message_sent: { kind: string, userId: string, attempts: number }
   /** `attempts`: how many there were; 0 where there was no room for the message. */

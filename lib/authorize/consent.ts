@@ -31,6 +31,8 @@ interface TakingBack {
   userId: string
   clientId: string
   by: 'user' | 'host'
+  /** The browser session in which the person does it. */
+  sid?: string
   origin: Origin
 }
 
@@ -40,9 +42,9 @@ interface TakingBack {
  * What the client was given ends first: where anything fails, the consent is there still, and whoever tries again finds it. And it ends
  * again after that, for a code that was given in between.
  */
-export async function takeBackConsent ({ userId, clientId, by, origin }: TakingBack, { consents, sessions, events }: { consents: ConsentStore, sessions: Sessions, events: Events }): Promise<boolean> {
+export async function takeBackConsent ({ userId, clientId, by, sid, origin }: TakingBack, { consents, sessions, events }: { consents: ConsentStore, sessions: Sessions, events: Events }): Promise<boolean> {
   await sessions.revokeFamiliesOfClient(userId, clientId, by, origin)
-  const revoked = await revokeConsent(userId, clientId, { by, origin }, { consents, events })
+  const revoked = await revokeConsent(userId, clientId, { by, ...sid !== undefined && { sid }, origin }, { consents, events })
   await sessions.revokeFamiliesOfClient(userId, clientId, by, origin)
   return revoked
 }

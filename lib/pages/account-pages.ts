@@ -4,6 +4,7 @@ import { type Html, type HtmlValue, formatHtml, html } from './html.ts'
 import { layout, name } from './layout.ts'
 import type { AccountModel, AccountNote, PageModels } from './model.ts'
 import { scopeList, signedInPerson } from './people.ts'
+import { serverFault } from './sign-in-pages.ts'
 import { format, type MessageKey, type Messages, timeOf } from './texts.ts'
 
 export function account (model: PageModels['account']): string {
@@ -125,7 +126,7 @@ function page (model: AccountModel, heading: string, content: HtmlValue): string
     heading,
     error,
     content: html`${done !== null && html`<p class="note${done === 'nothing' && ' plain'}" role="status">${messages[NOTES[done]]}</p>
-`}${content}`,
+`}${content}${serverFault(model)}`,
     links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
 <p>${link(accountUrl, messages.accountBack)}</p>`
   })

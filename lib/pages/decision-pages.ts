@@ -3,6 +3,7 @@ import { formatHtml, html, type Html } from './html.ts'
 import { layout, monogram, name } from './layout.ts'
 import { durationOf, format, spaceOf } from './texts.ts'
 import { scopeList, signedInPerson } from './people.ts'
+import { serverFault } from './sign-in-pages.ts'
 import type { PageModels } from './model.ts'
 
 export function consent (model: PageModels['consent']): string {
@@ -20,7 +21,7 @@ ${scopes.length > 0 && html`<p id="scopes">${formatHtml(messages.consentScopes, 
 ${scopeList(scopes, messages, 'scopes')}`}
 <p class="hint">${isConsent && html`${format(messages.consentLifetime, { duration: durationOf(lifetimeSeconds, messages) })}${spaceOf(messages)}`}${formatHtml(messages.consentRedirect, { host: name(client.redirectHost) })}</p>
 ${form(action, formState(error, [], ''), html`<div class="choice">${submit(isConsent ? messages.consentAllow : messages.continueSubmit, { decision: 'allow', deliberate: true })}${submit(messages.consentDeny, { decision: 'deny', look: 'quiet' })}</div>
-`)}`
+`)}${serverFault(model)}`
   })
 }
 
@@ -40,7 +41,7 @@ export function logout (model: PageModels['logout']): string {
     lead: html`<p>${formatHtml(messages.logoutText, { title: name(title) })}</p>`,
     content: html`${username !== null && signedInPerson(model, username)}
 ${form(action, formState(error, [], ''), html`${submit(messages.logoutSubmit, { decision: 'sign_out' })}
-`)}`
+`)}${serverFault(model)}`
   })
 }
 

@@ -2,7 +2,7 @@ import { currentPasswordField, errorCode, form, formState, hidden, link, newPass
 import { type Html, formatHtml, html } from './html.ts'
 import { address, type IconName, layout, name } from './layout.ts'
 import { timeOf } from './texts.ts'
-import type { CommonModel, FormModel, PageModels } from './model.ts'
+import type { CommonModel, PageError, PageModels } from './model.ts'
 
 export function login (model: PageModels['login']): string {
   const { messages, action, error, username, resendToken, signupUrl, forgotUrl } = model
@@ -111,6 +111,6 @@ function finished (model: CommonModel, { icon, heading, text, loginUrl }: { icon
 }
 
 /** Only what the person can't mend needs a code: a wrong password has a text of its own. */
-function serverFault (model: FormModel): Html | null {
+export function serverFault (model: CommonModel & { error: PageError | null }): Html | null {
   return model.error !== null && ['server_error', 'temporarily_unavailable'].includes(model.error.error) ? errorCode(model, model.error) : null
 }

@@ -63,11 +63,11 @@ t.test('a consent is an event when it is given, and when it is taken back', asyn
   await app.authority.revokeConsent(ann.sub, 'third')
   await app.authority.revokeConsent(ann.sub, 'third')
   await app.authority.revokeConsent(ann.sub, 'nobody')
-  t.match(events.filter(({ name }) => name === 'consent_revoked'), [{ payload: { userId: ann.sub, clientId: 'third', by: 'host', requestId: null } }], 'once: a consent that is not there is not taken back')
+  t.match(events.filter(({ name }) => name === 'consent_revoked'), [{ payload: { userId: ann.sub, sid: null, clientId: 'third', by: 'host', requestId: null } }], 'once: a consent that is not there is not taken back')
   await decide('allow')
   events.length = 0
   await app.authority.changePassword(ann.sub, 'an entirely new password')
-  t.match(events.filter(({ name }) => name === 'consent_revoked'), [{ payload: { userId: ann.sub, clientId: 'third', by: 'password_changed', requestId: null } }])
+  t.match(events.filter(({ name }) => name === 'consent_revoked'), [{ payload: { userId: ann.sub, sid: null, clientId: 'third', by: 'password_changed', requestId: null } }])
 })
 
 t.test('a message is told of with the request that caused it, long after its reply', async (t) => {

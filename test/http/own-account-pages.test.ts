@@ -2,7 +2,7 @@
 import t from 'tap'
 import cors from '@fastify/cors'
 import { Type } from '@sinclair/typebox'
-import { memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
+import { type AuthorityEvents, memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, type TestApp, testApp } from '../support/app.ts'
 import { formAction, type TestBrowser, testBrowser } from '../support/browser.ts'
 import { authorizeAs, authorizePath, CLIENTS, KEYS, openidApp } from '../support/openid.ts'
@@ -274,7 +274,11 @@ t.test('access: what was allowed, and how it ends', async (t) => {
   for (const other of ['spa', 'nobody', '\0', 'x'.repeat(3000)]) t.equal((await use(browser, page, { client: other })).statusCode, 303)
   t.equal((await subject.app.inject({ url: '/me', headers: bearer(own) })).statusCode, 200, 'a client that was allowed nothing loses nothing')
   t.match((await browser.get(page)).body, /value="third"/)
+  const told: AuthorityEvents['consent_revoked'][] = []
+  subject.app.authority.on('consent_revoked', (payload) => { told.push(payload) })
   const ended = await use(browser, page, { client: 'third' })
+  const [here] = (await subject.app.authority.sessions(subject.ann.sub)).filter(({ kind }) => kind === 'browser')
+  t.match(told, [{ userId: subject.ann.sub, sid: here?.id, clientId: 'third', by: 'user' }])
   t.match((await done(browser, ended)).body, /role="status">The app no longer has access[\s\S]*You have not given/)
   t.equal((await browser.submit(ended.headers.location ?? '', { client: 'third' })).statusCode, 303, 'twice')
   t.match((await browser.follow(await browser.get(asked))).reply.body, /Allow access/, 'it is asked again')

@@ -134,6 +134,9 @@ t.test('an error that support has to look up has a code; one that the person men
   t.same(codes('server_error'), ['server_error · req-1'])
   t.same(codes('temporarily_unavailable'), ['temporarily_unavailable · req-1'])
   t.same(codes('invalid_grant'), [])
+  // Whatever is sent by a form may meet a store that is down.
+  const fault: PageError = { error: 'temporarily_unavailable', text: 'x', field: null }
+  for (const name of PAGES.filter((name) => all(page(name), 'form').length > 0 && name !== 'form_post')) t.same(all(page(name, { error: fault }), 'code').filter(({ attributes }) => 'data-copy' in attributes).map(textOf), ['temporarily_unavailable · req-1'], name)
   t.same(all(page('error', { requestId: `<b>${'x'.repeat(500)}` }), 'code').map(textOf), [`invalid_request · <b>${'x'.repeat(500)}`])
 })
 

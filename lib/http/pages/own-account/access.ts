@@ -30,14 +30,14 @@ export function accessPage (child: FastifyInstance, deps: PageDeps): void {
         }))
       }
     },
-    submit ({ client: clientId = '' }, { person: { user }, origin }) {
+    submit ({ client: clientId = '' }, { person: { user, session }, origin }) {
       if (clientId === '') throw new OAuthError('invalid_request', 'client: it is required.')
       return {
         limit: null,
         async work () {
           // One that is not there was taken back already. What no client is called goes to no store.
           const known = (await consentsOf(user, authorize)).some((consent) => consent.clientId === clientId)
-          if (known) await takeBackConsent({ userId: user.id, clientId, by: 'user', origin }, { ...authorize, events: authorize.accounts.events })
+          if (known) await takeBackConsent({ userId: user.id, clientId, by: 'user', sid: session.sid, origin }, { ...authorize, events: authorize.accounts.events })
           return 'access'
         }
       }
