@@ -18,11 +18,12 @@ const GROUPS: readonly Group[] = [
       'guides/own-user-store.md', 'guides/importing-users.md', 'guides/password-grant.md', 'guides/password-hashing.md', 'guides/rate-limits.md', 'guides/state.md', 'guides/state-sizing.md', 'guides/testing.md'
     ]
   },
+  { text: 'Sign in with others', pages: ['guides/connections/README.md', 'guides/connections/google.md', 'guides/connections/apple.md', 'guides/connections/microsoft.md', 'guides/connections/github.md', 'guides/connections/discord.md', 'guides/connections/facebook.md', 'guides/connections/openid-provider.md', 'guides/connections/another-provider.md'], collapsed: true },
   { text: 'User stores', pages: [], collapsed: true },
   { text: 'Other languages and programs', pages: ['guides/go.md', 'guides/python.md', 'guides/spring-boot.md', 'guides/oauth2-proxy.md'], collapsed: true },
   { text: 'In production', pages: ['deployment.md', 'guides/nginx.md', 'guides/docker.md', 'guides/platforms.md', 'guides/rolling-updates.md', 'troubleshooting.md', 'observability.md', 'security.md'] },
   { text: 'Is it for you?', pages: ['comparison.md', 'performance.md', 'client-bench.md'] },
-  { text: 'Migrating', pages: ['migrating/README.md', 'migrating/fastify-jwt.md', 'migrating/better-auth.md', 'migrating/auth0.md', 'guides/from-auth0-spa-js.md', 'guides/from-auth0-react.md', 'migrating/keycloak.md', 'migrating/firebase.md', 'migrating/supabase.md', 'migrating/cognito.md'] },
+  { text: 'Migrating', pages: ['migrating/README.md', 'migrating/fastify-jwt.md', 'migrating/better-auth.md', 'migrating/auth0.md', 'migrating/passport-and-authjs.md', 'guides/from-auth0-spa-js.md', 'guides/from-auth0-react.md', 'migrating/keycloak.md', 'migrating/firebase.md', 'migrating/supabase.md', 'migrating/cognito.md'] },
   { text: 'Questions', pages: ['faq.md'] },
   { text: 'Reference', pages: ['reference/options.md', 'reference/endpoints.md', 'reference/host.md', 'reference/errors.md', 'reference/events.md', 'reference/client.md', 'semver.md', 'screenshots/README.md'] },
   { text: 'How it is made', pages: ['architecture.md', 'conformance.md', 'mutation.md', 'security-rows.md'] },
@@ -31,6 +32,7 @@ const GROUPS: readonly Group[] = [
 
 const FOLDERS: Readonly<Record<string, string>> = {
   'guides/user-stores': 'User stores',
+  'guides/connections': 'Sign in with others',
   guides: 'Guides',
   migrating: 'Migrating',
   reference: 'Reference',

@@ -23,6 +23,7 @@ export interface AppleOptions extends Omit<ConnectionOptions, 'clientSecret'> {
  * Sign-in with Apple. The client secret is signed anew for each call and lives for 300 seconds, so nothing expires after six months. The name
  * comes once, at the first consent, and unsigned; the e-mail address is taken from the ID token alone.
  *
+ * @see docs/guides/connections/apple.md
  * @example
  * connections: [apple({ clientId: 'com.example.web', teamId, keyId, privateKey: process.env.APPLE_KEY })]
  */

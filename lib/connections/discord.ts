@@ -12,6 +12,7 @@ export interface DiscordOptions extends ConnectionOptions {
 /**
  * Sign-in with Discord, by its API: its OpenID Connect has no userinfo with a `sub`, and ID tokens that say nothing else.
  *
+ * @see docs/guides/connections/discord.md
  * @example
  * connections: [discord({ clientId, clientSecret })]
  */

@@ -16,6 +16,7 @@ export interface GithubOptions extends ConnectionOptions {
  * Sign-in with GitHub. People are known by their numeric id, since logins are given to others. The e-mail address is the one that GitHub calls
  * primary and verified; the public one of a profile says nothing of being verified and is not used.
  *
+ * @see docs/guides/connections/github.md
  * @example
  * connections: [github({ clientId, clientSecret })]
  */

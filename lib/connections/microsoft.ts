@@ -22,6 +22,7 @@ export interface MicrosoftOptions extends ConnectionOptions {
  * Sign-in with Microsoft: work and school accounts of Entra ID, and personal ones. People are known by `oid` and the tenant. An e-mail address
  * counts only with the optional claim `xms_edov`, for whoever administers a tenant can write any address into it.
  *
+ * @see docs/guides/connections/microsoft.md
  * @example
  * connections: [microsoft({ clientId, clientSecret, tenant: 'organizations', allowedTenants: ['…'] })]
  */

@@ -19,6 +19,7 @@ export interface Oauth2Options extends ConnectionOptions {
 /**
  * Sign-in with a provider that has OAuth 2.0 and an API of its own kind.
  *
+ * @see docs/guides/connections/another-provider.md
  * @example
  * oauth2({
  *   id: 'gitea', name: 'Gitea', issuer: 'https://gitea.example', clientId, clientSecret,

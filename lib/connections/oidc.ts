@@ -32,6 +32,7 @@ export interface OidcOptions extends ConnectionOptions {
  * Sign-in with any OpenID provider: Okta, Auth0, Keycloak, Ping, a second instance of this plugin. Its metadata are read at the first sign-in
  * and kept while it is down.
  *
+ * @see docs/guides/connections/openid-provider.md
  * @example
  * connections: [oidc({ id: 'acme', name: 'Acme', issuer: 'https://sso.acme.com', clientId, clientSecret })]
  */

@@ -29,9 +29,9 @@ export function settingsOf (options: unknown): Settings {
   if (error !== null) throw error
   const shaped = given as unknown as AuthorityOptions
   checkIssuer(shaped)
+  checkStores(shaped)
   checkProviders(shaped)
   const settings = resolveSettings(shaped)
-  checkStores(shaped)
   checkCosts(settings)
   checkSecrets(shaped)
   checkClients(settings)

@@ -2,6 +2,7 @@
 import { Kind, type TSchema, Type } from '@sinclair/typebox'
 import t from 'tap'
 import { memoryState, memoryUserStore } from '../../../lib/index.ts'
+import { oidc } from '../../../lib/connections/index.ts'
 import { DEFAULTS } from '../../../lib/settings/defaults.ts'
 import { settingsOf } from '../../../lib/settings/check.ts'
 import { OPTIONS_SCHEMA } from '../../../lib/settings/schema.ts'
@@ -68,6 +69,10 @@ const EVERYTHING = {
   },
   password: { memoryCost: 65_536, timeCost: 3, parallelism: 4, minLength: 12, maxBytes: 512, concurrency: 255, maxQueue: 1, contextWords: ['acme'], isBreached: fn, pepper: true, firebase: { signerKey: 'AAECAwQFBgcICQoLDA0ODw==', saltSeparator: 'Bw==' }, importPepper: 'of Devise', hasher: fastHasher() },
   registration: { username: 'any', fields: Type.Object({ plan: Type.String() }), verifyEmail: true },
+  connections: [oidc({
+    id: 'acme', name: 'Acme', issuer: 'https://sso.acme.example', clientId: 'client', clientSecret: 'secret', scopes: ['openid'], registration: false, linking: 'never', domains: ['Acme.example'], enforce: true,
+    profile: () => ({}), sync: 'always', assurance: () => ({}), onSignIn: () => {}, button: { label: 'Acme', logoUrl: 'https://acme.example/logo.svg' }, pkce: false, enabled: false
+  })],
   sendMessage: fn,
   rateLimit: {
     login: { windowMs: 1, max: 1, count: 'failed' },
@@ -130,7 +135,7 @@ t.test('the example has every option, so none is left out of these tests', async
   const all = new Set(names(OPTIONS_SCHEMA, ''))
   const had = new Set(OPTIONAL.map((steps) => steps.filter((step) => step !== 0).join('.')))
   // What managed keys sign with, a store of clients, a shared secret, and what a port consists of are other ways to give what is here.
-  const others = ['accessToken.alg', 'clients.findById', 'keys.secret', 'password.hasher.hash', 'password.hasher.verify', 'clock.now', 'clock.monotonic', 'clock.after']
+  const others = ['accessToken.alg', 'clients.findById', 'keys.secret', 'connections.privateKey', 'connections.keyId', 'connections.teamId', 'password.hasher.hash', 'password.hasher.verify', 'clock.now', 'clock.monotonic', 'clock.after']
   t.strictSame([...all].filter((name) => !had.has(name) && !others.includes(name)), [])
   t.type(outcome(EVERYTHING), 'object')
   t.ok(OPTIONAL.length > 100)
@@ -152,7 +157,7 @@ t.test('undefined in what is alone in its section', async (t) => {
   const bare = settingsOf({ issuer: ISSUER, users })
   for (const path of OPTIONAL.filter(([first]) => first !== 'issuer' && first !== 'users' && first !== 'clients' && first !== 'keys')) {
     // What has a required part of its own can't be given without it.
-    if (path.length > 1 && ['apiKey', 'firebase', 'hasher', 'clock'].some((whole) => path.slice(0, -1).includes(whole))) continue
+    if (path.length > 1 && ['apiKey', 'firebase', 'hasher', 'clock', 'connections'].some((whole) => path.slice(0, -1).includes(whole))) continue
     const options = path.reduceRight<unknown>((value, step) => ({ [step]: value }), undefined) as Given
     t.strictSame(settingsOf({ issuer: ISSUER, users, ...options }), bare, path.join('.'))
   }
@@ -212,6 +217,7 @@ t.test('what is left out', async (t) => {
     pages: { title: 'auth.example.com', logoUrl: null, accentColor: '#1f5fbf', homeUrl: '/tenant', render: null, loginUrl: null },
     password: { memoryCost: 19_456, timeCost: 2, parallelism: 1, minLength: 8, maxBytes: 1024, concurrency: DEFAULTS.password.concurrency, maxQueue: 64, contextWords: [], isBreached: null, pepper: false, firebase: null, importPepper: '', hasher: null },
     registration: { username: 'email', fields: null, verifyEmail: false },
+    connections: [],
     sendMessage: null,
     decorators: { authenticate: 'authenticate', authenticateOptional: 'authenticateOptional', requireFirstParty: 'requireFirstParty', requireScope: 'requireScope', requireAuth: 'requireAuth', authority: 'authority', auth: 'auth', authSession: 'authSession' },
     claims: null,
