@@ -9,6 +9,7 @@ export type OAuthErrorCode =
   | 'access_denied' | 'unsupported_response_type' | 'login_required' | 'consent_required' | 'interaction_required'
   | 'request_not_supported' | 'request_uri_not_supported' | 'registration_not_supported' | 'unmet_authentication_requirements'
   | 'invalid_password' | 'username_taken' | 'too_many_requests'
+  | 'connection_denied' | 'connection_failed'
   | 'not_found' | 'server_error' | 'temporarily_unavailable'
 
 /** The status each code has unless the error says another. @see RFC 6749 §4.1.2.1, §5.2, RFC 6750 §3.1, OpenID Connect Core 1.0 §3.1.2.6 */
@@ -33,6 +34,8 @@ const STATUS: Record<OAuthErrorCode, number> = {
   unmet_authentication_requirements: 400,
   invalid_password: 400,
   username_taken: 409,
+  connection_denied: 400,
+  connection_failed: 502,
   too_many_requests: 429,
   not_found: 404,
   server_error: 500,
@@ -46,6 +49,10 @@ export type PasswordRefusalReason = 'too_long' | 'not_unicode' | 'too_short' | '
 export type OAuthErrorReason = PasswordRefusalReason
   /** About a field of a form. */
   | 'characters' | 'username_form' | 'email_form' | 'email_differs' | 'required' | 'wrong_password'
+  /** A person of this domain signs in through a connection alone. */
+  | 'connection_only'
+  /** About a sign-in through a connection, on the page that it ends on. */
+  | `connection_${'again' | 'denied' | 'refused' | 'email' | 'closed' | 'taken' | 'other_way' | 'broken' | 'down' | 'stale'}`
   /** About a sign-in whose password was right. The answer has it too, as `error_reason`: a client has to know what to say. */
   | 'email_not_verified'
   /** About an authorization request that can't be answered by a redirect, or a form that another site posted. */
@@ -121,6 +128,11 @@ export class IdentityTakenError extends Error {
   }
 }
 
+/** By its code, as `isUsernameTaken`. */
+export function isIdentityTaken (error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'FST_AUTHORITY_IDENTITY_TAKEN'
+}
+
 export interface Misfit {
   /** The option and the method, or the hook: `users.findById`, `rateLimit.key`. */
   source: string
@@ -163,9 +175,10 @@ function kindOf (value: unknown): string {
  * Why a sign-in at another provider came to nothing, for the log and for handlers. `denied`: the person, or the provider, said no.
  * `mismatch`: the answer is not one to this sign-in. `expired`: the person took too long. `exchange`, `id_token`, `userinfo`: the provider's
  * answer there was an error, or does not fit. `email`: not an address, or an organisation, that this connection takes. `disabled`: the
- * connection or the account is. `closed`: it registers nobody. `taken`: the identity is somebody else's. `outage`: the provider can't be reached, or took too long.
+ * connection or the account is. `closed`: it registers nobody. `taken`: the identity is somebody else's. `other_way`: an account here has
+ * the address, and the connection links none. `outage`: the provider can't be reached, or took too long.
  */
-export type UpstreamFailure = 'denied' | 'mismatch' | 'expired' | 'exchange' | 'id_token' | 'userinfo' | 'email' | 'disabled' | 'closed' | 'taken' | 'outage'
+export type UpstreamFailure = 'denied' | 'mismatch' | 'expired' | 'exchange' | 'id_token' | 'userinfo' | 'email' | 'disabled' | 'closed' | 'taken' | 'other_way' | 'outage'
 
 /** A sign-in at another provider came to nothing. The message and the cause hold nothing that the provider or the browser sent. */
 export class UpstreamError extends Error {

@@ -1,8 +1,9 @@
 import { EventEmitter } from 'node:events'
 import { channel } from 'node:diagnostics_channel'
+import type { UpstreamFailure } from './errors.ts'
 
 /** Why a sign-in failed: for the log and for handlers, never for the wire. */
-export type LoginFailure = 'unknown_user' | 'wrong_password' | 'disabled' | 'no_password' | 'email_not_verified' | 'unusable_hash' | 'changed_meanwhile'
+export type LoginFailure = 'unknown_user' | 'wrong_password' | 'disabled' | 'no_password' | 'email_not_verified' | 'unusable_hash' | 'changed_meanwhile' | 'connection_only'
 
 /** Why a client did not prove itself: for the log and for handlers, never for the wire. */
 export type ClientFailure = 'unknown_client' | 'no_secret' | 'wrong_secret' | 'malformed_credentials'
@@ -22,12 +23,16 @@ export const NO_REQUEST: Origin = Object.freeze({ requestId: null })
 /** What each event tells of itself. Nothing of it is a password, a token, a code or a digest of one. */
 export interface EventFacts {
   /** `sid`: the sign-in that began by it, a token family or a browser session. `method`: the first factor. */
-  authenticated: { userId: string, sid: string, clientId: string | null, method: 'password' | 'connection' }
+  authenticated: { userId: string, sid: string, clientId: string | null, method: 'password' | 'connection', connection?: string }
   /** `sid`: of who is signed in and gave a wrong current password; else `null`. */
   login_failed: { reason: LoginFailure, userId?: string, username?: string, sid: string | null, clientId: string | null }
   /** `clientId` only where there is such a client: what is sent in its place may be anything. `method` is its name in client metadata. */
   client_authentication_failed: { reason: ClientFailure, clientId: string | null, method: 'none' | 'client_secret_basic' | 'client_secret_post' }
   registered: { userId: string, username: string }
+  /** A sign-in through this connection came to nothing. */
+  connection_failed: { connection: string, reason: UpstreamFailure }
+  /** Somebody signed in through the connection whose address the account of `userId` has: they have to sign in as that user before the two are linked. */
+  link_required: { connection: string, userId: string }
   /** `userId` and `sid` are `null` where a client got a token of its own (client credentials): no user, no session. */
   token_issued: { userId: string | null, sid: string | null, clientId: string | null, scope: string, grantType: string }
   token_refreshed: { userId: string, sid: string, clientId: string | null, rotated: boolean }
@@ -47,7 +52,7 @@ export interface EventFacts {
   identity_unlinked: { userId: string, connection: string, by: 'user' | 'host' | 'password_reset' | 'disowned' }
   /** `sid`: the sign-in that asked. */
   account_removed: { userId: string, sid: string }
-  logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' | 'account_removed' }
+  logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' | 'account_removed' | 'identity_linked' }
   /** `sid`: the browser session in which the person allowed it. `scope`: all that the client may now do. */
   consent_granted: { userId: string, sid: string, clientId: string, scope: string }
   /** `sid`: the browser session in which the person took it back, where the person did (`user`). */
@@ -76,7 +81,7 @@ export type AuthorityEventName = keyof AuthorityEvents
 export type AuthorityEventHandler<Name extends AuthorityEventName> = (payload: AuthorityEvents[Name]) => void | Promise<void>
 
 export const EVENT_NAMES: readonly AuthorityEventName[] = [
-  'authenticated', 'login_failed', 'client_authentication_failed', 'registered', 'token_issued', 'token_refreshed', 'refresh_token_reused',
+  'authenticated', 'login_failed', 'client_authentication_failed', 'registered', 'connection_failed', 'link_required', 'token_issued', 'token_refreshed', 'refresh_token_reused',
   'password_reset_requested', 'password_changed', 'email_verified', 'email_change_requested', 'email_changed', 'profile_changed',
   'identity_linked', 'identity_unlinked', 'account_removed', 'logged_out', 'consent_granted', 'consent_revoked', 'message_sent',
   'message_failed', 'key_created', 'key_retired', 'rate_limited', 'hash_queue_full', 'store_degraded'

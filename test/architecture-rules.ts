@@ -23,7 +23,7 @@ const PURE_HASHES = ['hash', 'createHash', 'createHmac', 'timingSafeEqual'] as c
 /** In the order of the floors: a room imports of rooms above its line alone. */
 export const ROOMS: Readonly<Record<string, Room>> = {
   errors: { rooms: [] },
-  events: { rooms: [], modules: { 'node:events': true, 'node:diagnostics_channel': true } },
+  events: { rooms: [], types: ['errors'], modules: { 'node:events': true, 'node:diagnostics_channel': true } },
   protocol: { rooms: ['errors'], modules: { 'node:crypto': ['hash', 'timingSafeEqual'] } },
   ports: { rooms: ['protocol'], modules: { 'node:diagnostics_channel': true } },
   boundary: { rooms: BASE },
@@ -48,7 +48,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   client: { rooms: [], modules: { react: true, vue: true } },
   // What a provider is like, without any I/O.
   connections: { rooms: BASE, modules: { 'node:crypto': PURE_HASHES } },
-  metrics: { rooms: ['events', 'limits', 'ports'], modules: { 'node:diagnostics_channel': ['tracingChannel'] } },
+  metrics: { rooms: ['events', 'limits', 'ports'], types: ['errors'], modules: { 'node:diagnostics_channel': ['tracingChannel'] } },
   testing: { rooms: [...BASE, 'boundary'], modules: { fastify: true, 'node:*': true } },
   composition: { rooms: ['*'], modules: { ...FASTIFY, 'node:*': true } }
 }

@@ -3,6 +3,7 @@ import type { LoginFailure } from '../events.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
+import { isEnforced } from './enforced.ts'
 import { normalizeUsername } from './username.ts'
 
 interface PasswordSignIn {
@@ -73,9 +74,10 @@ export async function verifyOnce (user: User | null, password: string, { hashing
 }
 
 /** Why this user can't sign in with a password of this verdict, for the log; `null`: they can. */
-export function failureOf (user: User | null, verdict: Verdict, { verifyEmail }: Pick<AccountsDeps, 'verifyEmail'>): LoginFailure | null {
+export function failureOf (user: User | null, verdict: Verdict, { verifyEmail, enforcedDomains }: Pick<AccountsDeps, 'verifyEmail' | 'enforcedDomains'>): LoginFailure | null {
   if (user === null) return 'unknown_user'
   if (user.disabled) return 'disabled'
+  if (isEnforced(user, enforcedDomains)) return 'connection_only'
   if ((user.passwordHash ?? null) === null) return 'no_password'
   if (verdict === 'unusable') return 'unusable_hash'
   if (verdict === 'no_match') return 'wrong_password'

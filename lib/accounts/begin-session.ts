@@ -9,6 +9,8 @@ interface FirstFactor {
   /** As they were when that was proved. */
   user: User
   by: 'password' | 'connection'
+  /** The `id` of the connection, where it was one. */
+  connection?: string
   /** How, and when. */
   methods: AuthenticationProof[]
   clientId: string | null
@@ -28,7 +30,7 @@ export interface SessionBegun { cookie: string, session: BrowserSession, user: U
  * succeeds.
  * @returns `null` where the sign-in does not hold any more
  */
-export async function beginSession ({ user, by, methods, clientId, confirm }: FirstFactor, browser: Browser, { accounts: { events, sessions }, browserSessions }: { accounts: AccountsDeps, browserSessions: BrowserSessions }): Promise<SessionBegun | null> {
+export async function beginSession ({ user, by, connection, methods, clientId, confirm }: FirstFactor, browser: Browser, { accounts: { events, sessions }, browserSessions }: { accounts: AccountsDeps, browserSessions: BrowserSessions }): Promise<SessionBegun | null> {
   const { origin } = browser
   const { session, cookie } = await browserSessions.start(user.id, methods, browser)
   let confirmed: User | null = null
@@ -38,6 +40,6 @@ export async function beginSession ({ user, by, methods, clientId, confirm }: Fi
     if (confirmed === null) await sessions.revokeBrowserSession(session.userId, session.sid, 'undone', { origin })
   }
   if (confirmed === null) return null
-  events.emit('authenticated', { userId: user.id, sid: session.sid, clientId, method: by }, origin)
+  events.emit('authenticated', { userId: user.id, sid: session.sid, clientId, method: by, ...(connection === undefined ? {} : { connection }) }, origin)
   return { cookie, session, user: confirmed }
 }

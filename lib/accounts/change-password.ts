@@ -73,7 +73,7 @@ async function wasBegunBefore (user: User, newPassword: string, deps: AccountsDe
 
 async function verifyCurrent (user: User | null, { userId, sid, currentPassword, origin }: PasswordChange, deps: AccountsDeps): Promise<User> {
   // Whoever is signed in may change the password, e-mail verified or not.
-  const reason = failureOf(user, await verifyOnce(user, currentPassword, deps), { verifyEmail: false })
+  const reason = failureOf(user, await verifyOnce(user, currentPassword, deps), { ...deps, verifyEmail: false })
   if (user !== null && reason === null) return user
   deps.events.emit('login_failed', { reason: reason ?? 'unknown_user', userId, sid: sid ?? null, clientId: null, ...(user === null ? {} : { username: user.username }) }, origin)
   throw wrongPassword()

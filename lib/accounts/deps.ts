@@ -29,6 +29,8 @@ export interface AccountsDeps {
   usernames: 'email' | 'any'
   /** Whether an account must confirm its e-mail before it can sign in. */
   verifyEmail: boolean
+  /** Normalised ASCII domains whose people sign in through a connection alone, and never with a password. */
+  enforcedDomains: ReadonlySet<string>
   /** The link that a message bears. Made from the issuer, never from a request. */
   messageUrl(kind: MessageTokenPurpose, token: string): string
   clock: Clock

@@ -33,7 +33,7 @@ export async function requireFreshSignIn ({ user, sid, authenticatedAt, password
     return
   }
   // Whoever is signed in may do this, e-mail verified or not.
-  const reason = failureOf(user, await verifyOnce(user, password, deps), { verifyEmail: false })
+  const reason = failureOf(user, await verifyOnce(user, password, deps), { ...deps, verifyEmail: false })
   if (reason === null) return
   deps.events.emit('login_failed', { reason, userId: user.id, username: user.username, sid, clientId: null }, origin)
   throw wrongPassword()

@@ -13,7 +13,7 @@ export const linkIdOf = ({ issuer, subject }: Identity): string => digest(JSON.s
  * Whether a link that is made now is `provisional`: nobody has confirmed the user's own address, so the account may have been made by
  * somebody who named the address of another person. Without an address there is nobody else to whom a reset could go.
  */
-const isProvisional = (user: User): boolean => user.emailVerified !== true && addressOf(user) !== ''
+export const isProvisional = (user: User): boolean => user.emailVerified !== true && addressOf(user) !== ''
 
 type LinkOutcome = Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>
 type UnlinkOutcome = Awaited<ReturnType<NonNullable<UserStore['unlinkIdentity']>>>
@@ -22,7 +22,7 @@ interface LinkedCause extends MessageCause { by: EventFacts['identity_linked']['
 interface UnlinkedCause extends MessageCause { by: EventFacts['identity_unlinked']['by'] }
 
 /** Tells of a link that was made: an event, and a message to the stored address. */
-function identityLinked (user: User, { connection }: Pick<LinkedIdentity, 'connection'>, { by, locale, origin }: LinkedCause, { events, outbox }: Pick<AccountsDeps, 'events' | 'outbox'>): void {
+export function identityLinked (user: User, { connection }: Pick<LinkedIdentity, 'connection'>, { by, locale, origin }: LinkedCause, { events, outbox }: Pick<AccountsDeps, 'events' | 'outbox'>): void {
   events.emit('identity_linked', { userId: user.id, connection, by }, origin)
   outbox?.post({ kind: 'identity_linked', user: addressed(user), locale, origin })
 }

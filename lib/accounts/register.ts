@@ -2,6 +2,7 @@ import { isUsernameTaken, OAuthError } from '../errors.ts'
 import type { NewUser, User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
+import { isEnforced } from './enforced.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
@@ -54,11 +55,12 @@ export async function register ({ username, password, fields, locale, origin }: 
   return deps.verifyEmail ? 'pending' : { user }
 }
 
-function newUsername (username: string, { usernames }: Pick<AccountsDeps, 'usernames'>): string {
+function newUsername (username: string, { usernames, enforcedDomains }: Pick<AccountsDeps, 'usernames' | 'enforcedDomains'>): string {
   const name = normalizeUsername(username)
   if (name === null) throw new OAuthError('invalid_request', 'username: it holds characters that are not allowed, or is too long.', { field: 'username', reason: 'characters' })
   const reason = checkNewUsername(name)
   if (usernames === 'email' && emailOf(name) === null) throw new OAuthError('invalid_request', 'username: The e-mail address is not valid.', { field: 'username', reason: 'email_form' })
+  if (isEnforced({ username: name }, enforcedDomains)) throw new OAuthError('invalid_request', 'username: People of this domain sign in through a connection.', { field: 'username', reason: 'connection_only' })
   if (reason !== null) throw new OAuthError('invalid_request', `username: ${reason}`, { field: 'username', reason: name.includes('@') ? 'email_form' : 'username_form' })
   return name
 }

@@ -7,6 +7,7 @@ import type { Origin } from '../sessions/sessions.ts'
 import { verifyOnce } from './authenticate-password.ts'
 import { contestSignUp } from './contested-sign-up.ts'
 import type { AccountsDeps } from './deps.ts'
+import { isEnforced } from './enforced.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { findMessageToken, invalidLink } from './message-tokens.ts'
 import { finishNewPassword, isUnfinished, type NewPassword, setNewPassword } from './new-password.ts'
@@ -25,7 +26,7 @@ export async function requestPasswordReset ({ username, locale, origin }: { user
   if (name === null) return
   resetInBackground(name, deps, async () => {
     const user = await deps.users.findByUsername(name)
-    if (!isActive(user)) return
+    if (!isActive(user) || isEnforced(user, deps.enforcedDomains)) return
     deps.events.emit('password_reset_requested', { userId: user.id }, origin)
     await sendResetOnce(user, { kind: 'password_reset', locale, origin }, deps)
   })
@@ -49,7 +50,7 @@ export async function startPasswordReset (userId: string, deps: AccountsDeps): P
 export function sendAlreadyRegistered (username: string, cause: MessageCause, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {
     const user = await deps.users.findByUsername(username)
-    if (!isActive(user)) return
+    if (!isActive(user) || isEnforced(user, deps.enforcedDomains)) return
     if (user.emailVerified !== true) await contestSignUp(user, deps)
     await sendResetOnce(user, { kind: 'already_registered', ...cause }, deps)
   })

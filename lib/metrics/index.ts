@@ -24,6 +24,8 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   authenticated: (_event, count) => { count('authority.authentication', { outcome: 'success' }) },
   login_failed: ({ reason }, count) => { count('authority.authentication', { outcome: 'failure', 'error.type': reason }) },
   client_authentication_failed: ({ reason }, count) => { count('authority.client_authentication.failed', { 'error.type': reason }) },
+  connection_failed: ({ reason }, count) => { count('authority.connection.failed', { 'error.type': reason }) },
+  link_required: (_event, count) => { count('authority.connection.link_required') },
   registered: (_event, count) => { count('authority.account.registered') },
   token_issued: ({ grantType }, count) => { count('authority.token.issued', { grant_type: grantType }) },
   token_refreshed: ({ rotated }, count) => { count('authority.token.refreshed', { rotated: String(rotated) }) },

@@ -11,6 +11,8 @@ export interface AuthenticationProof {
   at: number
   /** What whoever vouches calls it. @see RFC 8176 §2 */
   amr?: string[]
+  /** Of a `connection`: what the host says that the sign-in there is worth here. */
+  acr?: string
 }
 
 /** What a sign-in was worth, as tokens say it. A refresh token family keeps it for life. */
@@ -25,6 +27,8 @@ export interface AuthenticationContext {
 
 /** What a sign-in with a password is called, and what is called so that releases up to 0.1.0 wrote. @see OpenID Connect Core 1.0 §2 */
 export const PASSWORD_ACR = 'password'
+/** What a sign-in at another provider is called, which says nothing of how the person was authenticated there. */
+export const CONNECTION_ACR = 'connection'
 export const PASSWORD_AMR: readonly string[] = ['pwd']
 
 /** The proofs that give a context, the strongest first. `mfa` in `amr`: two factors of different kinds; a passkey that verifies its user is both by itself. */
@@ -34,14 +38,14 @@ const CONTEXTS: ReadonlyArray<{ acr: string | null, by: readonly AuthenticationM
   { acr: 'mfa', by: ['password', 'otp'], amr: ['pwd', 'otp', 'mfa'] },
   { acr: 'mfa', by: ['password', 'recovery_code'], amr: ['pwd', 'recovery', 'mfa'] },
   { acr: PASSWORD_ACR, by: ['password'], amr: PASSWORD_AMR },
-  { acr: 'connection', by: ['connection'], amr: [] },
+  { acr: CONNECTION_ACR, by: ['connection'], amr: [] },
   { acr: 'email', by: ['email'], amr: ['email'] },
   { acr: null, by: ['host'], amr: [] }
 ]
 
 /** From weak to strong: who can show one has shown those before it. `connection` says nothing of the others, nor they of it. */
 const ORDER = ['email', PASSWORD_ACR, 'mfa', 'phr']
-const VOCABULARY: readonly string[] = [...ORDER, 'connection']
+const VOCABULARY: readonly string[] = [...ORDER, CONNECTION_ACR]
 const METHODS = new Set<string>(CONTEXTS.flatMap(({ by }) => by))
 
 /** Whether who can show `acr` has shown `wanted`. */
@@ -62,7 +66,7 @@ export function contextOf ({ methods, authenticatedAt }: Authenticated, wanted: 
   const shown = CONTEXTS.flatMap(({ acr, by, amr }): AuthenticationContext[] => {
     const proofs = by.flatMap((method) => methods.find((proof) => proof.method === method) ?? [])
     if (proofs.length < by.length) return []
-    return [{ acr, amr: [...new Set([...amr, ...proofs.flatMap((proof) => proof.amr ?? [])])], authenticatedAt: Math.min(...proofs.map(({ at }) => at)) }]
+    return [{ acr: proofs[0]?.acr ?? acr, amr: [...new Set([...amr, ...proofs.flatMap((proof) => proof.amr ?? [])])], authenticatedAt: Math.min(...proofs.map(({ at }) => at)) }]
   })
   const acr = wanted.length === 0 ? shown[0]?.acr ?? null : VOCABULARY.toReversed().find((value) => wanted.includes(value) && shown.some((context) => covers(context.acr, value)))
   if (acr === undefined) return null
@@ -114,9 +118,9 @@ function parsed (text: unknown): unknown[] {
 }
 
 function isProof (value: unknown): value is AuthenticationProof {
-  const { method, at, amr } = Object(value) as Record<string, unknown>
+  const { method, at, amr, acr } = Object(value) as Record<string, unknown>
   return typeof method === 'string' && METHODS.has(method) && Number.isSafeInteger(at) &&
-    (amr === undefined || areWords(amr))
+    (amr === undefined || areWords(amr)) && (acr === undefined || (typeof acr === 'string' && method === 'connection'))
 }
 
 function areWords (value: unknown): value is readonly string[] {

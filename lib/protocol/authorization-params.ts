@@ -10,7 +10,7 @@ export type AuthorizationParams = { [Name in AuthorizationParamName]?: string }
 type AuthorizationParamName =
   | 'client_id' | 'redirect_uri' | 'response_type' | 'response_mode' | 'scope' | 'state' | 'nonce' | 'prompt' | 'max_age' | 'display'
   | 'login_hint' | 'id_token_hint' | 'ui_locales' | 'claims_locales' | 'acr_values' | 'claims' | 'code_challenge' | 'code_challenge_method'
-  | 'request' | 'request_uri' | 'registration' | 'screen_hint'
+  | 'request' | 'request_uri' | 'registration' | 'screen_hint' | 'connection'
 
 /** Bytes. No RFC sets limits; these hold what is honest, and the whole fits into a URL. */
 const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
@@ -35,7 +35,8 @@ const LIMITS: Readonly<Record<AuthorizationParamName, number>> = {
   request: 8192,
   request_uri: 2048,
   registration: 4096,
-  screen_hint: 64
+  screen_hint: 64,
+  connection: 64
 }
 /** Bytes of the whole request in a URL: Node takes 16 kB of request line and headers together. */
 const MAX_SERIALIZED = 8192

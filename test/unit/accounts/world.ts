@@ -29,6 +29,7 @@ export interface WorldOptions {
   verifyEmail?: boolean
   /** Default here: `any`. */
   usernames?: 'email' | 'any'
+  enforcedDomains?: string[]
   /** Whether messages are bounded per account. */
   bounded?: boolean
   /** `null`: none. */
@@ -84,6 +85,7 @@ export async function world (options: WorldOptions = {}) {
     outbox: options.sendMessage === null ? null : createOutbox(send, { clock, events, onError, localeOf: () => 'en' }),
     usernames: options.usernames ?? 'any',
     verifyEmail: options.verifyEmail ?? false,
+    enforcedDomains: new Set(options.enforcedDomains),
     messageUrl: (kind, token) => `https://auth.example.com/${kind}#token=${token}`,
     clock,
     random: {

@@ -1,0 +1,65 @@
+import type { Connection, UpstreamResult } from '../ports/upstream.ts'
+import type { Identity, LinkedIdentity, NewUser, User } from '../ports/user-store.ts'
+import type { AuthenticationProof } from '../protocol/authentication.ts'
+import { digest } from '../protocol/digest.ts'
+import { domainOf } from './enforced.ts'
+import { isProvisional } from './identities.ts'
+import { addressOf } from './outbox.ts'
+import { OWN_FIELDS } from './register.ts'
+import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
+
+/** Who somebody is at another provider, as far as it matters here. It is kept sealed in the browser where they have to do something first. */
+export interface FederatedPerson extends Identity {
+  /** In the one form that usernames have, and only where the provider verified it. */
+  email?: string
+  /** Of what the provider said, what may become of an account. */
+  profile: Record<string, unknown>
+  proof: AuthenticationProof
+}
+
+/** What a checked sign-in at another provider means here. An address that the provider did not verify, or that nobody can have here, is none. */
+export function personOf ({ assertion, claims }: UpstreamResult, connection: Pick<Connection, 'profile' | 'assurance'>, now: number): FederatedPerson {
+  const { issuer, subject, authenticatedAt } = assertion
+  const email = usable(assertion.email)
+  return { issuer, subject, ...(email === undefined ? {} : { email }), profile: profileFields(connection.profile(claims)), proof: proofOf(connection.assurance(claims), Math.min(now, authenticatedAt ?? now)) }
+}
+
+function usable (email: unknown): string | undefined {
+  const name = typeof email === 'string' ? normalizeUsername(email) : null
+  return name === null || checkNewUsername(name) !== null ? undefined : emailOf(name) ?? undefined
+}
+
+function proofOf ({ amr = [], acr }: ReturnType<Connection['assurance']>, at: number): AuthenticationProof {
+  return { method: 'connection', at, ...(amr.length === 0 ? {} : { amr }), ...(acr === undefined ? {} : { acr }) }
+}
+
+/** Whether the connection takes people with this address; a connection without `domains` takes everybody. */
+export function acceptsEmail ({ domains }: Pick<Connection, 'domains'>, email: string | undefined): boolean {
+  return domains.length === 0 || (email !== undefined && domains.includes(domainOf(email)))
+}
+
+/** Whether the user has confirmed that this is their address. */
+export function hasConfirmed (user: User, email: string | undefined): boolean {
+  return user.emailVerified === true && email !== undefined && normalizeUsername(addressOf(user)) === email
+}
+
+/** The link as it is stored; `user`: whom it is for, where they are there already. */
+export function linkOf ({ issuer, subject, email }: Identity & { email?: string }, { connection, now, user }: { connection: string, now: number, user: User | null }): LinkedIdentity {
+  return { issuer, subject, connection, ...(email === undefined ? {} : { email }), linkedAt: now, lastUsedAt: now, ...(user !== null && isProvisional(user) ? { provisional: true } : {}) }
+}
+
+/** Of a profile, what may become of an account: nothing that says who somebody is or what they may. */
+export function profileFields (profile: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(profile).filter(([name, value]) => !OWN_FIELDS.has(name) && value !== undefined && value !== null))
+}
+
+/**
+ * A new account of somebody who has no password. Without an address it gets a name of its own, and never the one that the person has at the
+ * provider, by which others may know somebody else here. `attempt`: how many times a name was taken.
+ */
+export function newAccount ({ issuer, subject, email }: Identity & { email?: string }, { connection, fields, attempt }: { connection: string, fields: Readonly<Record<string, unknown>>, attempt: number }): NewUser {
+  const given = profileFields(fields)
+  if (email !== undefined) return { ...given, username: email, passwordHash: null, email, emailVerified: true }
+  const name = digest(`username ${JSON.stringify([issuer, subject])}`).toLowerCase().slice(0, 8 * (attempt + 1))
+  return { ...given, username: `${connection}-${name}`, passwordHash: null }
+}

@@ -1,0 +1,48 @@
+import { UpstreamError } from '../errors.ts'
+import type { Connection } from '../ports/upstream.ts'
+import type { User } from '../ports/user-store.ts'
+import { isActive } from '../sessions/active-user.ts'
+import type { Origin } from '../sessions/sessions.ts'
+import type { AccountsDeps } from './deps.ts'
+import { acceptsEmail, type FederatedPerson, linkOf } from './federated-account.ts'
+import { allowed, decideFederated } from './federated-decision.ts'
+import { storeLink } from './store-link.ts'
+
+interface Link {
+  connection: Connection
+  person: FederatedPerson
+  /** Who is signed in, and has just signed in. */
+  user: User
+  sid: string
+  /** The account has the address of the identity. So its owner may not have been the first to sign up with it: whatever others opened ends. */
+  contested: boolean
+  origin: Origin
+  locale: string | undefined
+}
+
+/**
+ * Links the identity to who is signed in. Whether they may do so, by a sign-in of the last minutes and a form of ours, is for the caller to
+ * know.
+ * @throws UpstreamError `taken`, `disabled`, `email`
+ */
+export async function linkToAccount ({ connection, person, user, sid, contested, origin, locale }: Link, deps: AccountsDeps): Promise<void> {
+  const owner = await deps.users.findByIdentity?.(person) ?? null
+  const decision = allowed(decideFederated({
+    mode: 'link',
+    enabled: await connection.enabled(),
+    emailAccepted: acceptsEmail(connection, person.email),
+    identity: owner === null ? 'unknown' : owner.id === user.id ? 'theirs' : 'anothers',
+    disabled: !isActive(user),
+    account: false,
+    accountVerified: false,
+    authoritative: false,
+    linking: connection.linking,
+    registers: false,
+    complete: true
+  }))
+  if (decision === 'already_linked') return
+  const link = linkOf(person, { connection: connection.id, now: deps.clock.now(), user })
+  const stored = await storeLink({ user, link, contested, exceptSid: sid, origin, locale }, deps)
+  if (stored === 'taken') throw new UpstreamError('taken', 'The identity was linked to another user meanwhile.')
+  if (stored === 'unknown_user') throw new UpstreamError('disabled', 'The account was removed meanwhile.')
+}
