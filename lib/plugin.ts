@@ -10,6 +10,7 @@ import { oncePerRequest, registeredOrigins } from './http/edge/client-origins.ts
 import { createCors } from './http/edge/cors.ts'
 import { ownProfileFields } from './accounts/profile.ts'
 import { registrationWith } from './http/edge/registration.ts'
+import { connectButtons } from './http/pages/connect/buttons.ts'
 import { registerRoutes } from './http/routes.ts'
 import { sessionCookie } from './http/edge/session-cookie.ts'
 import { type AuthSession, readSessionHook } from './http/edge/session-hook.ts'
@@ -71,7 +72,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const places = placesOf(host, settings)
   const path = (name: PathName): string => places.wellKnown[name]?.path ?? settings.paths[name] ?? `${places.prefix}${PATHS[name] ?? ''}`
   refuseTakenRoutes(host, path)
-  const services = await createServices(settings, { log: host.log, redis: redisClientOf(host, settings), redirectLogin: places.redirectLogin, messageUrl: messageUrls(host, settings, path), callbackUrl: connectionCallbacks(host, settings) })
+  const services = await createServices(settings, { log: host.log, redis: redisClientOf(host, settings), redirectLogin: places.redirectLogin, messageUrl: messageUrls(host, settings, path), callbackUrl: connectionCallbacks(host, settings, path) })
   const { grants, accessTokens, authorize, clock, events, limiter, ring } = services
 
   const readAuth: ReadAuth = (request) => (request as unknown as Record<string, AccessTokenClaims | null>)[names.auth] ?? null
@@ -86,10 +87,13 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   decorateShared(host, 'requireFirstParty', names.requireFirstParty, () => { host.decorate(names.requireFirstParty, requireFirstPartyHook(grants.clients, readAuth)) })
   host.decorate(names.requireScope, (...scopes: string[]) => requireScopeHook(scopes, readAuth))
   decorateShared(host, 'requireAuth', names.requireAuth, () => { host.decorate(names.requireAuth, (required: AuthRequirements) => requireAuthHook(stepUpOf(required, names.requireAuth, settings.acrValues), settings.acrValues, readAuth, clock)) })
-  host.decorate(names.authority, createAuthority({ health: services.health, grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter }))
-
   const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields, ownProfileFields)
   const shared = { limiter, registration, path }
+  const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, redirectLogin: places.redirectLogin })
+  host.decorate(names.authority, createAuthority({
+    health: services.health, grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter,
+    connections: async (request) => pages === null ? [] : (await connectButtons(request, await pages.journeys.read(request), pages)).map(({ id, name, url }) => ({ id, name, url }))
+  }))
   const listed = Array.isArray(settings.clients) ? settings.clients : null
   const clientsOf = listed === null ? oncePerRequest(grants.clients) : () => grants.clients
   await registerRoutes(host, {
@@ -106,7 +110,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     secretHeaders: settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
     senders: { issuer: settings.issuer, ...registeredOrigins(listed ?? clientsOf) },
     openid: places.redirectLogin ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, acrValues: authorize.acrValues, algs: () => ring.algs() } : null,
-    pages: settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, redirectLogin: places.redirectLogin })
+    pages
   }, {
     jwksConstraints: places.wellKnown.jwks?.constraints ?? null,
     metadataConstraints: places.wellKnown.metadata?.constraints ?? {},

@@ -45,6 +45,9 @@ export interface UserIdentity {
   lastUsedAt: Date
 }
 
+/** A connection that people can sign in through now. */
+export interface ConnectionLink { id: string, name: string, url: string }
+
 /** What the host can do from its own code: `app.authority`. */
 export interface Authority {
   /** The claims of a good access token, frozen. @throws OAuthError `invalid_token`, `temporarily_unavailable` (its key can't be looked up) */
@@ -111,6 +114,12 @@ export interface Authority {
   /** Sends the user a reset message, in the language of their claim `locale`. Rejects where there is no such user or no `sendMessage`. */
   startPasswordReset(userId: string): Promise<void>
   /**
+   * The connections that are on, for a sign-in page of the host's own: each a link that begins the sign-in, and goes on to where the request's
+   * own query leads (`return_to`, as the sign-in page was given it). A link of a page of this origin: from anywhere else it shows the sign-in
+   * page first.
+   */
+  connections(request: FastifyRequest): Promise<ConnectionLink[]>
+  /**
    * How the service is, for a readiness route: never rejects, answers within about a second whatever the stores do, and tells nothing that
    * strangers should not know. Calls at once share one look.
    */
@@ -128,9 +137,10 @@ interface AuthorityDeps {
   browser: Pick<RequestBrowser, 'signIn' | 'signOut'>
   readSession: Hook
   limiter: Pick<RequestLimiter, 'reserveAccount'>
+  connections: Authority['connections']
 }
 
-export function createAuthority ({ health, grants, accessTokens, events, consents, browser, readSession, limiter }: AuthorityDeps): Authority {
+export function createAuthority ({ health, grants, accessTokens, events, consents, browser, readSession, limiter, connections }: AuthorityDeps): Authority {
   const { accounts, sessions } = grants
   async function activeUser (userId: string): Promise<User> {
     const user = await accounts.users.findById(userId)
@@ -188,6 +198,7 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
     },
     changePassword: async (userId, newPassword) => { await replacePassword(userId, newPassword, accounts) },
     startPasswordReset: async (userId) => { await startPasswordReset(userId, accounts) },
+    connections,
     health,
     on: (name, handler) => { events.on(name, handler) },
     off: (name, handler) => { events.off(name, handler) }

@@ -1,5 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { AccountsDeps } from '../accounts/deps.ts'
+import { deflatingSealer } from '../adapters/node/deflating-sealer.ts'
+import { aesSealer } from '../adapters/node/sealer.ts'
+import type { CookieOwner } from '../http/edge/session-cookie.ts'
+import { connectCookies } from '../http/pages/connect/cookies.ts'
 import { createJourneys } from '../http/pages/journeys.ts'
 import type { PageDeps } from '../http/pages/deps.ts'
 import { createPageReply } from '../http/pages/reply.ts'
@@ -22,13 +26,13 @@ export function messageUrls (host: FastifyInstance, { issuer, pages }: Settings,
 }
 
 /** Where a provider sends the browser back: from the issuer, whatever the Host header says. */
-export function connectionCallbacks (host: FastifyInstance, { issuer, prefix }: Settings): (id: string) => string {
+export function connectionCallbacks (host: FastifyInstance, { issuer }: Settings, path: (name: PathName) => string): (id: string) => string {
   const { origin } = new URL(issuer)
-  return (id) => `${origin}${host.prefix}${prefix}/connect/${id}/callback`
+  return (id) => `${origin}${host.prefix}${path('connect')}/${id}/callback`
 }
 
 /** What the hosted pages are built from. */
-export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength }, scopeTexts }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
+export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength }, scopeTexts, secrets }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
   const { users, outbox, usernames } = parts.authorize.accounts
   const { homeUrl, loginUrl } = pages
   refuse('pages.texts', ownTextMistake(pages.texts))
@@ -47,6 +51,7 @@ export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { m
       return route === link('verifyEmail') ? { url: link('login'), by: 'sign_in' } : null
     },
     loginUrl,
+    connect: connectDeps(parts.authorize, { issuer, prefix: `${host.prefix}${prefix}` }, secrets),
     minLength,
     offers: {
       signup: loginUrl === null && parts.authorize.canSignUp,
@@ -55,6 +60,12 @@ export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { m
       consents: redirectLogin
     }
   }
+}
+
+/** The settings were checked: where there are connections, there is a secret. */
+function connectDeps ({ connections, accounts: { clock } }: PageDeps['authorize'], owner: CookieOwner, [secret, ...former]: readonly string[]): PageDeps['connect'] {
+  if (connections.size === 0 || secret === undefined) return null
+  return { connections, cookies: connectCookies(owner, { sealer: deflatingSealer(aesSealer([secret, ...former])), clock }) }
 }
 
 /** @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path of the text */

@@ -8,6 +8,7 @@ import { useStrictValidation } from './edge/body.ts'
 import { browserSessionRoutes } from './api/browser-session.ts'
 import { createGuards, type GuardDeps } from './edge/caller-guards.ts'
 import { useCallers } from './edge/callers.ts'
+import { connectRoutes } from './pages/connect/routes.ts'
 import { consentPage } from './pages/consent.ts'
 import type { Cors, CorsPolicy } from './edge/cors.ts'
 import { guardSenders, type SendersDeps } from './edge/senders.ts'
@@ -127,7 +128,7 @@ function pageGroups (pages: PageDeps, { cors, redirectLogin }: { cors: Cors, red
     register: (child) => { for (const part of parts) part(child, pages) }
   })
   return [
-    group(loginPage, accountPages, logoutRoutes),
+    group(loginPage, accountPages, logoutRoutes, connectRoutes),
     { cors: cors.noOrigin, register: (child) => { browserSessionRoutes(child, pages) } },
     { register: (child) => { pageAssetRoutes(child, pages.pages.assets, { prefix: pages.prefix }) } },
     ...(pages.offers.account

@@ -66,8 +66,8 @@ export function usernameField (state: FormState, { messages }: CommonModel, valu
 }
 
 /** Never has a value. */
-export function currentPasswordField (state: FormState, { messages }: CommonModel, beside: Html | null): Html {
-  return field(state, 'password', { label: messages.passwordLabel, type: 'password', autocomplete: 'current-password', beside, extra: { ...AS_TYPED, 'data-reveal': messages.showPassword } })
+export function currentPasswordField (state: FormState, { messages }: CommonModel, { beside, required }: { beside: Html | null, required: boolean }): Html {
+  return field(state, 'password', { label: messages.passwordLabel, type: 'password', autocomplete: 'current-password', beside, required, extra: { ...AS_TYPED, 'data-reveal': messages.showPassword } })
 }
 
 /** The password of now, for what a session alone is not enough for. Never has a value. */

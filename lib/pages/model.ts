@@ -100,11 +100,22 @@ export interface AccountAccess {
   grantedAt: number
 }
 
+/** A link to sign in with another provider. `brand`: a mark that the pages have. `label` in place of "Continue with" and the name. */
+export interface ConnectButton {
+  id: string
+  name: string
+  label: string | null
+  brand: string | null
+  logoUrl: string | null
+  url: string
+}
+
 export interface PageModels {
   /** `resendToken`: after a right password for an address that is not confirmed; goes back in a hidden field `token`, with the `decision` `resend`. */
-  login: FormModel & { username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null }
+  /** `passwordLater`: an address is enough to be led to where its people sign in, so the field for the password may stay empty. */
+  login: FormModel & { username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null, connections: ConnectButton[], passwordLater: boolean }
   /** `sent`: a message is on its way, whoever asked. */
-  signup: FormModel & { username: string, fields: ProfileField[], minLength: number, loginUrl: string, sent: boolean }
+  signup: FormModel & { username: string, fields: ProfileField[], minLength: number, loginUrl: string, sent: boolean, connections: ConnectButton[] }
   forgot_password: FormModel & { username: string, loginUrl: string, sent: boolean }
   /** `token` goes back in a hidden field. `done`: the new password works. */
   reset_password: FormModel & { token: string, minLength: number, loginUrl: string, done: boolean }
@@ -154,6 +165,16 @@ export interface PageModels {
   /** `current_password` where `askPassword`. `signInUrl`: the person has no password and signs in again before. */
   account_remove: AccountModel & { askPassword: boolean, signInUrl: string | null }
   account_removed: CommonModel & { homeUrl: string }
+  /** Goes on to `url`, that of another provider, by the header `Refresh`, and by a link for who sees it. */
+  connect_leaving: CommonModel & { name: string, url: string }
+  /** A sign-in at another provider came to nothing. `loginUrl` leads to the start. */
+  connect_failed: CommonModel & { error: PageError, loginUrl: string }
+  /** An account has the address that the provider `name` said: its owner signs in at `signInUrl`, or sets a new password at `forgotUrl`. */
+  connect_confirm: CommonModel & { name: string, email: string, signInUrl: string, forgotUrl: string | null }
+  /** They have. A submit button links the two; `skipUrl` leads on without. */
+  connect_link: FormModel & { name: string, username: string, skipUrl: string }
+  /** `fields`: what a new account must have and the provider did not say. `email`: the address that it is for; `null`: none. */
+  connect_finish: FormModel & { name: string, email: string | null, fields: ProfileField[], loginUrl: string }
   /** Asks whether to sign out. A submit button named `decision` with the value `sign_out`. */
   logout: FormModel & { username: string | null }
   /** `ended`: whether anybody was signed in until now. */

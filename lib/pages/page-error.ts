@@ -23,6 +23,8 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   unmet_authentication_requirements: 'errorClientRequest',
   invalid_password: 'errorPassword',
   username_taken: 'errorUsernameTaken',
+  connection_denied: 'errorConnectionDenied',
+  connection_failed: 'errorConnectionBroken',
   too_many_requests: 'errorTooManyRequestsLater',
   not_found: 'errorNotFound',
   server_error: 'errorServerError',
@@ -45,7 +47,18 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
   email_not_verified: 'errorEmailNotVerified',
   unknown_client: 'errorUnknownClient',
   redirect_uri_mismatch: 'errorRedirectUri',
-  cross_site: 'errorCrossSite'
+  cross_site: 'errorCrossSite',
+  connection_only: 'errorConnectionOnly',
+  connection_again: 'errorConnectionAgain',
+  connection_denied: 'errorConnectionDenied',
+  connection_refused: 'errorConnectionRefused',
+  connection_email: 'errorConnectionEmail',
+  connection_closed: 'errorConnectionClosed',
+  connection_taken: 'errorConnectionTaken',
+  connection_other_way: 'errorConnectionOtherWay',
+  connection_broken: 'errorConnectionBroken',
+  connection_down: 'errorConnectionDown',
+  connection_stale: 'errorConnectionStale'
 }
 
 /** Codes whose error is about one field, whoever threw it. */

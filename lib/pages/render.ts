@@ -1,6 +1,7 @@
 import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
 import { account, accountAccess, accountEmail, accountPassword, accountProfile, accountRemove, accountRemoved, accountSessions } from './account-pages.ts'
 import type { PageModels, PageName } from './model.ts'
+import { connectConfirm, connectFailed, connectFinish, connectLeaving, connectLink } from './connect-pages.ts'
 import { forgotPassword, login, resetPassword, signup, verifyEmail } from './sign-in-pages.ts'
 
 type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }
@@ -20,6 +21,11 @@ const RENDERERS: Renderers = {
   account_access: accountAccess,
   account_remove: accountRemove,
   account_removed: accountRemoved,
+  connect_leaving: connectLeaving,
+  connect_failed: connectFailed,
+  connect_confirm: connectConfirm,
+  connect_link: connectLink,
+  connect_finish: connectFinish,
   logout,
   signed_out: signedOut,
   error: errorPage,

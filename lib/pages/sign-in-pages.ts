@@ -1,26 +1,27 @@
 import { currentPasswordField, errorCode, form, formState, hidden, link, newPasswordField, profileField, submit, usernameField } from './fields.ts'
+import { connectButtons } from './connect-pages.ts'
 import { type Html, formatHtml, html } from './html.ts'
 import { address, type IconName, layout, name } from './layout.ts'
 import { timeOf } from './texts.ts'
 import type { CommonModel, PageError, PageModels } from './model.ts'
 
 export function login (model: PageModels['login']): string {
-  const { messages, action, error, username, resendToken, signupUrl, forgotUrl } = model
+  const { messages, action, error, username, resendToken, signupUrl, forgotUrl, connections, passwordLater } = model
   const state = formState(error, ['username', 'password'], username === '' ? 'username' : 'password')
   return layout(model, {
     heading: messages.loginTitle,
     error,
     lead: onward(model),
-    content: html`${form(action, state, html`${usernameField(state, model, username)}${currentPasswordField(state, model, forgotUrl === null ? null : link(forgotUrl, messages.forgotLink))}${submit(messages.loginSubmit)}
+    content: html`${form(action, state, html`${usernameField(state, model, username)}${currentPasswordField(state, model, { beside: forgotUrl === null ? null : link(forgotUrl, messages.forgotLink), required: !passwordLater })}${submit(messages.loginSubmit)}
 `)}${resendToken !== null && html`
 ${form(action, null, html`${hidden('token', resendToken)}${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
-`)}`}${serverFault(model)}`,
+`)}`}${serverFault(model)}${connectButtons(model, connections)}`,
     links: signupUrl === null ? null : html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`
   })
 }
 
 export function signup (model: PageModels['signup']): string {
-  const { messages, action, error, username, fields, minLength, loginUrl, sent } = model
+  const { messages, action, error, username, fields, minLength, loginUrl, sent, connections } = model
   if (sent) return inbox(model, { text: messages.signupSentText, loginUrl, username })
   // Boxes to tick come last, beside the button that they belong to.
   const boxes = fields.filter(({ type }) => type === 'checkbox')
@@ -31,7 +32,7 @@ export function signup (model: PageModels['signup']): string {
     error,
     lead: onward(model),
     content: html`${form(action, state, html`${usernameField(state, model, username)}${others.map((field) => profileField(state, field))}${newPasswordField(state, model, { label: messages.passwordLabel, minLength })}${boxes.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
-`)}${serverFault(model)}`,
+`)}${serverFault(model)}${connectButtons(model, connections)}`,
     links: html`<p>${messages.loginQuestion} ${link(loginUrl, messages.loginLink)}</p>`
   })
 }

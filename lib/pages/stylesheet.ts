@@ -23,8 +23,8 @@ const FONTS = 'system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",var(--scrip
 export function stylesheet ({ accentColor, colorScheme, background, radius, font }: Look): string {
   const accent = accentColor.toLowerCase() as Color
   const grounds = groundsOf(background, colorScheme)
-  const light = variables(LIGHT, { accent, background: grounds.light, end: '#000000' })
-  const dark = variables(DARK, { accent, background: grounds.dark, end: '#ffffff' })
+  const light = variables(LIGHT, { accent, background: grounds.light, end: '#000000' }) + PROVIDERS.light
+  const dark = variables(DARK, { accent, background: grounds.dark, end: '#ffffff' }) + PROVIDERS.dark
   const common = `--script:sans-serif;--radius:${radius === '0' ? '0px' : radius};--font:${font === null ? '' : `${font},`}${FONTS}`
   const colors = {
     light: `:root{color-scheme:light;${common};${light}}`,
@@ -33,6 +33,9 @@ export function stylesheet ({ accentColor, colorScheme, background, radius, font
   }
   return `${colors[colorScheme]}\n${SCRIPTS}\n${RULES}`
 }
+
+/** The links to other providers, which all look the same: as Google's brand rules have theirs, the strictest of them. */
+const PROVIDERS = { light: ';--provider:#fff;--provider-edge:#747775;--provider-text:#1f1f1f', dark: ';--provider:#131314;--provider-edge:#8e918f;--provider-text:#e3e3e3' }
 
 const shape = (icon: string, size: string): string => `--shape:${icon};width:${size};height:${size}`
 const swap = (icon: string): string => `--shape:${icon}`
@@ -122,6 +125,13 @@ button.reveal{position:absolute;inset-block:1px;inset-inline-end:1px;width:2.75r
 button.reveal:hover{color:var(--text)}
 .reveal::before{${shape(EYE, '1.25rem')}}
 .reveal[aria-pressed=true]::before{${swap(EYE_STRUCK)}}
+.or{display:flex;gap:.75rem;align-items:center;font-size:.875rem;color:var(--quiet)}
+.or::before,.or::after{content:"";flex:1;height:1px;background:var(--line)}
+.connect{display:grid;gap:.75rem}
+.connect a{display:flex;align-items:center;justify-content:center;gap:.625rem;min-height:2.875rem;padding:.5rem 1rem;font-weight:600;line-height:1.375;text-align:center;text-decoration:none;color:var(--provider-text);background:var(--provider);border:1px solid var(--provider-edge);border-radius:var(--radius)}
+.connect a:hover{text-decoration:underline}
+.connect svg,.connect img{flex:none;width:1.25rem;height:1.25rem}
+.connect span{min-width:0;overflow-wrap:anywhere}
 a{color:var(--link);text-decoration:underline;text-decoration-thickness:1px;text-underline-offset:.18em}
 a:hover{text-decoration-thickness:2px}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px}

@@ -30,6 +30,7 @@ export const PATHS = {
   verifyEmail: '/verify-email',
   consent: '/consent',
   logout: '/logout',
+  connect: '/connect',
   jwks: '/.well-known/jwks.json',
   metadata: null,
   openidConfiguration: null

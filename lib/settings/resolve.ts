@@ -1,5 +1,5 @@
 import type { ScopeTexts } from '../pages/own-texts.ts'
-import { PASSWORD_ACR } from '../protocol/authentication.ts'
+import { CONNECTION_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
 import { DEFAULTS } from './defaults.ts'
 import type { AuthorityOptions } from './options.ts'
 import { resolveConnections } from './sections/connections.ts'
@@ -33,7 +33,7 @@ export function resolveSettings (options: AuthorityOptions): Settings {
     scopes: isList(scopes) ? scopes : Object.keys(scopes),
     scopeTexts: isList(scopes) ? {} : scopes,
     ...resolveTokens(options),
-    acrValues: [PASSWORD_ACR],
+    acrValues: (options.connections ?? []).length === 0 ? [PASSWORD_ACR] : [PASSWORD_ACR, CONNECTION_ACR],
     pages: options.pages === false ? false : resolvePages(options.pages, issuer),
     password: resolvePassword(options.password),
     registration: options.registration === false ? false : resolveRegistration(options.registration),

@@ -109,6 +109,7 @@ const AUTHORIZATION_PARAMETERS = {
   code_challenge_method: Type.Optional(Type.Literal('S256')),
   prompt: text('`none` alone, or of `login`, `consent`, `select_account` and `create`, separated by spaces.'),
   screen_hint: text('`signup` shows the sign-up page in place of the sign-in page.'),
+  connection: text('The `id` of a connection: leads there at once where nobody is signed in.'),
   max_age: text('The longest time since the person signed in, in seconds.'),
   login_hint: text('The username to fill in.'),
   id_token_hint: text('An ID token of who is expected.'),

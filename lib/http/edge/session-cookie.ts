@@ -13,25 +13,37 @@ export interface SessionCookie {
   clear(reply: FastifyReply): void
 }
 
-interface SessionCookieOptions {
+/** The registration of the plugin whose cookies they are. */
+export interface CookieOwner {
   issuer: string
   /** The option `prefix`. */
   prefix: string
+}
+
+interface SessionCookieOptions extends CookieOwner {
   /** Absolute lifetime of a session. A cookie is only set when one begins, or begins anew. */
   maxAgeSeconds: number
 }
 
 /**
- * Each registration of the plugin has a name of its own, so that two in one app have separate sessions. An http loopback issuer has a name
- * without the `__Host-` prefix, which browsers refuse there. The cookie is `Lax`, for it must come with a client's link to the
+ * Each registration of the plugin has names of its own, so that two in one app have separate sessions. An http loopback issuer has names
+ * without the `__Host-` prefix, which browsers refuse there.
+ */
+export function cookieNaming ({ issuer, prefix }: CookieOwner): { secure: boolean, nameOf(what: string): string } {
+  const { protocol, pathname } = new URL(issuer)
+  const secure = protocol === 'https:'
+  const alone = prefix === '/auth' && pathname === '/'
+  return { secure, nameOf: (what) => `${secure ? '__Host-' : ''}authority_${what}${alone ? '' : `_${digest(`session cookie ${issuer} ${prefix}`).slice(0, 8)}`}` }
+}
+
+/**
+ * The cookie is `Lax`, for it must come with a client's link to the
  * authorization endpoint.
  * @see RFC 6265bis §4.1.3.2
  */
 export function sessionCookie ({ issuer, prefix, maxAgeSeconds }: SessionCookieOptions): SessionCookie {
-  const { protocol, pathname } = new URL(issuer)
-  const secure = protocol === 'https:'
-  const alone = prefix === '/auth' && pathname === '/'
-  const name = `${secure ? '__Host-' : ''}authority_session${alone ? '' : `_${digest(`session cookie ${issuer} ${prefix}`).slice(0, 8)}`}`
+  const { secure, nameOf } = cookieNaming({ issuer, prefix })
+  const name = nameOf('session')
   const write = (reply: FastifyReply, value: string, seconds: number): void => {
     // reply.header adds to the set-cookie headers that are there, and replaces none.
     reply.header('set-cookie', `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`)

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type AnswerToClient, authorize, type AuthorizeOutcome, clientRequest } from '../../authorize/authorize.ts'
 import { type AuthorizationParams, carried, fitsAddress, readAuthorizationParams } from '../../protocol/authorization-request.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
+import { straightOn } from './connect/straight-on.ts'
 import type { PageDeps } from './deps.ts'
 import { formOf, pageGet, postFromAnyPage, queryParams } from './forms.ts'
 import { AuthorizationRequestSchema } from '../edge/schemas.ts'
@@ -28,6 +29,10 @@ export function authorizeRoutes (child: FastifyInstance, deps: PageDeps): void {
 /** Leads the browser on. Always 303: a 307 would send a form's password on to the client. @see RFC 9700 §4.12 */
 export async function follow (outcome: AuthorizeOutcome, params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply, deps: PageDeps): Promise<FastifyReply> {
   if (outcome.to === 'client') return await sendToClient(outcome, request, reply, deps)
+  if (outcome.to !== 'consent' && deps.connect !== null && params.connection !== undefined) {
+    const led = await straightOn({ ...deps, connect: deps.connect }, params, request, reply)
+    if (led !== null) return led
+  }
   const page = outcome.to === 'consent' ? 'consent' : outcome.to === 'sign_up' && deps.offers.signup ? 'signup' : 'login'
   return await reply.redirect(`${deps.link(page)}?${carried(params)}`, 303)
 }

@@ -4,6 +4,7 @@ import type { PathName } from '../../settings/paths.ts'
 import type { HttpDeps } from '../edge/deps.ts'
 import type { RequestBrowser } from '../edge/request-browser.ts'
 import type { PageErrorDeps } from './errors.ts'
+import type { ConnectDeps } from './connect/cookies.ts'
 import type { Journeys } from './journey.ts'
 
 /** What the hosted pages and the authorization endpoint are built from. */
@@ -23,4 +24,6 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   prefix: string
   /** The host's own sign-in page, in place of ours. */
   loginUrl: string | null
+  /** `null`: there are no connections. */
+  connect: ConnectDeps | null
 }

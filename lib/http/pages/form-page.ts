@@ -72,7 +72,9 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   submit(form: Form, visit: Visit): Submission<Shown> | Promise<Submission<Shown>>
   /** What the form shows beside the error. Throws the error where another try would not help; then it is an error page. */
   again(form: Form, refused: OAuthError, visit: Visit): Promise<Shown> | Shown
-  content(shown: Shown, visit: Visit): Omit<PageModels[Name], keyof FormModel>
+  content(shown: Shown, visit: Visit): Omit<PageModels[Name], keyof FormModel> | Promise<Omit<PageModels[Name], keyof FormModel>>
+  /** Absolute URLs of images that the page shows beside the logo of all pages. */
+  images?: readonly string[]
   /** What the form's address has beside the journey. */
   carries?(shown: Shown): Record<string, string>
   /** Default 200. A refusal has its own status. */
@@ -96,11 +98,11 @@ export function formPage<Name extends FormPageName, Shown extends object> (child
   async function answer (visit: Visit, reply: FastifyReply, next: Shown | Leave, refused?: OAuthError): Promise<FastifyReply> {
     if (typeof next === 'function') return await next(reply)
     const { request, journey: { query, clientName, uiLocales, formActions } } = visit
-    const settings: PageSettings = { statusCode: refused?.statusCode ?? page.statusCode?.(next) ?? 200, clientName, uiLocales, ...(leadsOn ? { formActions } : {}), ...(tokenInAddress ? { noReferrer: true } : {}) }
+    const settings: PageSettings = { statusCode: refused?.statusCode ?? page.statusCode?.(next) ?? 200, clientName, uiLocales, ...(leadsOn ? { formActions } : {}), ...(page.images === undefined || page.images.length === 0 ? {} : { images: page.images }), ...(tokenInAddress ? { noReferrer: true } : {}) }
     return await pages.send(request, reply, name, {
       action: withQuery(`${link(page.path)}${query}`, page.carries?.(next)),
       error: refused === undefined ? null : formError(refused, request, reply, { pages, fields, uiLocales, minLength }),
-      ...page.content(next, visit)
+      ...await page.content(next, visit)
     } as unknown as PageContent<Name>, settings)
   }
 

@@ -28,4 +28,6 @@ export interface Journeys {
    * @throws OAuthError for a bad client or redirect URI, which nothing leads on to
    */
   read(request: FastifyRequest): Promise<Journey>
+  /** The same of a query string, `''` or `?…`, that was kept meanwhile. */
+  from(query: string): Promise<Journey>
 }

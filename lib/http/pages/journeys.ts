@@ -5,40 +5,43 @@ import { carried, readAuthorizationParams, satisfied, serializeParams, wantsSign
 import { wordsOf } from '../../protocol/authorization-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { localPath } from '../../protocol/return-to.ts'
-import type { Journeys } from './journey.ts'
-import { queryParams } from './forms.ts'
+import { parseForm } from '../edge/body.ts'
+import type { Journey, Journeys } from './journey.ts'
+import { type Form, queryParams } from './forms.ts'
 
 /** A journey is read from the address of the page alone. Nothing is stored for people who have not signed in. */
 export function createJourneys (deps: AuthorizeDeps, { authorizeUrl, homeUrl }: { authorizeUrl: string, homeUrl: string }): Journeys {
-  return {
-    async read (request) {
-      const query = queryParams(request)
-      const params = readAuthorizationParams(query)
-      if (params.client_id === undefined) {
-        const next = localPath(query.return_to, deps.issuer)
-        const kept = serializeParams({ return_to: next ?? undefined, ui_locales: params.ui_locales })
-        return {
-          query: kept === '' ? '' : `?${kept}`,
-          clientName: null,
-          uiLocales: wordsOf(params.ui_locales),
-          formActions: [],
-          loginHint: params.login_hint,
-          wantsSignUp: wantsSignUp(params),
-          next: next ?? homeUrl,
-          nativeRequest: null
-        }
-      }
-      const { client, redirectUri } = await clientRequest(params, deps)
+  async function journeyOf (query: Form): Promise<Journey> {
+    const params = readAuthorizationParams(query)
+    if (params.client_id === undefined) {
+      const next = localPath(query.return_to, deps.issuer)
+      const kept = serializeParams({ return_to: next ?? undefined, ui_locales: params.ui_locales })
       return {
-        query: `?${carried(params)}`,
-        clientName: client.name ?? client.clientId,
+        query: kept === '' ? '' : `?${kept}`,
+        clientName: null,
         uiLocales: wordsOf(params.ui_locales),
-        formActions: [formActionOf(redirectUri)],
+        formActions: [],
         loginHint: params.login_hint,
         wantsSignUp: wantsSignUp(params),
-        next: `${authorizeUrl}?${serializeParams(satisfied(params, 'login'))}`,
-        nativeRequest: isNative(client) ? { params: satisfied(params, 'login'), client, redirectUri } : null
+        next: next ?? homeUrl,
+        nativeRequest: null
       }
     }
+    const { client, redirectUri } = await clientRequest(params, deps)
+    return {
+      query: `?${carried(params)}`,
+      clientName: client.name ?? client.clientId,
+      uiLocales: wordsOf(params.ui_locales),
+      formActions: [formActionOf(redirectUri)],
+      loginHint: params.login_hint,
+      wantsSignUp: wantsSignUp(params),
+      next: `${authorizeUrl}?${serializeParams(satisfied(params, 'login'))}`,
+      nativeRequest: isNative(client) ? { params: satisfied(params, 'login'), client, redirectUri } : null
+    }
+  }
+
+  return {
+    read: async (request) => await journeyOf(queryParams(request)),
+    from: async (query) => await journeyOf(parseForm(query.slice(1)))
   }
 }

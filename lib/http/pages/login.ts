@@ -5,6 +5,8 @@ import { resendTicket, resendVerification } from '../../accounts/verify-email.ts
 import { signIn } from '../../authorize/sign-in.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { JourneySchema, Password, Username } from '../edge/schemas.ts'
+import { buttonImages, connectButtons, elsewhere, takesDomains } from './connect/buttons.ts'
+import { confirmUrl } from './connect/confirm.ts'
 import type { PageDeps } from './deps.ts'
 import { type FormPage, formPage, goOn, type Submission, type Visit } from './form-page.ts'
 import { type Form, pageGet, queryParam, required } from './forms.ts'
@@ -28,7 +30,8 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
     path: 'login',
     summaries: SUMMARIES,
     querystring: JourneySchema,
-    body: Type.Object({ username: Username, password: Password }),
+    body: Type.Object({ username: Username, password: takesDomains(deps) ? Type.Optional(Password) : Password }),
+    images: buttonImages(deps),
     fields: ['username', 'password'],
     leadsOn: true,
     async open ({ request, journey }) {
@@ -37,16 +40,21 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
       if (journey.wantsSignUp && offers.signup && queryParam(request, 'client_id') === '') return goOn(`${link('signup')}${journey.query}`)
       return { username: journey.loginHint ?? '', resendToken: null }
     },
-    submit: (form, visit) => form.decision === 'resend' ? resend(form, visit, deps) : passwordSignIn(form, visit, deps),
+    async submit (form, visit) {
+      if (form.decision === 'resend') return resend(form, visit, deps)
+      return await elsewhere(form, visit, deps) ?? passwordSignIn(form, visit, deps)
+    },
     async again ({ username = '', decision }, refused) {
       if (decision === 'resend') throw refused
       return { username, resendToken: refused.reason === 'email_not_verified' ? await resendTicket(username, accounts) : null }
     },
-    content: ({ username, resendToken }, { journey: { query } }) => ({
+    content: async ({ username, resendToken }, { request, journey }) => ({
       username,
       resendToken,
-      signupUrl: offers.signup ? `${link('signup')}${query}` : null,
-      forgotUrl: offers.reset ? `${link('forgotPassword')}${query}` : null
+      signupUrl: offers.signup ? `${link('signup')}${journey.query}` : null,
+      forgotUrl: offers.reset ? `${link('forgotPassword')}${journey.query}` : null,
+      connections: await connectButtons(request, journey, deps),
+      passwordLater: takesDomains(deps)
     })
   }
   if (loginUrl === null) formPage(child, page, deps)
@@ -68,7 +76,8 @@ function passwordSignIn (form: Form, { request, journey }: Visit, deps: PageDeps
       const clientId = queryParam(request, 'client_id')
       const done = await signIn({ username, password, clientId: clientId === '' ? null : clientId, known }, await browser.read(request), authorize)
       leaves(done.user)
-      return leadOn(done, journey, request, deps)
+      const confirm = confirmUrl(request, done.user.id, journey, deps)
+      return leadOn(done, confirm === null ? journey : { next: confirm, nativeRequest: null }, request, deps)
     }
   }
 }
@@ -79,7 +88,7 @@ function resend ({ token = '' }: Form, { request, locale, origin, journey: { que
     limit: 'failures',
     async work () {
       await resendVerification(token, { locale, origin }, accounts)
-      const content = { action: `${link('signup')}${query}`, error: null, username: '', fields: [], minLength, loginUrl: `${link('login')}${query}`, sent: true }
+      const content = { action: `${link('signup')}${query}`, error: null, username: '', fields: [], minLength, loginUrl: `${link('login')}${query}`, sent: true, connections: [] }
       return async (reply) => await pages.send(request, reply, 'signup', content, { statusCode: 202, clientName, uiLocales })
     }
   }

@@ -3,6 +3,7 @@ import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { OAuthError, type OAuthErrorOptions } from '../../errors.ts'
 import type { ProfileField } from '../../pages/model.ts'
 import type { User } from '../../ports/user-store.ts'
+import { ownProfileFields } from '../../accounts/profile.ts'
 import type { Form } from './forms.ts'
 import type { Registration } from '../edge/registration.ts'
 
@@ -25,6 +26,23 @@ interface ProfileForm {
   read(form: Form): RegistrationInput
 }
 
+/** The form of what a profile lacks of the fields that an account must have. */
+interface MissingFieldsForm extends Pick<ProfileForm, 'names' | 'show'> {
+  /** @throws OAuthError `invalid_request` naming the field */
+  read(form: Form): Record<string, unknown>
+}
+
+export function missingFields (registration: Registration | null, profile: Readonly<Record<string, unknown>>): MissingFieldsForm {
+  if (registration === null) return { names: [], show: () => [], read: () => ({}) }
+  const { fits, fields } = registration
+  const inputs = inputsOf(registration, ownProfileFields(Object.keys(fields.properties))).filter(({ name }) => (fields.required ?? []).includes(name) && profile[name] === undefined)
+  return {
+    names: inputs.map(({ name }) => name),
+    show: (typed) => inputs.map((input) => shownField(input, typed)),
+    read: (form) => Object.fromEntries(inputs.map((input) => [input.name, fieldValue(input, form, fits)]))
+  }
+}
+
 type InputType = ProfileField['type']
 
 const BY_FORMAT: Readonly<Record<string, InputType>> = { email: 'email', date: 'date', uri: 'url' }
@@ -41,13 +59,7 @@ export function profileForm (registration: Registration): ProfileForm {
 
   return {
     names,
-    show: (typed) => inputs.map(({ name, schema, type, required }) => ({
-      name,
-      label: schema.title ?? name,
-      type,
-      required,
-      value: typed === null ? defaultOf(schema, type) : shownAs(type, typed[name] ?? '')
-    })),
+    show: (typed) => inputs.map((input) => shownField(input, typed)),
     read (form) {
       const given = Object.fromEntries(inputs.flatMap(({ name, schema, type }) => {
         const value = valueOf(schema, type, form[name] ?? '', fits)
@@ -99,12 +111,20 @@ export function profileChangeForm (registration: Registration, names: readonly s
       const { name, schema, type, required } = input
       return { name, label: schema.title ?? name, type, required, value: typed === null ? shownOf(input, user) : shownAs(type, typed[name] ?? '') }
     }),
-    read: (form, user) => Object.fromEntries(inputs.filter((input) => shownAs(input.type, form[input.name] ?? '') !== shownOf(input, user)).map(({ name, schema, type, required }) => {
-      const value = valueOf(schema, type, form[name] ?? '', fits) ?? null
-      if (value === null ? required : !fits(schema, value)) throw fieldError(name, value === null ? { text: 'it is required.', reason: 'required' } : { text: 'it is not accepted.', ...(schema.format === 'email' ? { reason: 'email_form' } : {}) })
-      return [name, value]
-    }))
+    read: (form, user) => Object.fromEntries(inputs.filter((input) => shownAs(input.type, form[input.name] ?? '') !== shownOf(input, user)).map((input) => [input.name, fieldValue(input, form, fits)]))
   }
+}
+
+/** A field with what was typed, or before that with the schema's default. */
+function shownField ({ name, schema, type, required }: Input, typed: Form | null): ProfileField {
+  return { name, label: schema.title ?? name, type, required, value: typed === null ? defaultOf(schema, type) : shownAs(type, typed[name] ?? '') }
+}
+
+/** What was typed, by the field's own schema; `null` where it was left empty and may be. @throws OAuthError `invalid_request` naming the field */
+function fieldValue ({ name, schema, type, required }: Input, form: Form, fits: Registration['fits']): unknown {
+  const value = valueOf(schema, type, form[name] ?? '', fits) ?? null
+  if (value === null ? required : !fits(schema, value)) throw fieldError(name, value === null ? { text: 'it is required.', reason: 'required' } : { text: 'it is not accepted.', ...(schema.format === 'email' ? { reason: 'email_form' } : {}) })
+  return value
 }
 
 /** `null`: no form field can hold it (an array, an object). Such a field is only for the JSON endpoint. */

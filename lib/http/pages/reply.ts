@@ -96,8 +96,8 @@ export function createPageReply ({ issuer, prefix, usernames, pages }: PageReply
         colorScheme,
         stylesheetUrl,
         footer,
-        // An error page repeats nothing of what was refused, and each language's address would.
-        languages: page === 'error' ? [] : languagesOf(request, settings.statusCode ?? 200),
+        // A page of an error repeats nothing of what was refused, and each language's address would.
+        languages: page === 'error' || page === 'connect_failed' ? [] : languagesOf(request, settings.statusCode ?? 200),
         requestId: requestIdOf(request),
         lang,
         dir: directionOf(lang),

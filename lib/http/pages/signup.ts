@@ -6,6 +6,7 @@ import { logLine } from '../../ports/log.ts'
 import { passwordProof } from '../../protocol/authentication.ts'
 import { aboutUsername, type Registration } from '../edge/registration.ts'
 import { JourneySchema } from '../edge/schemas.ts'
+import { buttonImages, connectButtons, elsewhere } from './connect/buttons.ts'
 import type { PageDeps } from './deps.ts'
 import { formPage, goOn, type Submission, type Visit } from './form-page.ts'
 import { type Form, queryParam, required } from './forms.ts'
@@ -40,7 +41,10 @@ export function signupPage (child: FastifyInstance, deps: PageDeps, registration
     fields: profile.names,
     leadsOn: true,
     open: async () => ({ form: null, sent: false }),
-    submit (form, { request, journey, origin, locale }) {
+    async submit (form, visit) {
+      const { request, journey, origin, locale } = visit
+      const led = await elsewhere(form, visit, deps)
+      if (led !== null) return led
       if (form.decision === 'resend' && accounts.verifyEmail) return again(form, { origin, locale })
       const input = profile.read(form)
       return {
@@ -66,12 +70,14 @@ export function signupPage (child: FastifyInstance, deps: PageDeps, registration
       }
     },
     again: (form) => ({ form, sent: false }),
-    content: ({ form, sent }, { journey }) => ({
+    images: buttonImages(deps),
+    content: async ({ form, sent }, { request, journey }) => ({
       username: form === null ? journey.loginHint ?? '' : form.username ?? '',
       fields: profile.show(form),
       minLength,
       loginUrl: `${link('login')}${journey.query}`,
-      sent
+      sent,
+      connections: sent ? [] : await connectButtons(request, journey, deps)
     }),
     statusCode: ({ sent }) => sent ? 202 : 200
   }, deps)

@@ -31,6 +31,7 @@ export const RATE_LIMIT_DEFAULTS = {
   passwordReset: { windowMs: 3_600_000, max: 3, count: 'all' },
   account: { windowMs: 900_000, max: 10, count: 'failed' },
   refresh: { windowMs: 900_000, max: 100, count: 'failed' },
+  connect: { windowMs: 900_000, max: 30, count: 'failed' },
   apiKey: { header: 'x-api-key' },
   bypass: [] as string[],
   prefix: 'rl:',
@@ -50,6 +51,7 @@ export const RATE_LIMIT_SCHEMA = optional(Type.Union([Type.Literal(false), Type.
   passwordReset: rule('Password reset requests, per address. With it goes a bound per account: one message of a kind in five minutes.', '3 in an hour'),
   account: rule('Failed attempts on one username, from whatever address.', '10 in 15 minutes'),
   refresh: rule('Refresh tokens, codes, one-time tokens and client secrets that were no good, per address, counted when they have failed. What is good always passes, so `count` makes no difference here.', '100 in 15 minutes'),
+  connect: rule('Sign-ins through connections that come back from the provider, per address: each has the server ask there.', '30 in 15 minutes, failed ones'),
   key: optional(fn({ takes: 'a function', description: '`(request) => string` replaces the address as what is counted.' })),
   apiKey: optional(Type.Object({ header: optional(Type.String({ default: RATE_LIMIT_DEFAULTS.apiKey.header, pattern: '^[!#$%&\'*+.^_`|~0-9A-Za-z-]+$', takes: 'a header name' })), verify: fn({ takes: 'a function' }) }, { additionalProperties: false, takes: '{ header, verify }', description: 'Counts by verified API key; an absent or unverified key falls back to the address.' })),
   bypass: optional(words({ default: [], takes: 'an array of addresses and CIDR ranges', description: 'Addresses that the per-address rules don\'t limit.' })),
@@ -69,7 +71,8 @@ export function resolveRateLimits (given: RateLimitOptions | false = {}): RateLi
       register: resolveRule('register', given.register),
       passwordReset: resolveRule('passwordReset', given.passwordReset),
       account: resolveRule('account', given.account),
-      refresh: resolveRule('refresh', given.refresh)
+      refresh: resolveRule('refresh', given.refresh),
+      connect: resolveRule('connect', given.connect)
     },
     bypass,
     prefix,

@@ -1,0 +1,97 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FederatedPerson } from '../../../accounts/federated-account.ts'
+import { OAuthError } from '../../../errors.ts'
+import type { Clock } from '../../../ports/clock.ts'
+import type { Sealer } from '../../../ports/sealer.ts'
+import type { Connection, UpstreamFlow } from '../../../ports/upstream.ts'
+import { digest } from '../../../protocol/digest.ts'
+import { cookieValues } from '../../edge/cookie-header.ts'
+import { type CookieOwner, cookieNaming } from '../../edge/session-cookie.ts'
+
+/** A sign-in elsewhere that has begun in this browser. */
+export interface ConnectFlow extends UpstreamFlow {
+  connection: string
+  /** Who links it, and by which session; `null`: somebody signs in. */
+  linkTo: { userId: string, sid: string } | null
+  /** The journey's query, `''` or `?…`. */
+  query: string
+  /** Since when the person must have signed in there, in milliseconds since the epoch; `null`: that does not matter, or can't be proved. */
+  authenticatedSince: number | null
+}
+
+/** What came to the callback by POST, until the browser asks again with its cookies. */
+interface ConnectAnswer { body: string }
+
+/** Somebody who has signed in elsewhere and has to do something here first. */
+export interface PendingConnect {
+  connection: string
+  person: FederatedPerson
+  /** The account to link it to; `null`: there is to be one, which needs more than is known. */
+  userId: string | null
+  query: string
+}
+
+interface Kinds { flow: ConnectFlow, answer: ConnectAnswer, link: PendingConnect }
+type Kind = keyof Kinds
+
+const LIFETIME_MS = { flow: 600_000, answer: 60_000, link: 600_000 } as const
+/** Bytes of name and value: browsers drop cookies above 4,096. */
+const MAX_BYTES = 3800
+/** A browser sends all of them with every request, and servers refuse long headers. */
+const MAX_FLOWS = 3
+
+/**
+ * The cookies of sign-ins elsewhere. Nothing of those is kept on the server. Each is sealed for its one purpose, `Lax`, and named by the flow
+ * that it belongs to, so that sign-ins in several tabs don't meet.
+ */
+interface ConnectCookies {
+  /** `null` where there is none, more than one, or none that this service made for this purpose within its lifetime. */
+  read<K extends Kind>(request: FastifyRequest, kind: K, state: string): Kinds[K] | null
+  /** @throws OAuthError `invalid_request` where it would be too long */
+  set<K extends Kind>(reply: FastifyReply, kind: K, state: string, content: Kinds[K]): void
+  clear(reply: FastifyReply, kind: Kind, state: string): void
+  /** Makes room for one more flow: takes out those that are over, and the oldest of what is left. */
+  makeRoom(request: FastifyRequest, reply: FastifyReply): void
+}
+
+export interface ConnectDeps {
+  connections: ReadonlyMap<string, Connection>
+  cookies: ConnectCookies
+}
+
+export function connectCookies (owner: CookieOwner, { sealer, clock }: { sealer: Sealer, clock: Clock }): ConnectCookies {
+  const { secure, nameOf } = cookieNaming(owner)
+  const nameBy = (kind: Kind, state: string): string => kind === 'link' ? nameOf(kind) : `${nameOf(kind)}_${digest(state).slice(0, 8)}`
+  const context = (kind: Kind): string => `connect ${kind} ${owner.issuer} ${owner.prefix}`
+  const write = (reply: FastifyReply, name: string, value: string, seconds: number): void => {
+    reply.header('set-cookie', `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`)
+  }
+
+  function open<K extends Kind> (kind: K, value: string): { content: Kinds[K], expiresAt: number } | null {
+    const plain = sealer.open(value, context(kind))
+    if (plain === null) return null
+    const opened = JSON.parse(plain) as { content: Kinds[K], expiresAt: number }
+    return opened.expiresAt > clock.now() ? opened : null
+  }
+
+  return {
+    read (request, kind, state) {
+      const values = cookieValues(request, nameBy(kind, state))
+      // Two of one name: one of them was planted.
+      return values.length === 1 ? open(kind, values[0] ?? '')?.content ?? null : null
+    },
+    set (reply, kind, state, content) {
+      const name = nameBy(kind, state)
+      const value = sealer.seal(JSON.stringify({ content, expiresAt: clock.now() + LIFETIME_MS[kind] }), context(kind))
+      if (name.length + value.length > MAX_BYTES) throw new OAuthError('invalid_request', 'The request is too long to be carried through a sign-in at another provider.')
+      write(reply, name, value, LIFETIME_MS[kind] / 1000)
+    },
+    clear (reply, kind, state) { write(reply, nameBy(kind, state), '', 0) },
+    makeRoom (request, reply) {
+      const pairs = (request.headers.cookie ?? '').split(';').map((pair) => pair.trim().split('=')).filter(([name = '']) => name.startsWith(`${nameOf('flow')}_`))
+      const flows = pairs.map(([name = '', value = '']) => ({ name, startedAt: open('flow', value)?.content.startedAt ?? null }))
+      const kept = flows.filter(({ startedAt }) => startedAt !== null).toSorted((a, b) => (b.startedAt ?? 0) - (a.startedAt ?? 0)).slice(0, MAX_FLOWS - 1)
+      for (const { name } of flows.filter((flow) => !kept.includes(flow))) write(reply, name, '', 0)
+    }
+  }
+}
