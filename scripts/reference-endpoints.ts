@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { type TSchema, Type } from '@sinclair/typebox'
 import Fastify, { type FastifySchema, type RouteOptions } from 'fastify'
+import { github } from '../lib/connections/index.ts'
 import { authPlugin, memoryUserStore } from '../lib/index.ts'
 import type { Callers, CallersConfig } from '../lib/http/edge/callers.ts'
 import { PATH_NAMES } from '../lib/settings/paths.ts'
@@ -54,6 +55,8 @@ async function registered (paths: Record<string, string>): Promise<RouteOptions[
       keys: [KEY],
       clients: [{ clientId: 'app', redirectUris: ['http://localhost:3000/cb'], idTokenSignedResponseAlg: 'ES256' }],
       sendMessage: () => {},
+      secret: 'a secret that seals nothing which is kept',
+      connections: [github({ clientId: 'app', clientSecret: 'secret' })],
       registration: { fields: Type.Object({ city: Type.Optional(Type.String({ description: 'An example of what `registration.fields` declares.' })) }) },
       paths
     })

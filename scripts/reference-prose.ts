@@ -114,6 +114,36 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     what: 'Signs out of this browser, as `app.authority.signOut` does, whether somebody was signed in or not. From pages of this origin only.',
     failures: '403 `access_denied` (another site\'s page); 503 `temporarily_unavailable`'
   },
+  'GET /auth/connect/:id': {
+    what: 'Begins a sign-in at the provider of this connection. A link of a page of this origin, whose address carries the authorization request or `return_to` as the sign-in page\'s does; what comes from elsewhere is led to the sign-in page. What was begun is in a sealed cookie for ten minutes; a browser has three of them at most.',
+    success: '303 to the provider',
+    failures: 'on a page: 400 `invalid_request` (the request is too long to be carried), `invalid_client`; 404 `not_found` (unknown or turned off); 503 `temporarily_unavailable` (the provider can\'t be reached)'
+  },
+  'GET /auth/connect/:id/callback': {
+    what: 'Where the provider sends the browser back: `<issuer><prefix>/connect/<id>/callback` is the redirect URI to register there. The answer is checked against the cookie of the flow, `state`, `iss`, the connection and the ID token before anybody is looked up. Signs in whom the identity leads to, registers a new person where the connection may, and leads to the confirm page where an account has the address. The cookies are cleared whatever becomes of it.',
+    success: '303 to where the sign-in came from, or to the confirm page',
+    failures: 'on a page with the way back to the sign-in: 400 `invalid_request` (no sign-in has begun in this browser, it took too long, or the answer is to another), `connection_denied`; 403 `access_denied` (a disabled connection or account, closed registration, an address that is not taken, an identity of another user); 404 `not_found`; 429; 502 `connection_failed`; 503 `temporarily_unavailable`'
+  },
+  'POST /auth/connect/:id/callback': {
+    what: 'The same by `response_mode=form_post`, as Apple answers. Browsers send no `Lax` cookie with the form of another site, so the answer is sealed into a cookie for a minute and nothing is looked at before the browser asks again.',
+    success: '303 to the same path with `state` alone',
+    failures: 'on a page: 400 `invalid_request`; 404 `not_found`; 413, 415 `invalid_request`'
+  },
+  'GET /auth/connect/confirm': {
+    what: 'Somebody has signed in at a provider, and an account has the address: says how to sign in as its owner, or, once that is done, asks whether to link the two. Or a new account must have fields that the provider did not say: asks for them.',
+    success: '200, a page; 303 to the sign-in page where nothing is waited for',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'POST /auth/connect/confirm': {
+    what: 'The form of that page. Links only the identity that was proved, to the account whose address it has, in a session of its owner that is no older than five minutes. Whatever else was open of the account ends: somebody else may have signed up with the address.',
+    success: '303 to where the sign-in came from; 200, the page, where the owner has not signed in',
+    failures: 'on a page: 400 `invalid_request` (a field), 403 `access_denied` (another site\'s form; as with the callback); 413, 415 `invalid_request`; 429'
+  },
+  'POST /auth/connect/:id/link': {
+    what: 'Begins a sign-in that is linked to who is signed in, by a session of at most five minutes; it has to come back to the same session. From a form of this origin alone.',
+    success: '200, a page that goes on to the provider; 303 to the sign-in page where the session is older',
+    failures: 'on a page: 403 `access_denied` (another site\'s form); 404 `not_found`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+  },
   'GET /auth/login': {
     what: 'The sign-in page. Its address carries the authorization request, or `return_to`, a path of this origin. With `pages.loginUrl` it leads to the host\'s own page instead, which gets `return_to`, and `login_hint` and `ui_locales` where they were sent; it goes on there after `app.authority.signIn`.',
     success: '200, a page; with `pages.loginUrl` 303',

@@ -34,6 +34,8 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   registration_not_supported: 'The authorization request has the parameter `registration`.',
   unmet_authentication_requirements: 'An `acr` was asked for, by `acr_values` or as an essential claim, that can not be had.',
   invalid_password: 'The new password is refused; the description says why.',
+  connection_denied: 'On a page only: a sign-in through a connection was not completed at the provider.',
+  connection_failed: 'On a page only: the provider of a connection answered with an error, or with what does not fit. The log and the event `connection_failed` say where.',
   username_taken: 'There is an account of this name. Never said where `registration.verifyEmail` is on.',
   too_many_requests: 'A rate limit is reached. `Retry-After` and the field `retryAfter` say, in seconds, when to try again.',
   not_found: 'There is no such thing of this user\'s.',
@@ -57,7 +59,9 @@ const OTHER_ERRORS: Readonly<Record<string, string>> = {
 }
 
 export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
-  authenticated: 'Somebody proved who they are.',
+  authenticated: 'Somebody proved who they are. `method` is `password`, or `connection`; then `connection` names it.',
+  connection_failed: 'A sign-in through a connection came to nothing. `reason`: `denied` (the person or the provider said no), `mismatch` (the answer is not one to this sign-in), `expired`, `exchange`, `id_token`, `userinfo` (what the provider answered there), `email` (no address that the connection takes), `disabled` (the connection or the account), `closed` (it registers nobody), `taken` (the identity is linked to another user), `other_way` (an account has the address, and `linking` is `never`), `outage`. Nothing of what was sent is in it.',
+  link_required: 'Somebody signed in through the connection with an address that the account `userId` has. They have to sign in as that user before the two are linked.',
   login_failed: 'A password attempt failed. `username` only where such a user exists: people type their password into the wrong field.',
   client_authentication_failed: 'A client did not prove itself at the token, revocation or introspection endpoint. `clientId` only where there is such a client. `reason`: `unknown_client`, `no_secret`, `wrong_secret` (also a secret from a client that has none), `malformed_credentials`.',
   registered: 'An account was created.',
@@ -73,7 +77,7 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   identity_unlinked: 'It was disconnected: by the `user`, by the `host` (`app.authority.unlinkIdentity`), or by a `password_reset`, or when the account was `disowned`, where it was connected before anybody had confirmed the address of the account.',
   account_removed: 'Somebody removed their account. All their sign-ins have ended, and the user store has no such user any more.',
   email_verified: 'An e-mail address was confirmed.',
-  logged_out: 'Sessions were ended before their time; `by` says by what. `user`: the person, or a client for them. `host`: `app.authority`. `password_changed`. `disabled`: a refresh found the account disabled or gone. `code_reused`: an authorization code came a second time, and somebody may have stolen it. `account_removed`. `undone`: a sign-in could not be completed, and what it had begun was taken back; nobody got its tokens.',
+  logged_out: 'Sessions were ended before their time; `by` says by what. `user`: the person, or a client for them. `host`: `app.authority`. `password_changed`. `disabled`: a refresh found the account disabled or gone. `code_reused`: an authorization code came a second time, and somebody may have stolen it. `account_removed`. `identity_linked`: somebody proved by a connection that the address of the account is theirs, and what was opened before ended. `undone`: a sign-in could not be completed, and what it had begun was taken back; nobody got its tokens.',
   consent_granted: 'Somebody allowed a client what it asked for. `scope` is all of it; `sid` the browser session.',
   consent_revoked: 'A consent was taken back: by the `user`, by the `host` (`app.authority.revokeConsent`), or because the password changed (`password_changed`) or the account was removed (`account_removed`).',
   message_sent: '`sendMessage` took a message, at this attempt. `requestId` is that of the request that caused it.',

@@ -22,7 +22,7 @@ t.test('sign-up: the form, for whom it is and where it leads', async (t) => {
   t.strictSame(test.last(), {
     page: 'signup',
     content: {
-      action: `/auth/signup${JOURNEY}`, error: null, username: 'Ada', minLength: 8, loginUrl: `/auth/login${JOURNEY}`, sent: false,
+      action: `/auth/signup${JOURNEY}`, error: null, username: 'Ada', minLength: 8, loginUrl: `/auth/login${JOURNEY}`, sent: false, connections: [],
       fields: [
         { name: 'age', label: 'Your age', type: 'number', required: true, value: '' },
         { name: 'nickname', label: 'nickname', type: 'text', required: false, value: '' },
@@ -314,7 +314,7 @@ t.test('a journey to a bad client is an error page, and nothing is done', async 
 })
 
 t.test('what the real journey throws unexpectedly is 503', async (t) => {
-  const test = await pagesApp(t, { deps: () => ({ journeys: { async read (request) { if (request.method === 'POST') throw new Error('the client store is down'); return await readJourney(request) } } }) })
+  const test = await pagesApp(t, { deps: () => ({ journeys: { async read (request) { if (request.method === 'POST') throw new Error('the client store is down'); return await readJourney(request) }, async from () { throw new Error('no connections here') } } }) })
   t.equal((await test.get('/auth/signup')).statusCode, 200)
   const reply = await test.post('/auth/signup', { username: 'ada', password: PASSWORD }, OWN)
   t.equal(reply.statusCode, 503)

@@ -10,7 +10,8 @@ import { bearer, PASSWORD, signIn, signUp, testApp, type TestApp } from '../supp
 const NEXT = 'an entirely new password'
 
 /** Needs a store that fails: http/limits/failures has it. Those of clients, consents, messages and keys have a file beside this one. */
-const ELSEWHERE: AuthorityEventName[] = ['store_degraded', 'client_authentication_failed', 'consent_granted', 'consent_revoked', 'message_sent', 'message_failed', 'key_created', 'key_retired']
+/** Those of connections: test/http/connect. */
+const ELSEWHERE: AuthorityEventName[] = ['connection_failed', 'link_required', 'store_degraded', 'client_authentication_failed', 'consent_granted', 'consent_revoked', 'message_sent', 'message_failed', 'key_created', 'key_retired']
 
 interface Case<Name extends AuthorityEventName = AuthorityEventName> {
   event: Name

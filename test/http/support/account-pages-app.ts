@@ -108,7 +108,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     limiter,
     registration: options.registration === false ? null : await registrationWith(options.fields ?? null, (names) => names),
     path: (name) => `/auth${PATHS[name]}`,
-    journeys: { read: readJourney },
+    journeys: { read: readJourney, from: async () => { throw new Error('no connections here') } },
     browser: {
       hasCookie: () => false,
       signedIn: async () => null,
@@ -132,6 +132,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     scopeTexts: {},
     prefix: '/auth',
     loginUrl: null,
+    connect: null,
     link: (name) => `${options.prefix ?? ''}/auth${PATHS[name]}`,
     offers: { signup: options.registration !== false && w.deps.users.create !== undefined, reset: w.deps.users.setPasswordHash !== undefined && w.deps.outbox !== null, account: false, consents: false }
   }

@@ -56,7 +56,7 @@ export async function logoutApp (t: { teardown(task: () => Promise<void>): void 
   const cookie = sessionCookie({ issuer, prefix, maxAgeSeconds: EXPIRES_IN / 1000 })
   const browser = requestBrowser({ cookie, browserSessions: world.browser, sessions: world.sessions, users: accounts.users })
   const readSession = readSessionHook({ browser, browserSessions: world.browser, clock: world.clock }, 'authSession')
-  const authority: Authority = createAuthority({ health: undefined as never, grants, accessTokens: null as never, events: world.events, consents: world.state.consents, browser, readSession, limiter: null as never })
+  const authority: Authority = createAuthority({ health: undefined as never, grants, accessTokens: null as never, events: world.events, consents: world.state.consents, browser, readSession, limiter: null as never, connections: async () => [] })
   const pages: PageReply = {
     async send (_request, reply, page, content, settings = {}) {
       sent.push({ page, content: { ...content }, settings: { ...settings } })

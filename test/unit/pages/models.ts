@@ -21,11 +21,15 @@ export const COMMON: CommonModel = {
 
 const form = { action: '/auth/post?client_id=acme', error: null }
 const account = { username: 'ann', accountUrl: '/auth/account', done: null }
+const connections = [
+  { id: 'google', name: 'Google', label: null, brand: 'google', logoUrl: null, url: '/auth/connect/google?client_id=acme' },
+  { id: 'sso', name: 'Acme', label: 'Work or school account', brand: null, logoUrl: null, url: '/auth/connect/sso?client_id=acme' }
+]
 const loginUrl = '/auth/login?client_id=acme'
 
 /** A plain model of every page. */
 export const MODELS: PageModels = {
-  login: { ...COMMON, ...form, username: '', resendToken: null, signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password' },
+  login: { ...COMMON, ...form, username: '', resendToken: null, signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password', connections, passwordLater: false },
   signup: {
     ...COMMON,
     ...form,
@@ -37,7 +41,8 @@ export const MODELS: PageModels = {
     ],
     minLength: 8,
     loginUrl,
-    sent: false
+    sent: false,
+    connections
   },
   forgot_password: { ...COMMON, ...form, username: '', loginUrl, sent: false },
   reset_password: { ...COMMON, ...form, token: 'reset-token', minLength: 8, loginUrl, done: false },
@@ -69,6 +74,11 @@ export const MODELS: PageModels = {
     ]
   },
   account_access: { ...COMMON, ...form, ...account, clients: [{ clientId: 'acme', name: 'Acme Photos', scopes: [{ name: 'openid', description: 'scopeOpenid', own: null }, { name: 'photos:write', description: null, own: null }], grantedAt: Date.UTC(2026, 0, 1, 12) }] },
+  connect_leaving: { ...COMMON, name: 'Google', url: 'https://accounts.google.example/o/oauth2/v2/auth?state=s' },
+  connect_failed: { ...COMMON, error: { error: 'connection_denied', text: 'No.', field: null }, loginUrl },
+  connect_confirm: { ...COMMON, name: 'Google', email: 'ann@mail.example', signInUrl: loginUrl, forgotUrl: '/auth/forgot-password' },
+  connect_link: { ...COMMON, ...form, name: 'Google', username: 'ann@mail.example', skipUrl: '/auth/authorize?client_id=acme' },
+  connect_finish: { ...COMMON, ...form, name: 'Google', email: 'ann@mail.example', fields: [{ name: 'age', label: 'Age', type: 'number', required: true, value: '' }], loginUrl },
   logout: { ...COMMON, ...form, username: 'ann@mail.example' },
   signed_out: { ...COMMON, ended: true, homeUrl: '/', loginUrl },
   error: { ...COMMON, error: { error: 'invalid_request', text: 'No.', field: null }, homeUrl: '/', newLink: null },

@@ -198,7 +198,7 @@ t.test('an error is heard where it is', async (t) => {
   for (const [name, error] of [['forgot_password', { ...WRONG, field: 'password' }], ['reset_password', { ...WRONG, field: 'username' }], ['verify_email', { ...WRONG, field: 'token' }], ['consent', WRONG], ['logout', WRONG]] as const) {
     t.ok(byId(page(name, { error }), 'form-error'), `${name}: a field that is not there`)
   }
-  for (const name of PAGES.filter((name) => name !== 'error')) t.same(all(page(name)).filter(({ attributes }) => attributes.role === 'alert'), [], `${name}: none without an error`)
+  for (const name of PAGES.filter((name) => name !== 'error' && name !== 'connect_failed')) t.same(all(page(name)).filter(({ attributes }) => attributes.role === 'alert'), [], `${name}: none without an error`)
   t.match(textOf(one(page('error'), 'main')), /No\.\s+Error code: invalid_request/)
 })
 
@@ -223,7 +223,7 @@ t.test('what is over has no form', async (t) => {
     t.notMatch(JSON.stringify(root), /(?:reset|verify)-token/)
     t.ok(all(root, 'a').some(({ attributes }) => attributes.href === '/auth/login?client_id=acme'))
   }
-  t.same(all(one(page('login', { signupUrl: null, forgotUrl: null }), 'main'), 'a'), [])
+  t.same(all(one(page('login', { signupUrl: null, forgotUrl: null, connections: [] }), 'main'), 'a'), [])
   t.equal(all(one(page('signed_out', { loginUrl: null }), 'main'), 'a').length, 1)
   t.match(renderPage('signed_out', { ...MODELS.signed_out, ended: false }), 'Nobody was signed in here', 'L4')
 })

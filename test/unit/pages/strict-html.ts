@@ -1,5 +1,5 @@
 /**
- * Reads the HTML that our pages are written in, and nothing more: each tag lower case, each attribute quoted or empty, no bare
+ * Reads the HTML that our pages are written in, and nothing more: each tag lower case, each attribute (those of SVG in their own case) quoted or empty, no bare
  * `<` or `&`, everything closed. Whatever breaks out of its place makes it throw.
  */
 export interface Element {
@@ -10,7 +10,7 @@ export interface Element {
 
 const VOID = new Set(['meta', 'link', 'input', 'img', 'source'])
 const ENTITIES: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }
-const OPEN = /<([a-z][a-z0-9]*)((?: [a-z-]+(?:="[^"<>]*")?)*)>/y
+const OPEN = /<([a-z][a-z0-9]*)((?: [a-zA-Z-]+(?:="[^"<>]*")?)*)>/y
 const CLOSE = /<\/([a-z][a-z0-9]*)>/y
 const TEXT = /[^<>]+/y
 
@@ -51,7 +51,7 @@ export function parse (source: string): Element {
 
 function attributesOf (source: string): Record<string, string> {
   const attributes: Record<string, string> = {}
-  for (const [, name = '', value = ''] of source.matchAll(/ ([a-z-]+)(?:="([^"]*)")?/g)) {
+  for (const [, name = '', value = ''] of source.matchAll(/ ([a-zA-Z-]+)(?:="([^"]*)")?/g)) {
     if (Object.hasOwn(attributes, name)) throw new Error(`${name} twice`)
     attributes[name] = decode(value)
   }

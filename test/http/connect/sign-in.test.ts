@@ -1,0 +1,72 @@
+import t from 'tap'
+import { memoryUserStore } from '../../../lib/index.ts'
+import { PASSWORD, signUp } from '../../support/app.ts'
+import { fakeUpstream } from '../../support/fake-upstream.ts'
+import { connectApp } from './support.ts'
+
+t.test('a new person is registered with the address that the provider verified, signed in, and led on', async (t) => {
+  const users = memoryUserStore()
+  const test = await connectApp(t, { users })
+  const { reply, state } = await test.start('?return_to=/cart')
+  t.equal(reply.statusCode, 303)
+  t.match(reply.headers['set-cookie'], /^authority_flow_[A-Za-z0-9_-]{8}=v1\.[^;]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/)
+  t.match(test.fake.begun[0]?.flow, { redirectUri: 'http://localhost:3000/auth/connect/acme/callback', state })
+  const back = await test.back(state)
+  t.equal(back.statusCode, 303, back.body)
+  t.equal(back.headers.location, '/cart')
+  t.equal([...test.browser.cookies.keys()].filter((name) => /flow|answer/.test(name)).length, 0)
+  const user = await users.findByUsername('ann@example.com')
+  t.match(user, { username: 'ann@example.com', passwordHash: null, email: 'ann@example.com', emailVerified: true })
+  t.equal(await test.who(), user?.id)
+  t.match(test.payloads('registered'), [{ userId: user?.id }])
+  t.match(test.payloads('authenticated'), [{ userId: user?.id, method: 'connection', connection: 'acme', clientId: null }])
+  t.match(await users.listIdentities(user?.id ?? ''), [{ issuer: 'https://sso.example.com', subject: 'ann-1', connection: 'acme', email: 'ann@example.com' }])
+})
+
+t.test('the same person comes again, under another address: the same user', async (t) => {
+  const test = await connectApp(t)
+  await test.through()
+  const first = await test.who()
+  test.fake.person = { subject: 'ann-1', email: 'else@example.com' }
+  const other = (await import('../../support/browser.ts')).testBrowser(test.app)
+  t.equal((await test.through('', other)).statusCode, 303)
+  t.equal(await test.who(other), first)
+  t.equal(test.payloads('registered').length, 1)
+})
+
+t.test('without a verified address the name is one of ours', async (t) => {
+  const users = memoryUserStore()
+  const test = await connectApp(t, { users, fake: fakeUpstream({ subject: 'ann-1' }) })
+  await test.through()
+  const [registered] = test.payloads('registered')
+  t.match(registered?.username, /^acme-[a-z0-9_-]{8}$/)
+  t.notOk(Object.hasOwn(await users.findByUsername(String(registered?.username)) ?? {}, 'email'))
+})
+
+t.test('an account has the address: sign in to it, then a button links the two', async (t) => {
+  const users = memoryUserStore()
+  const test = await connectApp(t, { users })
+  const { sub } = await signUp(test.app, 'ann@example.com')
+  const reply = await test.through('?return_to=/cart')
+  t.equal(reply.headers.location, '/auth/connect/confirm')
+  t.equal(await test.who(), null)
+  t.match(test.payloads('link_required'), [{ connection: 'acme', userId: sub }])
+  const page = await test.browser.get('/auth/connect/confirm')
+  t.equal(page.statusCode, 200)
+  t.match(page.body, 'You already have an account')
+  const [, signInUrl = ''] = /class="actions"><a href="([^"]+)"/.exec(page.body) ?? []
+  t.match(signInUrl, '/auth/login?return_to=%2Fauth%2Fconnect%2Fconfirm&amp;prompt=login&amp;login_hint=ann%40example.com')
+  const early = await test.browser.submit('/auth/connect/confirm', { decision: 'link' })
+  t.match(early.body, 'You already have an account', 'nobody links who has not signed in')
+  const signedIn = await test.browser.submit(signInUrl.replaceAll('&amp;', '&'), { username: 'ann@example.com', password: PASSWORD })
+  t.equal(signedIn.headers.location, '/auth/connect/confirm')
+  t.match((await test.browser.get('/auth/connect/confirm')).body, 'Link Acme?')
+  t.strictSame(await users.listIdentities(sub), [], 'a GET links nothing')
+  const linked = await test.browser.submit('/auth/connect/confirm', { decision: 'link' })
+  t.equal(linked.headers.location, '/cart')
+  t.match(await users.listIdentities(sub), [{ subject: 'ann-1' }])
+  t.notOk(test.browser.cookies.has('authority_link'))
+  const other = (await import('../../support/browser.ts')).testBrowser(test.app)
+  await test.through('', other)
+  t.equal(await test.who(other), sub)
+})

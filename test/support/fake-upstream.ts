@@ -1,0 +1,57 @@
+import { UpstreamError } from '../../lib/errors.ts'
+import { oidc } from '../../lib/connections/index.ts'
+import type { ConnectionOption } from '../../lib/ports/provider.ts'
+import { type Upstream, UPSTREAM, type UpstreamAssertion, type UpstreamFlow, type UpstreamWishes } from '../../lib/ports/upstream.ts'
+
+export const SECRET = 'a secret of the tests with 32 bytes or more'
+
+/** What the provider says of the person, and what it was asked. */
+export interface FakeUpstream {
+  upstream: Upstream
+  /** Who signs in there. A function says so at the callback, or throws. */
+  person: Partial<UpstreamAssertion> & { subject: string } | (() => Promise<Partial<UpstreamAssertion> & { subject: string }>)
+  claims: Record<string, unknown>
+  tokens: { accessToken: string, refreshToken?: string, idToken?: string }
+  begun: Array<{ flow: UpstreamFlow, wishes: UpstreamWishes }>
+  /** The answers that were redeemed. */
+  answers: string[]
+  /** Thrown in place of an address to go to. */
+  down: boolean
+}
+
+export const PROVIDER = 'https://sso.example.com'
+
+/** A provider that does what the test says, without HTTP. It accepts `code=good` and nothing else, each state once. */
+export function fakeUpstream (person: FakeUpstream['person'] = { subject: 'ann-1', email: 'ann@example.com' }): FakeUpstream {
+  const fake: FakeUpstream = {
+    person,
+    claims: {},
+    tokens: { accessToken: 'upstream-access-token-canary', refreshToken: 'upstream-refresh-token-canary' },
+    begun: [],
+    answers: [],
+    down: false,
+    upstream: {
+      async authorizationUrl (flow, wishes) {
+        if (fake.down) throw new UpstreamError('outage', 'It can not be reached.')
+        fake.begun.push({ flow, wishes })
+        return `${PROVIDER}/authorize?${new URLSearchParams({ state: flow.state, redirect_uri: flow.redirectUri }).toString()}`
+      },
+      async authenticate (answer, flow) {
+        fake.answers.push(String(answer))
+        if (fake.down) throw new UpstreamError('outage', 'It can not be reached.')
+        if (answer.get('state') !== flow.state) throw new UpstreamError('mismatch', 'Another state.')
+        if (answer.has('error')) throw new UpstreamError('denied', 'The provider said no.')
+        if (answer.get('code') !== 'good') throw new UpstreamError('exchange', 'The code is no good.')
+        const said = typeof fake.person === 'function' ? await fake.person() : fake.person
+        return { assertion: { issuer: PROVIDER, emailAuthoritative: false, profile: {}, ...said }, claims: { sub: said.subject, ...fake.claims }, tokens: fake.tokens }
+      }
+    }
+  }
+  return fake
+}
+
+/** The option of a connection to it. `more`: what the pages and the flow read of the provider. */
+export function fakeConnection (fake: FakeUpstream, options: Partial<Parameters<typeof oidc>[0]> = {}, more: { provesFreshness?: boolean } = {}): ConnectionOption {
+  const made = oidc({ id: 'acme', name: 'Acme', issuer: PROVIDER, clientId: 'us', clientSecret: 'our-secret', ...options })
+  return { ...made, provider: Object.assign({ ...made.provider, provesFreshness: false, ...more }, { [UPSTREAM]: fake.upstream }) }
+}
