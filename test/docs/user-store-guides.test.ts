@@ -6,6 +6,7 @@ import { basename, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import t from 'tap'
 import type { UserStore } from '../../lib/ports/user-store.ts'
+import { factorStoreContract } from '../../lib/testing/factor-store-contract.ts'
 import { userStoreContract } from '../../lib/testing/user-store-contract.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import type { PostgresServer } from '../support/postgres-server.ts'
@@ -37,11 +38,12 @@ const patient = (name: string, generated?: Generated): Project => workshop.proje
   change: (text) => text.replace(/\b(connectionTimeoutMillis|query_timeout|statement_timeout|acquireConnectionTimeout|\w+TimeoutMS|wtimeoutMS)\b: \d+/g, '$1: 120_000')
 })
 const testing = workshop.project('docs/guides/testing.md')
+const factors = workshop.project('docs/guides/factor-stores.md')
 /** By messages-guide.test.ts, and by test/browser/front-end-guides.test.ts. */
 const COMPILED_ELSEWHERE = ['messages', 'react', 'vue', 'svelte', 'plain-page', 'two-origins', 'from-auth0-react'].map((name) => `docs/guides/${name}.md`)
 // migrating.test.ts runs these.
 const migrating = [...['better-auth', 'auth0', 'keycloak', 'fastify-jwt', 'firebase', 'supabase', 'cognito'].map((page) => `docs/migrating/${page}.md`), 'docs/guides/importing-users.md'].map((page) => workshop.project(page))
-const projects = [pg, knex, drizzle, prisma, mongodb, testing, ...migrating]
+const projects = [pg, knex, drizzle, prisma, mongodb, testing, factors, ...migrating]
 
 async function load<Exports> (project: Project, file: string): Promise<Exports> {
   return await import(project.module(file)) as Exports
@@ -130,6 +132,14 @@ t.test('on PostgreSQL', async (t) => {
     await guide.migrate(query, database.url)
     return { name, guide, query, url: database.url, suite: runPrintedSuite(patient(name, name === 'prisma' ? PRISMA_CLIENT : undefined), database.url) }
   }))
+
+  const ofFactors = await server.database()
+  t.teardown(async () => { await ofFactors.drop() })
+  await ofFactors.pool().query(factors.text('factors.sql'))
+  const factorSuite = runPrintedSuite(factors, ofFactors.url, 'factor-store.test.ts')
+  t.test('the store of second factors', async (t) => {
+    t.same(await factorSuite, { passed: factorStoreContract(async () => { throw new Error('only counted') }).length, failed: [], code: 0 }, 'the printed suite passes over the printed store')
+  })
 
   for (const { name, guide, query, url, suite } of prepared) {
     t.test(name, async (t) => {

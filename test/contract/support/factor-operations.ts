@@ -1,0 +1,31 @@
+import type { FactorStore } from '../../../lib/ports/factor-store.ts'
+import { ALICE, codesOf, digestOf, handleOf, passkey, passkeyAddition, passkeyUse, totp, totpAddition, totpUse } from '../../../lib/testing/factor-fixtures.ts'
+
+/** Every operation, in an order in which each has something to do, with each of its outcomes that goes another way. */
+export const factorOperations = (store: FactorStore): ReadonlyArray<readonly [name: string, call: () => Promise<unknown>]> => [
+  ['claimHandle', () => store.claimHandle(ALICE, handleOf('a'))],
+  ['addTotp', () => store.addTotp(totpAddition({ recoveryDigests: codesOf('a') }))],
+  ['addTotp, full', () => store.addTotp(totpAddition({ factor: totp({ id: 'totp-2' }), limit: 1 }))],
+  ['addPasskey', () => store.addPasskey(passkeyAddition())],
+  ['addPasskey, duplicate', () => store.addPasskey(passkeyAddition())],
+  ['findFactors', () => store.findFactors(ALICE)],
+  ['findByHandle', () => store.findByHandle(handleOf('a'), 'credential-1')],
+  ['useTotp', () => store.useTotp(totpUse({ sealedSecret: 'sealed-2' }))],
+  ['useTotp, replayed', () => store.useTotp(totpUse())],
+  ['usePasskey', () => store.usePasskey(passkeyUse())],
+  ['usePasskey, replayed', () => store.usePasskey(passkeyUse())],
+  ['useRecoveryCode', () => store.useRecoveryCode({ userId: ALICE, digest: digestOf('a 0') })],
+  ['replaceRecoveryCodes', () => store.replaceRecoveryCodes(ALICE, codesOf('b'))],
+  ['countFailure', () => store.countFailure({ userId: ALICE, max: 100 })],
+  ['renameFactor', () => store.renameFactor({ userId: ALICE, factorId: 'totp-1', name: 'x' })],
+  ['forgetDevices', () => store.forgetDevices(ALICE)],
+  ['removeFactor', () => store.removeFactor({ userId: ALICE, factorId: 'totp-1', keepOne: true })],
+  ['removeFactor, last', () => store.removeFactor({ userId: ALICE, factorId: 'passkey-1', keepOne: true })],
+  ['removeFactorsOfUser', () => store.removeFactorsOfUser(ALICE)]
+]
+
+const NO_OPERATIONS = ['kind', 'durable', 'prepare', 'sweep', 'isAppendOnly']
+
+/** Those of the store that are not among them. */
+export const leftOut = (store: FactorStore): string[] =>
+  Object.keys(store).filter((name) => !NO_OPERATIONS.includes(name) && !factorOperations(store).some(([operation]) => operation.split(',')[0] === name))
