@@ -221,8 +221,12 @@ return held[EPOCH]
 export const REMOVE_ALL = defineKeyScript(`${FACTORS}
 if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
 local held = lookAt(KEYS[1])
-local removed = held and #held[APPS] + #held[PASSKEYS] or 0
+if held then
+  moveEpoch(held)
+  write({ held[HANDLE], held[EPOCH], {}, {}, {}, FORM })
+  return #held[APPS] + #held[PASSKEYS]
+end
 local time = redis.call('TIME')
-write({ held and held[HANDLE] or false, held and held[EPOCH] + 1 or time[1] * 1000000 + time[2], {}, {}, {}, FORM })
-return removed
+write({ false, time[1] * 1000000 + time[2], {}, {}, {}, FORM })
+return 0
 `)
