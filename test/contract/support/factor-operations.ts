@@ -1,5 +1,5 @@
 import type { FactorStore } from '../../../lib/ports/factor-store.ts'
-import { ALICE, codesOf, digestOf, handleOf, passkey, passkeyAddition, passkeyUse, totp, totpAddition, totpUse } from '../../../lib/testing/factor-fixtures.ts'
+import { ALICE, codesOf, digestOf, handleOf, passkeyAddition, passkeyUse, totp, totpAddition, totpUse } from '../../../lib/testing/factor-fixtures.ts'
 
 /** Every operation, in an order in which each has something to do, with each of its outcomes that goes another way. */
 export const factorOperations = (store: FactorStore): ReadonlyArray<readonly [name: string, call: () => Promise<unknown>]> => [
