@@ -1,6 +1,7 @@
-// Runs test files as they are, programs that print TAP, without tap's runner, which takes longer to start than most files take. Files
-// that may share a process do (test-lanes.mjs).
+// Runs test files without tap's runner, which takes longer to start than most files take. Files that may share a process do
+// (test-lanes.mjs).
 import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { isCounted, laneOf, processesOf } from './test-lanes.mjs'
 
@@ -20,9 +21,9 @@ export async function runFiles (root, files, env = {}) {
     for (let together = left.shift(); together !== undefined; together = left.shift()) {
       const { results, text } = await runProcess(root, together, env)
       texts.push(text)
-      for (const { file, isGood, seconds } of results) {
+      for (const { file, isGood, seconds, processor } of results) {
         if (!isGood) status = 1
-        console.log(`${isGood ? 'ok' : 'not ok'} ${++count} - ${file} (${seconds} s)`)
+        console.log(`${isGood ? 'ok' : 'not ok'} ${++count} - ${file} (${seconds} s, ${processor} s of a processor)`)
       }
       // One of them has ended the process, or has kept it: those after it have not run.
       const missing = together.slice(results.length)
@@ -39,12 +40,11 @@ export async function runFiles (root, files, env = {}) {
 
 /** Resolves to the TAP and the result of each file that ran. */
 async function runProcess (root, files, env) {
-  const isAlone = files.length === 1
   const uncounted = files.every((file) => !isCounted(file)) ? { NODE_V8_COVERAGE: undefined } : {}
   const timeout = TIMEOUT + 3 * Number(process.env.FAULTS_SECONDS ?? 0)
-  const child = spawn(process.execPath, ['--enable-source-maps', `--import=${LOADER}`, ...isAlone ? files : [TOGETHER, ...files]], { cwd: root, env: { TAP_TIMEOUT: String(timeout), ...process.env, ...env, ...uncounted }, stdio: ['ignore', 'pipe', 'inherit'] })
+  const child = spawn(process.execPath, ['--enable-source-maps', `--import=${LOADER}`, TOGETHER, ...files], { cwd: root, env: { TAP_TIMEOUT: String(timeout), ...process.env, ...env, ...uncounted }, stdio: ['ignore', 'pipe', 'inherit'] })
   const results = []
-  let text = ''
+  const lines = []
   let beganAt = performance.now()
   let timers = []
 
@@ -55,34 +55,29 @@ async function runProcess (root, files, env) {
   }
 
   function ended (file, isGood) {
-    results.push({ file, isGood, seconds: ((performance.now() - beganAt) / 1000).toFixed(1) })
+    results.push({ file, isGood, seconds: ((performance.now() - beganAt) / 1000).toFixed(1), processor: '?' })
     beganAt = performance.now()
     startTimers()
   }
 
   startTimers()
-  let from = 0
-  child.stdout.setEncoding('utf8').on('data', (chunk) => {
-    text += chunk
-    if (isAlone) return
-    const end = text.lastIndexOf('\n') + 1
-    for (const [, not, name] of text.slice(from, end).matchAll(/^(not )?ok \d+ - (\S+\.test\.ts)(?: # time=.*)?$/gm)) {
-      if (name === files[results.length]) ended(name, not === undefined)
-    }
-    from = end
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line)
+    const [, not, name] = /^(not )?ok \d+ - (\S+\.test\.ts)(?: # time=.*)?$/.exec(line) ?? []
+    if (name !== undefined && name === files[results.length]) ended(name, not === undefined)
+    const [, seconds, of] = /^# processor (\S+) (.*)$/.exec(line) ?? []
+    const result = results.find(({ file }) => file === of)
+    if (result !== undefined) result.processor = seconds
   })
   const code = await new Promise((resolve) => { child.once('close', (exitCode) => { resolve(exitCode ?? 1) }) })
   for (const timer of timers) clearTimeout(timer)
-  if (isAlone) {
-    ended(files[0], code === 0)
-    text = `# Subtest: ${files[0]}\n${text.replaceAll(/^(?!# \{ total).+/gm, '    $&')}\n${code === 0 ? 'ok' : 'not ok'} 1 - ${files[0]}`
-  } else if (results.length < files.length) {
-    text += `\nnot ok 1 - ${files[results.length]}\n  ---\n  reason: the process ended with ${code} before the file did\n  ...\n# { total: 1, pass: 0, fail: 1 }\n`
+  if (results.length < files.length) {
+    lines.push(`not ok 1 - ${files[results.length]}`, '  ---', `  reason: the process ended with ${code} before the file did`, '  ...', '# { total: 1, pass: 0, fail: 1 }')
     ended(files[results.length], false)
   } else if (code !== 0 && results.every(({ isGood }) => isGood)) {
-    text += `\nnot ok 1 - what ${files.join(', ')} left\n  ---\n  reason: the process ended with ${code} after the last of them\n  ...\n# { total: 1, pass: 0, fail: 1 }\n`
-    results.push({ file: `what ${files.join(', ')} left`, isGood: false, seconds: '0' })
+    lines.push(`not ok 1 - what ${files.join(', ')} left`, '  ---', `  reason: the process ended with ${code} after the last of them`, '  ...', '# { total: 1, pass: 0, fail: 1 }')
+    results.push({ file: `what ${files.join(', ')} left`, isGood: false, seconds: '0', processor: '?' })
   }
   for (const timer of timers) clearTimeout(timer)
-  return { results, text }
+  return { results, text: lines.join('\n') }
 }

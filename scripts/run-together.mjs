@@ -1,6 +1,7 @@
 // Test files one after another in one process: most spend more on loading what they test than on testing it. Each is a subtest with its
 // own end, teardowns and time, and what one leaves in the process is its fault.
 //   node --import ./scripts/typescript-loader.mjs scripts/run-together.mjs FILE…
+import { existsSync, readFileSync } from 'node:fs'
 import module from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { useTest } from './together-tap.mjs'
@@ -14,6 +15,7 @@ const { default: root } = await import('tap')
 
 for (const file of files) {
   const before = stateOf()
+  const spent = processorSeconds()
   let ofFile
   await root.test(file, { timeout: timeout * 1000 }, async (t) => {
     ofFile = t
@@ -21,8 +23,9 @@ for (const file of files) {
     await import(pathToFileURL(file).href)
   })
   if (ofFile.counts.total === 0) root.fail(`${file} has tested nothing`)
+  process.stdout.write(`# processor ${(processorSeconds() - spent).toFixed(1)} ${file}\n`)
   const after = stateOf()
-  const changed = Object.keys(before).filter((name) => before[name] !== after[name])
+  const changed = files.length === 1 ? [] : Object.keys(before).filter((name) => before[name] !== after[name])
   if (changed.length > 0) root.fail(`${file} has changed the process for the files after it: ${changed.join(', ')}`)
 }
 
@@ -48,4 +51,11 @@ function stateOf () {
     log: console.log,
     error: console.error
   }
+}
+
+/** Of this process and, on Linux, of its children that have ended. */
+function processorSeconds () {
+  const { user, system } = process.cpuUsage()
+  const [, , , , , , , , , , , , , childUser = 0, childSystem = 0] = existsSync('/proc/self/stat') ? readFileSync('/proc/self/stat', 'utf8').replace(/^.*\) /s, '').split(' ') : []
+  return (user + system) / 1e6 + (Number(childUser) + Number(childSystem)) / 100
 }
