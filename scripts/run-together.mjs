@@ -12,6 +12,7 @@ const timeout = Number(process.env.TAP_TIMEOUT ?? 240)
 process.env.TAP_TIMEOUT = String(timeout * files.length)
 module.register('./together-hooks.mjs', import.meta.url)
 const { default: root } = await import('tap')
+await import('../test/support/small-rsa.ts')
 
 for (const file of files) {
   const before = stateOf()

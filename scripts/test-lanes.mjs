@@ -7,7 +7,7 @@ import { join } from 'node:path'
 const ALONE = ['example-server-stores', 'postgres-network', 'redis-network', 'redis-one-cut-off', 'redis-reshard'].map((name) => `test/faults/${name}.test.ts`)
 
 /** Their files share processes, but for those that count or change what a process has once. */
-const SHARED = /^test\/(?:browser|conformance|contract|http|properties|security|unit)\//
+const SHARED = /^test\/(?:browser|concurrency|conformance|contract|docs|flow|http|properties|security|unit)\//
 const OWN_PROCESS = [
   // What the library says once in a process.
   'test/http/warnings',
@@ -26,7 +26,7 @@ const UNCOUNTED = [
 ].map((name) => `${name}.test.ts`)
 
 /** So many that starting is little beside testing, and so few that what holds one up holds up few. */
-const MOST_TOGETHER = 12
+const MOST_TOGETHER = 16
 
 export function allTests (root) {
   return readdirSync(join(root, 'test'), { recursive: true }).map((file) => `test/${file.replaceAll('\\', '/')}`).filter((file) => file.endsWith('.test.ts')).sort()
@@ -38,7 +38,7 @@ export function laneOf (file) {
   return ALONE.includes(file) ? 'faults-alone' : 'faults'
 }
 
-/** Whether what it executes counts as covered. Of files that share a process, all do. */
+/** Whether what it executes counts as covered. Files that share a process are alike in this. */
 export function isCounted (file) {
   return !UNCOUNTED.includes(file)
 }
@@ -51,7 +51,8 @@ export function processesOf (files) {
 
 /** Files of a kind share processes. */
 function kindOf (file) {
-  return OWN_PROCESS.includes(file) ? file : SHARED.exec(file)?.[0] ?? file
+  const directory = SHARED.exec(file)?.[0]
+  return OWN_PROCESS.includes(file) || directory === undefined ? file : `${directory} ${isCounted(file) ? 'counted' : ''}`
 }
 
 function inParts (files) {

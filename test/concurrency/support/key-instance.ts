@@ -3,6 +3,7 @@
  * reports what it publishes and an access token that it has signed. Each list of tokens it is sent it verifies, and reports how many
  * are good. Ends when it is sent `end`.
  */
+import '../../support/small-rsa.ts'
 import Fastify from 'fastify'
 import { Redis } from 'ioredis'
 import authPlugin, { memoryUserStore, redisState } from '../../../lib/index.ts'

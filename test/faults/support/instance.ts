@@ -3,6 +3,7 @@
  * message it would send; it closes on SIGTERM and then has nothing left that keeps it alive.
  */
 import './skew.ts'
+import '../../support/small-rsa.ts'
 import Fastify, { type FastifyRequest } from 'fastify'
 import authPlugin from '../../../lib/index.ts'
 import { fastHasher } from '../../../lib/testing/index.ts'

@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createHmac, createPublicKey, verify } from 'node:crypto'
+import { asked } from '../../support/small-rsa.ts'
 import { jwtEngine } from '../../../lib/adapters/jwt/jwt-engine.ts'
 import type { LoadedKey } from '../../../lib/ports/jwt.ts'
 import { decodeJwt } from '../../support/jwt.ts'
@@ -13,6 +14,12 @@ function isSignedBy (key: LoadedKey, token: string): boolean {
   const publicKey = createPublicKey({ key: key.publicJwk, format: 'jwk' })
   return verify(key.alg === 'EdDSA' ? null : 'sha256', Buffer.from(input), key.alg === 'ES256' ? { key: publicKey, dsaEncoding: 'ieee-p1363' } : publicKey, signature)
 }
+
+t.test('an RSA key is asked for with 3,072 bits', async (t) => {
+  const before = asked.length
+  for (const alg of ['RS256', 'PS256']) t.match(await jwtEngine.generate(alg), { kty: 'RSA', alg })
+  t.strictSame(asked.slice(before), [3072, 3072])
+})
 
 for (const alg of ['ES256', 'EdDSA', 'RS256', 'HS256']) {
   // covers R8725-3.11
