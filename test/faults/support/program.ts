@@ -21,11 +21,14 @@ export async function buildProgram (entry = new URL(`instance${extname(import.me
   const remove = async (): Promise<void> => { await rm(directory, { recursive: true, force: true }) }
   const path = join(directory, 'instance.mjs')
   try {
-    // Packages are not bundled, and are looked for beside the script.
+    // Of the packages those with a binary are looked for beside the script. The others go into it: reading them file by file was half of a start.
     symlinkSync(nodeModules(), join(directory, 'node_modules'), 'dir')
     await build({
       entryPoints: [fileURLToPath(entry)],
-      outfile: path, bundle: true, platform: 'node', target: 'node20', format: 'esm', packages: 'external', sourcemap: 'inline', logLevel: 'error'
+      outfile: path, bundle: true, platform: 'node', target: 'node20', format: 'esm', sourcemap: 'inline',
+      external: ['libsql', 'argon2', '@node-rs/*', 'pg-native'],
+      banner: { js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url)" },
+      logLevel: 'error'
     })
     return { path, remove }
   } catch (error) {
