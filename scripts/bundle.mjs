@@ -1,5 +1,7 @@
 // The JavaScript of the package's doors on a server: one file each, and one for what they share. Read one by one, three hundred modules
 // were a third of what the plugin adds to the start of an app. The browser client stays in modules, for bundlers to pick from.
+//   node scripts/bundle.mjs            into dist/lib
+//   node scripts/bundle.mjs DIRECTORY
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -19,7 +21,7 @@ await build({
   absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
   // The threads are doors too: a worker is started by its file, which stands beside the one that starts it.
   entryPoints: { index: 'lib/index.ts', 'connections/index': 'lib/connections/index.ts', 'metrics/index': 'lib/metrics/index.ts', 'testing/index': 'lib/testing/index.ts', 'hashing-thread': 'lib/adapters/argon2/hashing-thread.ts', 'phpass-thread': 'lib/adapters/imported-hashes/phpass-thread.ts' },
-  outdir: 'dist/lib',
+  outdir: process.argv[2] ?? 'dist/lib',
   bundle: true,
   splitting: true,
   chunkNames: 'shared-[hash]',

@@ -9,7 +9,7 @@ const LOADER = new URL('typescript-loader.mjs', import.meta.url).href
 const TOGETHER = fileURLToPath(new URL('run-together.mjs', import.meta.url))
 /** Of one file, in seconds: long enough for a machine that does much beside it. */
 const TIMEOUT = 240
-const AT_ONCE = { faults: 2, 'faults-alone': 1, main: 3 }
+const AT_ONCE = { faults: 2, 'faults-alone': 1, main: 4 }
 
 /** Some at once, and then one by one those that need it. Resolves to the whole TAP and the runner's exit code. */
 export async function runFiles (root, files, env = {}) {

@@ -25,7 +25,7 @@ for (const [planted, { rule, often }] of Object.entries(PLANTED) as Array<[Plant
       settingsOf: () => ({ state: place, users: place, skewMs: 0, planted }),
       seconds: 4,
       faults: [],
-      load: { mix: { [often]: 30 } },
+      load: { pauseMs: 40, mix: { [often]: 30 } },
       terms: { limitsPer: 'instance', answerWithinMs: 6000, pingWithinMs: 6000, retryWithinMs: 5000 }
     })
     t.strictSame([...new Set(violations.map((violation) => violation.rule))], [rule])

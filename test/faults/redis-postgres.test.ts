@@ -19,6 +19,7 @@ t.test('state in Redis, users in PostgreSQL, which is frozen and killed for long
     instances: INSTANCES,
     settingsOf: () => ({ state: place, users: { kind: 'postgres', url: postgres.url }, limits: place, skewMs: 0, options: { refreshToken: { reuseGraceSeconds: GRACE_MS / 1000 } } }),
     seconds: 15,
+    load: { pauseMs: 40 },
     faults: [{
       name: 'SIGKILL of PostgreSQL',
       at: 0.1,

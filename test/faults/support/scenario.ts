@@ -64,6 +64,8 @@ const SHORT_SECONDS = 9
 /** From here on it is a long form, with faults that last as long as real ones. */
 const LONG_SECONDS = 60
 const CALM_MS = 2500
+/** Between two journeys of a user. In the short form half as much happens as in the long one: as much as shows that a fault is met. */
+const PAUSE_MS = { short: 80, long: 40 }
 /** The load asks at random and under limits. The last calm goes on until what must succeed has, for so much longer at most. */
 const LONGER_CALM_MS = 15_000
 const MUST_SUCCEED: readonly Operation[] = ['sign-in', 'rotate', 'redeem', 'userinfo']
@@ -136,7 +138,7 @@ export async function runScenario (scenario: Scenario): Promise<Result> {
   try {
     await allHaveKeys(fleet)
     const watching = watch(scenario, fleet, log.entries)
-    const load = startLoad({ log, fleet }, { seed: 'faults', users: 10, guessers: 2, pauseMs: 40, timeoutMs: scenario.terms.answerWithinMs * 2, ...scenario.load })
+    const load = startLoad({ log, fleet }, { seed: 'faults', users: 10, guessers: 2, pauseMs: seconds >= LONG_SECONDS ? PAUSE_MS.long : PAUSE_MS.short, timeoutMs: scenario.terms.answerWithinMs * 2, ...scenario.load })
     const start = log.now()
     const failures: Error[] = []
     for (const fault of scenario.faults.toSorted((a, b) => a.at - b.at)) {

@@ -1,5 +1,5 @@
 /** The example server as a stranger runs it: compiled, a process of its own, real sockets. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -69,9 +69,10 @@ export function example (t: Test): Example {
   return { cwd, start, launch }
 }
 
-/** Compiles library and example into a directory of the test's own, as `npm start` does into dist. Types are another gate's. */
+/** Compiles the example into a directory of the test's own as `npm start` does into dist, beside the library as it is published. Types are another gate's. */
 function build (directory: string): string {
-  for (const tree of ['lib', 'examples/server']) {
+  execFileSync(process.execPath, [join(root, 'scripts/bundle.mjs'), join(directory, 'lib')], { stdio: ['ignore', 'ignore', 'inherit'] })
+  for (const tree of ['lib/client', 'examples/server']) {
     for (const file of readdirSync(join(root, tree), { recursive: true, encoding: 'utf8' })) {
       const [from, to] = [join(root, tree, file), join(directory, tree, file)]
       mkdirSync(dirname(to), { recursive: true })
