@@ -1,6 +1,5 @@
 import type { Violation } from './checker.ts'
-import type { Result } from './scenario.ts'
-import type { Operation } from './log.ts'
+import { DONE, type Result } from './scenario.ts'
 
 interface Test {
   comment(...lines: string[]): void
@@ -10,8 +9,6 @@ interface Test {
   fail(message: string): unknown
 }
 
-/** What a load of any length does often enough to say that it was done. */
-const DONE: readonly Operation[] = ['register', 'sign-in', 'authorize', 'redeem', 'rotate', 'refresh', 'userinfo', 'introspect', 'sessions', 'revoke', 'sign-out', 'me', 'ping']
 const CLOSE_WITHIN_MS = 6000
 /** What closes the connections to the stores, on two processors that have other things to do. */
 const EXIT_WITHIN_MS = 3000

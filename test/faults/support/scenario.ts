@@ -66,8 +66,10 @@ const LONG_SECONDS = 60
 const CALM_MS = 2500
 /** Between two journeys of a user. In the short form half as much happens as in the long one: as much as shows that a fault is met. */
 const PAUSE_MS = { short: 80, long: 40 }
-/** The load asks at random and under limits. The last calm goes on until what must succeed has, for so much longer at most. */
-const LONGER_CALM_MS = 15_000
+/** The load asks at random and under limits. The last calm goes on until what must succeed has, and all has been done, for so much longer at most. */
+const LONGER_CALM_MS = 30_000
+/** What a load of any length does often enough to say that it was done. */
+export const DONE: readonly Operation[] = ['register', 'sign-in', 'authorize', 'redeem', 'rotate', 'refresh', 'userinfo', 'introspect', 'sessions', 'revoke', 'sign-out', 'me', 'ping']
 const MUST_SUCCEED: readonly Operation[] = ['sign-in', 'rotate', 'redeem', 'userinfo']
 /** How long one late answer of a store may be felt. */
 const SLOW_MS = 1500
@@ -158,7 +160,8 @@ export async function runScenario (scenario: Scenario): Promise<Result> {
     await wait(Math.max(0, calmEnd - log.now()))
     const calmFrom = Math.max(...faults.map(({ end, recoveryMs }) => end + recoveryMs))
     const hasSucceeded = (operation: Operation): boolean => log.entries.some((entry) => entry.operation === operation && entry.start >= calmFrom && saidYes(entry))
-    while (faults.length > 0 && log.now() < calmEnd + LONGER_CALM_MS && !(scenario.terms.mustSucceed ?? MUST_SUCCEED).every(hasSucceeded)) await wait(50)
+    const wasIdle = (): boolean => !DONE.every((operation) => log.entries.some((entry) => entry.operation === operation && saidYes(entry))) || !log.entries.some(({ outcome }) => outcome.kind === 'answer' && outcome.status === 429)
+    while (faults.length > 0 && log.now() < calmEnd + LONGER_CALM_MS && (wasIdle() || !(scenario.terms.mustSucceed ?? MUST_SUCCEED).every(hasSucceeded))) await wait(50)
     await load.stop()
     await watching.end()
     await scenario.afterLoad?.(fleet)
