@@ -32,6 +32,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   'clients.idTokenSignedResponseAlg': 'Default: `RS256`.',
   'clients.idTokenClaims': 'Which claims its ID tokens have. Default: `idToken.claims`.',
   'clients.backchannelLogoutUri': 'Is told when a browser session ends that the client took part in (OpenID Connect Back-Channel Logout 1.0).',
+  'clients.acr': 'What a sign-in must be worth at the least for this client to get tokens of the user, whatever `acr_values` the request has: one of `acr_values_supported`. Default: anything. [Step-up](../guides/step-up.md)',
   'decorators.authenticate': 'The hook that verifies the access token.',
   'decorators.authenticateOptional': 'The hook that verifies an access token where one was sent.',
   'decorators.requireFirstParty': 'The hook that refuses the tokens of other people\'s programs.',

@@ -32,7 +32,7 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   request_not_supported: 'The authorization request has the parameter `request`.',
   request_uri_not_supported: 'The authorization request has the parameter `request_uri`.',
   registration_not_supported: 'The authorization request has the parameter `registration`.',
-  unmet_authentication_requirements: 'An `acr` was asked for, by `acr_values` or as an essential claim, that can not be had.',
+  unmet_authentication_requirements: 'An `acr` was asked for, by `acr_values`, as an essential claim or by the registration of the client, that can not be had.',
   invalid_password: 'The new password is refused; the description says why.',
   connection_denied: 'On a page only: a sign-in through a connection was not completed at the provider.',
   connection_failed: 'On a page only: the provider of a connection answered with an error, or with what does not fit. The log and the event `connection_failed` say where.',

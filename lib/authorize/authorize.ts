@@ -93,7 +93,7 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
   const user = session === null ? null : await userOf(session, { users, sessions })
   const signedIn = session === null || user === null ? null : { session, user }
   const consent = await findConsent(client, signedIn, now, deps)
-  const required = requiredAcr(request)
+  const required = requiredAcr(request, client)
   return {
     request,
     client,

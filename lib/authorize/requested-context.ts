@@ -1,5 +1,7 @@
+import { isContent } from '../clients/rights.ts'
+import type { Client } from '../ports/client-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
-import { type AuthenticationContext, contextOf, isKnownAcr } from '../protocol/authentication.ts'
+import { ACR_VALUES, type AuthenticationContext, contextOf } from '../protocol/authentication.ts'
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 
 /** The values of which `acr` has to be one; `null`: any, and none, will do. */
@@ -7,14 +9,17 @@ export type RequiredAcr = readonly string[] | null
 
 /**
  * What an authorization request asks of `acr`: an essential claim has to be met, and so has `acr_values`, or a client that was sent here by an
- * API for more than it had would come back with the same, for ever. Values that this server has no meaning for are wishes.
+ * API for more than it had would come back with the same, for ever. Values that this server has no meaning for are wishes. Less than the
+ * client must have is never enough, whatever was asked for: the address is in the hands of the person.
  * @see OpenID Connect Core 1.0 §5.5.1.1, §15.1, RFC 9470 §5
  */
-export function requiredAcr ({ acrValues, claims }: Pick<AuthorizationRequest, 'acrValues' | 'claims'>): RequiredAcr {
+export function requiredAcr ({ acrValues, claims }: Pick<AuthorizationRequest, 'acrValues' | 'claims'>, client: Pick<Client, 'acr'>): RequiredAcr {
+  const content = (value: string): boolean => isContent(client, value)
   const essential = claims.id_token?.acr?.essential === true ? claimedAcr(claims) : null
-  if (essential !== null) return essential
-  const known = acrValues.filter(isKnownAcr)
-  return known.length === 0 ? null : known
+  if (essential !== null) return essential.filter(content)
+  const known = acrValues.filter((value) => ACR_VALUES.includes(value) && content(value))
+  if (known.length > 0) return known
+  return client.acr === undefined ? null : ACR_VALUES.filter(content)
 }
 
 /**

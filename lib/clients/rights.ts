@@ -1,4 +1,5 @@
 import type { Client, GrantType } from '../ports/client-store.ts'
+import { covers } from '../protocol/authentication.ts'
 import { isPublicNativeRedirect, matchesRedirectUri } from '../protocol/redirect-uri.ts'
 
 /** What a client may that registers no grant types. @see RFC 7591 §2 */
@@ -14,6 +15,11 @@ export function mayUse ({ grantTypes }: Pick<Client, 'grantTypes'>, grantType: G
  */
 export function isFirstParty (client: Pick<Client, 'firstParty'> | null): boolean {
   return client?.firstParty !== false
+}
+
+/** Whether a sign-in of this worth is enough for the client to act for its user. `null` is a caller without a client: anything is. */
+export function isContent (client: Pick<Client, 'acr'> | null, acr: string | null): boolean {
+  return client?.acr === undefined || covers(acr, client.acr)
 }
 
 export function isPublic ({ clientSecret }: Pick<Client, 'clientSecret'>): boolean {

@@ -55,7 +55,8 @@ export interface Authority {
   /**
    * Tokens for a user that the host has authenticated by its own means, as the password grant would give them. `amr`: how it did, in the
    * words of RFC 8176, such as `['pwd']`; left out, the tokens say nothing of it, neither `acr` nor `amr`.
-   * @throws OAuthError `invalid_grant` where there is no such user or the account is disabled; `invalid_scope`; `invalid_client`
+   * @throws OAuthError `invalid_grant` where there is no such user or the account is disabled; `invalid_scope`; `invalid_client`;
+   *   `unmet_authentication_requirements` where the client has an `acr` that `amr` does not give
    */
   issueTokens(userId: string, options?: { scope?: string | undefined, clientId?: string | undefined, amr?: readonly string[] | undefined }): Promise<TokenResponse>
   /**

@@ -145,10 +145,10 @@ function preparationOf (users: UserStore & { prepare?: unknown }): (() => Promis
 }
 
 /** What a client of a store may have. Of managed keys there are those that every client can do with. */
-function clientRules ({ scopes, keys, accessToken }: Settings): ClientRules {
+function clientRules ({ scopes, keys, accessToken, acrValues }: Settings): ClientRules {
   const reserved = reservedIds(accessToken)
-  if (keys === null) return { scopes, reserved, algorithms: ['RS256', 'ES256'] }
-  return { scopes, reserved, algorithms: Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null }
+  if (keys === null) return { scopes, reserved, acrValues, algorithms: ['RS256', 'ES256'] }
+  return { scopes, reserved, acrValues, algorithms: Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null }
 }
 
 function registeredClients (clients: Client[]): ClientStore {

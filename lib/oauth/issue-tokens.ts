@@ -1,3 +1,5 @@
+import { isContent } from '../clients/rights.ts'
+import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import { type AuthenticationContext, type AuthenticationProof, contextOf } from '../protocol/authentication.ts'
 import type { Client } from '../ports/client-store.ts'
@@ -71,8 +73,12 @@ export function reportIssued ({ user, client, scopes, origin, grantType }: Omit<
   deps.accounts.events.emit('token_issued', { userId: user.id, sid, clientId: client?.clientId ?? null, scope: scopes.join(' '), grantType }, origin)
 }
 
-/** An access token for a family, with the host's claims. */
+/**
+ * An access token for a family, with the host's claims.
+ * @throws OAuthError `unmet_authentication_requirements` for a sign-in that is worth less than the client must have
+ */
 export async function signAccessToken (of: { user: User, client: Client | null, scopes: string[], sid: string, authentication: AuthenticationContext }, deps: GrantDeps): Promise<string> {
+  if (!isContent(of.client, of.authentication.acr)) throw new OAuthError('unmet_authentication_requirements', 'This client needs a stronger sign-in.')
   await deps.accessTokens.ready()
   const extra = deps.claims === null ? {} : await hostClaims(of, deps)
   return deps.accessTokens.mint({

@@ -1,3 +1,4 @@
+import { isContent } from '../clients/rights.ts'
 import { isActive } from '../sessions/active-user.ts'
 import { allowedScopes } from '../tokens/disclosure.ts'
 import type { Client } from '../ports/client-store.ts'
@@ -28,6 +29,8 @@ export function stillGrantable (family: RefreshTokenFamily, client: Client | nul
 
 /** A new access token of the family, for a user who is still there, and that user. */
 export async function signForFamily ({ family, client, scopes }: { family: RefreshTokenFamily, client: Client | null, scopes: string[] }, attempt: RefreshAttempt, deps: GrantDeps): Promise<{ user: User, accessToken: string }> {
+  // The client was registered for less when the family began. It goes on where that is so again.
+  if (!isContent(client, family.acr)) throw attempt.refused('acr')
   const user = await activeUser(family, attempt, deps)
   return { user, accessToken: await signAccessToken({ user, client, scopes, sid: family.sid, authentication: family }, deps) }
 }

@@ -30,6 +30,8 @@ export interface Client {
   /** Which claims its ID tokens have. Default: the option `idToken.claims`. */
   idTokenClaims?: 'requested' | 'scopes' | undefined
   backchannelLogoutUri?: string | undefined
+  /** What a sign-in has to be worth at the least for this client to get tokens of the user: a value that this configuration can give. Default: anything. */
+  acr?: string | undefined
 }
 
 /**

@@ -45,14 +45,12 @@ const CONTEXTS: ReadonlyArray<{ acr: string | null, by: readonly AuthenticationM
 
 /** From weak to strong: who can show one has shown those before it. `connection` says nothing of the others, nor they of it. */
 const ORDER = ['email', PASSWORD_ACR, 'mfa', 'phr']
-const VOCABULARY: readonly string[] = [...ORDER, CONNECTION_ACR]
+/** The values that this server has a meaning for, though this configuration may never give some of them. */
+export const ACR_VALUES: readonly string[] = [...ORDER, CONNECTION_ACR]
 const METHODS = new Set<string>(CONTEXTS.flatMap(({ by }) => by))
 
 /** Whether who can show `acr` has shown `wanted`. */
 export const covers = (acr: string | null, wanted: string): boolean => acr === wanted || (acr !== null && ORDER.includes(wanted) && ORDER.indexOf(acr) > ORDER.indexOf(wanted))
-
-/** Whether the value is one that this server has a meaning for, though this configuration may never give it. */
-export const isKnownAcr = (value: string): boolean => VOCABULARY.includes(value)
 
 interface Authenticated { methods: readonly AuthenticationProof[], authenticatedAt: number }
 
@@ -68,7 +66,7 @@ export function contextOf ({ methods, authenticatedAt }: Authenticated, wanted: 
     if (proofs.length < by.length) return []
     return [{ acr: proofs[0]?.acr ?? acr, amr: [...new Set([...amr, ...proofs.flatMap((proof) => proof.amr ?? [])])], authenticatedAt: Math.min(...proofs.map(({ at }) => at)) }]
   })
-  const acr = wanted.length === 0 ? shown[0]?.acr ?? null : VOCABULARY.toReversed().find((value) => wanted.includes(value) && shown.some((context) => covers(context.acr, value)))
+  const acr = wanted.length === 0 ? shown[0]?.acr ?? null : ACR_VALUES.toReversed().find((value) => wanted.includes(value) && shown.some((context) => covers(context.acr, value)))
   if (acr === undefined) return null
   const newest = shown.filter((context) => acr === null || covers(context.acr, acr)).toSorted((a, b) => b.authenticatedAt - a.authenticatedAt)[0]
   return newest === undefined ? { acr: null, amr: [], authenticatedAt } : { ...newest, acr }

@@ -29,6 +29,6 @@ export function stepUpOf (given: unknown, name: string, acrValues: readonly stri
 }
 
 /** What an option takes that names an `acr`. */
-function acrTakes (acrValues: readonly string[]): string {
+export function acrTakes (acrValues: readonly string[]): string {
   return `what a sign-in of this configuration can be worth (${acrValues.join(', ')})`
 }

@@ -1,3 +1,4 @@
+import { acrTakes } from './auth-requirements.ts'
 import { invalid } from './option-error.ts'
 import type { Client } from '../ports/client-store.ts'
 import { checkClientRedirectUri, checkWebUri } from '../protocol/redirect-uri.ts'
@@ -16,6 +17,8 @@ export interface ClientRules {
   algorithms: readonly string[] | null
   /** Ids that no client may have. */
   reserved: readonly string[]
+  /** What sign-ins can be worth. */
+  acrValues: readonly string[]
 }
 
 /** Where access tokens and ID tokens have one `typ`, an API tells them apart by their audience, and that of an ID token is its client. */
@@ -27,7 +30,7 @@ export function reservedIds ({ audience, typ }: Settings['accessToken']): readon
  * Checks the clients that the host lists. Those of a client store are met at run time, and checked alike (see client-rows).
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
-export function checkClients ({ clients, scopes, keys, accessToken }: Settings): void {
+export function checkClients ({ clients, scopes, keys, accessToken, acrValues }: Settings): void {
   if (!Array.isArray(clients)) return
   const algorithms = Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null
   const seen = new Set<string>()
@@ -35,7 +38,7 @@ export function checkClients ({ clients, scopes, keys, accessToken }: Settings):
     const path = `clients[${index}]`
     if (seen.has(client.clientId)) throw invalid(`${path}.clientId`, client.clientId, 'an id that no other client has')
     seen.add(client.clientId)
-    checkClient(client, { scopes, algorithms, reserved: reservedIds(accessToken) }, (field, got, takes) => invalid(`${path}.${field}`, got, takes))
+    checkClient(client, { scopes, algorithms, reserved: reservedIds(accessToken), acrValues }, (field, got, takes) => invalid(`${path}.${field}`, got, takes))
     // Of a row in a client store the other grants go on; that one is refused when it is asked for.
     if (client.firstParty === false && client.grantTypes?.includes('password') === true) throw invalid(`${path}.grantTypes`, 'password', '"password" only without firstParty: false, for nobody should tell a password to other people\'s programs')
   }
@@ -45,7 +48,7 @@ export function checkClients ({ clients, scopes, keys, accessToken }: Settings):
  * Checks one client by itself, beyond what the schema says of its fields.
  * @throws what `refusal` makes
  */
-export function checkClient (client: Client, { scopes, algorithms, reserved }: ClientRules, refusal: Refusal): void {
+export function checkClient (client: Client, { scopes, algorithms, reserved, acrValues }: ClientRules, refusal: Refusal): void {
   if (reserved.includes(client.clientId)) throw refusal('clientId', client.clientId, 'another id than accessToken.audience, where accessToken.typ is "JWT": an API would take its ID tokens for access tokens')
   const unknown = client.scopes?.find((scope) => !scopes.includes(scope))
   if (unknown !== undefined) throw refusal('scopes', unknown, `scopes of the option scopes (${scopes.join(' ')})`)
@@ -53,6 +56,7 @@ export function checkClient (client: Client, { scopes, algorithms, reserved }: C
   checkGrants(client, refusal)
   const alg = client.idTokenSignedResponseAlg
   if (alg !== undefined && algorithms !== null && !algorithms.includes(alg)) throw refusal('idTokenSignedResponseAlg', alg, `an algorithm of the option keys (${algorithms.join(', ')})`)
+  if (client.acr !== undefined && !acrValues.includes(client.acr)) throw refusal('acr', client.acr, acrTakes(acrValues))
 }
 
 /** @see RFC 6749 §3.1.2, RFC 9700 §2.6, OpenID Connect Back-Channel Logout 1.0 §2.2 */

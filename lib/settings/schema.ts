@@ -34,7 +34,8 @@ export const CLIENT_SCHEMA = Type.Object({
   clientUri: optional(Type.String({ takes: 'a URI' })),
   idTokenSignedResponseAlg: optional(oneOf(['RS256', 'ES256', 'PS256', 'EdDSA'], {})),
   idTokenClaims: optional(oneOf(['requested', 'scopes'], {})),
-  backchannelLogoutUri: optional(Type.String({ takes: 'a URI' }))
+  backchannelLogoutUri: optional(Type.String({ takes: 'a URI' })),
+  acr: optional(Type.String({ takes: 'a string' }))
 }, { additionalProperties: false, takes: 'a client' })
 
 /** The option schema: what is checked at start, and what the reference page is made of. */

@@ -129,6 +129,8 @@ t.test('every other option with what it does not take', async (t) => {
     ...['requirePkce', 'firstParty'].map((name): Row => [client({ [name]: 'yes' }), `clients[1].${name}`, '"yes"', /^true or false/]),
     ...[undefined, 'web'].flatMap((applicationType) => ['redirectUris', 'postLogoutRedirectUris'].map((name): Row => [client({ applicationType, [name]: ['https://a.b/cb', 'com.example.app:/cb'] }), `clients[1].${name}[1]`, '"com.example.app:/cb"', /^https:, or http: on localhost.*private-use scheme only where applicationType is "native"/])),
     ...[1, 'desktop', ''].map((applicationType): Row => [client({ applicationType }), 'clients[1].applicationType', JSON.stringify(applicationType), /"web", "native"/]),
+    ...[1, null, ['password']].map((acr): Row => [client({ acr }), 'clients[1].acr', Array.isArray(acr) ? 'an array' : String(acr), /^a string/]),
+    ...['', 'mfa', 'phr', 'email', 'connection', 'PASSWORD', 'password mfa'].map((acr): Row => [client({ acr }), 'clients[1].acr', JSON.stringify(acr), /^what a sign-in of this configuration can be worth \(password\)/]),
     ...[true, 'all'].map((idTokenClaims): Row => [client({ idTokenClaims }), 'clients[1].idTokenClaims', JSON.stringify(idTokenClaims), /"requested", "scopes"/]),
     ...['logoUri', 'clientUri'].flatMap((name) => ['http://a.b/x', 'javascript:alert(1)', 'data:image/png;base64,x', '/logo.svg'].map((uri): Row => [client({ [name]: uri }), `clients[1].${name}`, JSON.stringify(uri), /http: on localhost|^an absolute URI|^a URI/])),
     ...['name', 'logoUri', 'clientUri', 'backchannelLogoutUri'].map((name): Row => [client({ [name]: 1 }), `clients[1].${name}`, '1', /^an? /]),

@@ -22,7 +22,7 @@ const OF_REQUESTS: OperationErrors = { 400: ['invalid_client', 'invalid_request'
 
 /** What each operation may answer beside what follows from who may call it, for the host's API document alone. */
 const ERRORS: Readonly<Record<string, OperationErrors>> = {
-  'POST token': { 400: ['invalid_grant', 'invalid_scope', 'unauthorized_client', 'unsupported_grant_type'], 401: ['invalid_client'], ...LIMITED },
+  'POST token': { 400: ['invalid_grant', 'invalid_scope', 'unauthorized_client', 'unmet_authentication_requirements', 'unsupported_grant_type'], 401: ['invalid_client'], ...LIMITED },
   'POST refresh': { 401: ['invalid_token'], ...LIMITED },
   'POST revoke': { 400: ['unauthorized_client'], 401: ['invalid_client'], ...LIMITED },
   'POST introspect': LIMITED,

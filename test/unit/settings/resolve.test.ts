@@ -40,6 +40,7 @@ const EVERYTHING = {
     clientUri: 'https://app.example/about',
     idTokenSignedResponseAlg: 'EdDSA',
     idTokenClaims: 'scopes',
+    acr: 'password',
     backchannelLogoutUri: 'https://app.example/logout'
   }],
   passwordGrant: false,
