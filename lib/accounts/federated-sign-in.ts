@@ -1,6 +1,6 @@
 import { isIdentityTaken, isUsernameTaken, UpstreamError } from '../errors.ts'
 import type { Connection } from '../ports/upstream.ts'
-import type { User } from '../ports/user-store.ts'
+import type { User, UserStore } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import { beginSession, type SessionBegun } from './begin-session.ts'
@@ -46,8 +46,7 @@ export async function federatedSignIn (signIn: FederatedSignIn, deps: FederatedD
   const { connection, person, browser: { origin }, locale, complete } = signIn
   const { users, clock, events } = deps.accounts
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const owner = await users.findByIdentity?.(person) ?? null
-    const account = owner !== null || person.email === undefined ? null : await users.findByUsername(person.email)
+    const { owner, account } = await lookUp(person, users)
     const fields = complete(person.profile)
     const decision = await decide(signIn, { owner, account, isComplete: fields !== null }, deps.accounts)
     if (decision === 'ask') return { to: 'ask' }
@@ -67,6 +66,17 @@ export async function federatedSignIn (signIn: FederatedSignIn, deps: FederatedD
     }
   }
   throw new UpstreamError('taken', 'Each time somebody else was faster.')
+}
+
+/** Whose the identity is, and where nobody's, which account has the address. */
+async function lookUp (person: FederatedPerson, users: UserStore): Promise<{ owner: User | null, account: User | null }> {
+  const ownerOf = async (): Promise<User | null> => await users.findByIdentity?.(person) ?? null
+  const owner = await ownerOf()
+  if (owner !== null || person.email === undefined) return { owner, account: null }
+  const account = await users.findByUsername(person.email)
+  // It may have been made with this very identity between the two looks, by a parallel callback.
+  const nowOf = account === null ? null : await ownerOf()
+  return nowOf === null ? { owner: null, account } : { owner: nowOf, account: null }
 }
 
 async function decide ({ connection, person: { email }, authoritative }: FederatedSignIn, { owner, account, isComplete }: { owner: User | null, account: User | null, isComplete: boolean }, { users, verifyEmail }: AccountsDeps): Promise<Exclude<FederatedDecision, object>> {

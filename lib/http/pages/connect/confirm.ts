@@ -58,8 +58,9 @@ export function connectConfirm (child: FastifyInstance, deps: ConnectPageDeps): 
         cookies.clear(reply, 'link', '')
         return await goOn(waiting.journey.next)(reply)
       }
-      const done = await attempt(async () => await deps.limiter.reserve(request, reply, { rule: 'register' }, async () => await signUp(waiting, deps)))
+      const done = await attempt(async () => await deps.limiter.reserve(request, reply, { rule: 'register' }, async () => await signUp(waiting, deps).catch(refusalOf)))
       if ('refused' in done) return await askForFields(waiting, done.refused, deps)
+      if (done.done instanceof UpstreamError) throw done.done
       cookies.clear(reply, 'link', '')
       return await done.done(reply)
     } catch (error) {
@@ -98,6 +99,12 @@ async function askForFields ({ pending: { person }, connection: { name }, journe
   const form = missingFields(registration, person.profile)
   const error = refused === null ? null : formError(refused, request, reply, { pages, fields: form.names, uiLocales })
   return await pages.send(request, reply, 'connect_finish', { action: `${link('connect')}/confirm`, error, name, email: person.email ?? null, fields: form.show(refused === null ? null : formOf(request)), loginUrl: `${link('login')}${query}` }, { clientName, uiLocales, formActions, ...(refused === null ? {} : { statusCode: refused.statusCode }) })
+}
+
+/** Not for the form, which could not be mended. */
+function refusalOf (error: unknown): UpstreamError {
+  if (error instanceof UpstreamError) return error
+  throw error
 }
 
 async function signUp ({ pending: { person }, connection, journey, request }: Waiting, deps: ConnectPageDeps): Promise<Leave> {

@@ -1,0 +1,16 @@
+import t from 'tap'
+import { postgresUserStore } from '../../lib/adapters/postgres/user-store.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { federatedRows, type IdentityStore } from '../unit/accounts/federated-rows.ts'
+
+const server = await startPostgres()
+t.teardown(async () => { await server.stop() })
+// Several connections, or nothing would race.
+const pool = (await server.database()).pool({ max: 20 })
+let made = 0
+
+federatedRows(t, async () => {
+  const store = postgresUserStore(pool, { table: `users_${++made}` })
+  await store.prepare()
+  return store as unknown as IdentityStore
+})

@@ -1,0 +1,206 @@
+import { Type } from '@sinclair/typebox'
+import t from 'tap'
+import { memoryUserStore } from '../../../lib/index.ts'
+import { bearer, PASSWORD, signIn, signUp } from '../../support/app.ts'
+import { formAction, testBrowser } from '../../support/browser.ts'
+import { fakeUpstream } from '../../support/fake-upstream.ts'
+import { connectApp, type ConnectApp, CROSS, SAME } from './support.ts'
+
+const CONFIRM = '/auth/connect/confirm'
+
+/** Somebody comes by the connection with the address of an account that is there. */
+async function waiting (t: Parameters<typeof connectApp>[0], options: Parameters<typeof connectApp>[1] = {}): Promise<ConnectApp & { users: ReturnType<typeof memoryUserStore>, sub: string }> {
+  const users = memoryUserStore()
+  const test = await connectApp(t, { users, ...options })
+  const { sub } = await signUp(test.app, 'ann@example.com')
+  await test.through('?return_to=/cart')
+  return { ...test, users, sub }
+}
+
+const logIn = async (test: ConnectApp, username = 'ann@example.com', query = '', browser = test.browser) => await browser.submit(`/auth/login${query}`, { username, password: PASSWORD })
+
+t.test('FED-15 the proof is for one account, one identity and ten minutes', async (t) => {
+  const test = await waiting(t)
+  await signUp(test.app, 'bob@example.com')
+  await logIn(test, 'bob@example.com')
+  const bob = await test.browser.submit(CONFIRM, { decision: 'link' })
+  t.match(bob.body, 'You already have an account', 'somebody else links nothing')
+  t.strictSame(await test.users.listIdentities(test.sub), [])
+  t.strictSame(await test.users.listIdentities((await test.users.findByUsername('bob@example.com'))?.id ?? ''), [])
+
+  await logIn(test)
+  const sealed = test.browser.cookies.get('authority_link') ?? ''
+  const edited = await test.browser.submit(CONFIRM, { decision: 'link', email: 'eve@example.com', subject: 'eve', userId: 'eve' })
+  t.equal(edited.headers.location, '/cart')
+  t.match(await test.users.listIdentities(test.sub), [{ subject: 'ann-1', email: 'ann@example.com' }], 'what is posted beside it changes nothing')
+
+  test.browser.cookies.set('authority_link', sealed)
+  test.clock.step(600_000)
+  await logIn(test)
+  t.equal((await test.browser.submit(CONFIRM, { decision: 'link' })).headers.location, '/auth/login', 'ten minutes later')
+  for (const value of ['', 'v1.a.b.c', `${sealed.slice(0, -2)}AA`]) {
+    test.browser.cookies.set('authority_link', value)
+    t.equal((await test.browser.get(CONFIRM)).headers.location, '/auth/login')
+  }
+})
+
+t.test('FED-15 another identity at the provider does not use the proof of the first', async (t) => {
+  const test = await waiting(t)
+  test.fake.person = { subject: 'ann-2', email: 'ann@example.com' }
+  await test.through('?return_to=/cart')
+  await logIn(test)
+  await test.browser.submit(CONFIRM, { decision: 'link' })
+  t.match(await test.users.listIdentities(test.sub), [{ subject: 'ann-2' }], 'the newest proof counts, and links itself alone')
+  t.equal((await test.users.listIdentities(test.sub)).length, 1)
+})
+
+t.test('FED-15 only a form of ours, and only after a fresh sign-in', async (t) => {
+  const test = await waiting(t)
+  await logIn(test)
+  for (const headers of [CROSS, { 'sec-fetch-site': 'none', origin: 'https://evil.example' }, { 'sec-fetch-site': '', origin: 'null' }] as Array<Record<string, string>>) {
+    t.equal((await test.browser.submit(CONFIRM, { decision: 'link' }, headers)).statusCode, 403, JSON.stringify(headers))
+  }
+  test.clock.step(301_000)
+  t.match((await test.browser.submit(CONFIRM, { decision: 'link' })).body, 'You already have an account', '301 s old')
+  t.strictSame(await test.users.listIdentities(test.sub), [])
+})
+
+t.test('a sign-in for the same journey leads to the confirm page by itself, and one for another does not', async (t) => {
+  const test = await waiting(t)
+  t.equal((await logIn(test, 'ann@example.com', '?return_to=/elsewhere')).headers.location, '/elsewhere')
+  t.equal((await logIn(test, 'ann@example.com', '?return_to=%2Fcart')).headers.location, CONFIRM)
+  t.equal((await logIn(test)).headers.location, CONFIRM, 'as after a reset, whose page knows no journey')
+})
+
+t.test('a dead end is none: every page leads on, and what the person does not link stays as it was', async (t) => {
+  const test = await waiting(t)
+  await logIn(test)
+  const page = await test.browser.get(CONFIRM)
+  t.match(page.body, 'href="/cart"', 'on without it')
+  t.equal(formAction(page.body), CONFIRM)
+  t.match((await test.browser.get('/auth/login')).body, 'Continue with Acme')
+})
+
+t.test('FED-11 who signed up first with an address of another person has nothing left of it', async (t) => {
+  const test = await waiting(t)
+  // The stranger knows the password, has a session, tokens, an open message and a link made by another account at the provider.
+  const stranger = testBrowser(test.app)
+  await logIn(test, 'ann@example.com', '', stranger)
+  const tokens = await signIn(test.app, 'ann@example.com')
+  await stranger.submit('/auth/connect/acme/link?return_to=/')
+  const flow = test.fake.begun.at(-1)?.flow
+  test.fake.person = { subject: 'stranger' }
+  t.equal((await test.back(flow?.state ?? '', { code: 'good' }, stranger)).statusCode, 303)
+  t.match(await test.users.listIdentities(test.sub), [{ subject: 'stranger', provisional: true }])
+
+  // The owner of the mailbox sets a new password, signs in and links.
+  await test.browser.submit('/auth/forgot-password', { username: 'ann@example.com' })
+  const { token } = await test.messages.next('password_reset')
+  t.equal((await test.browser.submit('/auth/reset-password', { token: String(token), password: 'a password of her own' })).statusCode, 200)
+  t.strictSame(await test.users.listIdentities(test.sub), [], 'the link of before goes with the reset')
+  const back = await test.browser.submit('/auth/login', { username: 'ann@example.com', password: 'a password of her own' })
+  t.equal(back.headers.location, CONFIRM)
+  await test.browser.submit(CONFIRM, { decision: 'link' })
+  t.match(await test.users.listIdentities(test.sub), [{ subject: 'ann-1' }])
+
+  t.equal(await test.who(stranger), null, 'session')
+  t.equal((await test.app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401, 'token')
+  t.equal((await logIn(test, 'ann@example.com', '', stranger)).statusCode, 400, 'password')
+  test.fake.person = { subject: 'stranger', email: undefined as never }
+  await test.through('', stranger)
+  t.not(await test.who(stranger), test.sub, 'link')
+})
+
+t.test('FED-11 who links ends what was open of the account, but stays signed in', async (t) => {
+  const test = await waiting(t)
+  const stranger = testBrowser(test.app)
+  await logIn(test, 'ann@example.com', '', stranger)
+  t.equal(await test.who(stranger), test.sub)
+  await logIn(test)
+  await test.browser.submit(CONFIRM, { decision: 'link' })
+  t.equal(await test.who(stranger), null)
+  t.equal(await test.who(), test.sub)
+  t.match(test.payloads('logged_out').at(-1), { by: 'identity_linked' })
+  t.match(test.payloads('identity_linked'), [{ userId: test.sub, connection: 'acme', by: 'user' }])
+})
+
+t.test('FED-14 linking: by who began it, in the session that began it, after a fresh sign-in', async (t) => {
+  const users = memoryUserStore()
+  const test = await connectApp(t, { users, fake: fakeUpstream({ subject: 'ann-1' }) })
+  const { sub } = await signUp(test.app, 'ann')
+  await signUp(test.app, 'bob')
+  const LINK = '/auth/connect/acme/link?return_to=%2Faccount'
+  const begin = async (): Promise<string> => {
+    const reply = await test.browser.submit(LINK)
+    t.equal(reply.statusCode, 200, 'no redirect: form-action would stop it')
+    t.match(reply.headers.refresh, /^0;url=https:\/\/sso\.example\.com\/authorize\?/)
+    t.match(reply.body, 'href="https://sso.example.com/authorize?')
+    return test.fake.begun.at(-1)?.flow.state ?? ''
+  }
+  t.equal((await test.browser.submit(LINK)).headers.location, '/auth/login?return_to=%2Faccount&prompt=login', 'nobody is signed in')
+  await logIn(test, 'ann')
+  t.equal((await test.browser.submit(LINK, {}, CROSS)).statusCode, 403)
+  t.equal((await test.browser.get(LINK, SAME)).statusCode, 404, 'a GET links nothing')
+
+  const out = await begin()
+  test.browser.cookies.delete('authority_session')
+  t.equal((await test.back(out)).statusCode, 400, 'signed out meanwhile')
+  await logIn(test, 'ann')
+  const other = await begin()
+  await logIn(test, 'bob')
+  t.equal((await test.back(other)).statusCode, 400, 'somebody else is signed in by now')
+  await logIn(test, 'ann')
+  const anew = await begin()
+  test.browser.cookies.delete('authority_session')
+  await logIn(test, 'ann')
+  t.equal((await test.back(anew)).statusCode, 400, 'another session of the same user')
+  t.strictSame(await users.listIdentities(sub), [])
+  t.strictSame(test.payloads('registered').length, 2)
+
+  const good = await begin()
+  t.equal((await test.back(good)).headers.location, '/account')
+  t.match(await users.listIdentities(sub), [{ subject: 'ann-1' }])
+  t.equal((await test.back(await begin())).headers.location, '/account', 'once more')
+  t.equal((await users.listIdentities(sub)).length, 1)
+  await logIn(test, 'bob')
+  const taken = await test.back(await begin())
+  t.equal(taken.statusCode, 403)
+  t.match(taken.body, 'already belongs to another account')
+  t.match(test.payloads('connection_failed').at(-1), { reason: 'taken' })
+  test.clock.step(301_000)
+  t.equal((await test.browser.submit(LINK)).statusCode, 303, 'a session of 301 s')
+})
+
+t.test('finish sign-up: what a new account must have and the provider did not say', async (t) => {
+  const users = memoryUserStore()
+  const fields = Type.Object({ city: Type.String({ minLength: 2, title: 'Your city' }), name: Type.String(), news: Type.Optional(Type.Boolean()) })
+  const test = await connectApp(t, { users, registration: { username: 'any', fields } })
+  test.fake.claims = { name: 'Ann', city: 7 }
+  const reply = await test.through('?return_to=/cart')
+  t.equal(reply.headers.location, CONFIRM)
+  t.equal(await test.who(), null)
+  const page = await test.browser.get(CONFIRM)
+  t.match(page.body, 'Your city')
+  t.match(page.body, 'ann@example.com')
+  t.notMatch(page.body, 'name="name"', 'what is known is not asked')
+  for (const city of ['', 'x']) {
+    const again = await test.browser.submit(CONFIRM, { city })
+    t.equal(again.statusCode, 400)
+    t.match(again.body, 'name="city"')
+  }
+  t.strictSame(test.payloads('registered'), [])
+  const done = await test.browser.submit(CONFIRM, { city: 'Ulm', name: 'Eve', email: 'eve@example.com', username: 'eve', disabled: 'true' })
+  t.equal(done.headers.location, '/cart', done.body)
+  const user = await users.findByIdentity({ issuer: 'https://sso.example.com', subject: 'ann-1' })
+  t.match(user, { username: 'ann@example.com', email: 'ann@example.com', emailVerified: true, city: 'Ulm', name: 'Ann' })
+  t.notOk(user?.disabled)
+  t.equal(await test.who(), user?.id)
+  t.equal((await test.browser.get(CONFIRM)).headers.location, '/auth/login', 'and it is over')
+
+  const raced = await connectApp(t, { users: memoryUserStore(), registration: { username: 'any', fields } })
+  await raced.through()
+  await raced.app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'ann@example.com', password: PASSWORD, city: 'Ulm', name: 'Ann' } })
+  const late = await raced.browser.submit(CONFIRM, { city: 'Ulm', name: 'Ann' })
+  t.equal(late.statusCode, 403, 'an account with the address has come to be meanwhile')
+  t.match(late.body, 'sign in the way you did before')
+})
