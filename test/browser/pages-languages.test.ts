@@ -66,3 +66,44 @@ for (const locale of LOCALES) {
     }
   })
 }
+
+/** Runs in the page: what is not seen, or not seen to have the focus, where the reader's own colours are all there are. */
+const UNSEEN = `(() => {
+  const clear = (color) => /^rgba\\(.*, 0\\)$/.test(color)
+  const groundOf = (element) => {
+    for (let at = element; at !== null; at = at.parentElement) {
+      const { backgroundColor } = getComputedStyle(at)
+      if (!clear(backgroundColor)) return backgroundColor
+    }
+    return getComputedStyle(document.documentElement).backgroundColor
+  }
+  const drawn = (style, side, ground) => style[side + 'Style'] !== 'none' && parseFloat(style[side + 'Width']) > 0 && !clear(style[side + 'Color']) && style[side + 'Color'] !== ground
+  const unseen = []
+  for (const element of document.querySelectorAll('input:not([type=hidden]), button, summary, a[href]')) {
+    if (element.disabled || !element.checkVisibility({ visibilityProperty: true })) continue
+    const name = element.localName + ' ' + (element.name || element.className || element.textContent.trim())
+    const ground = groundOf(element.parentElement)
+    const style = getComputedStyle(element)
+    // An icon in the field, whose own shape is what is seen.
+    if (/^(input|button)$/.test(element.localName) && element.className !== 'reveal' && element.type !== 'checkbox' && !drawn(style, 'borderTop', ground)) unseen.push(name + ': no edge')
+    if (style.color === groundOf(element)) unseen.push(name + ': no text')
+    element.focus()
+    if (!drawn(getComputedStyle(element), 'outline', ground)) unseen.push(name + ': no focus')
+    element.blur()
+  }
+  return unseen
+})()`
+
+t.test('every page in forced colours: fields, buttons, links and the focus are seen', async (t) => {
+  await page.setViewportSize(DESKTOP)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ forcedColors: 'active', colorScheme })
+    for (const [name, state] of states) {
+      await look([state.in('en')], {})
+      t.strictSame(await page.evaluate(UNSEEN), [], `${name}, ${colorScheme}`)
+    }
+  }
+  await look(['<!doctype html><html lang="en"><style>*{outline:none!important}button{border:0!important;forced-color-adjust:none!important;color:#fff!important;background:#fff!important}</style><body><a href="/">a</a><button>b</button>'], {})
+  t.strictSame(await page.evaluate(UNSEEN), ['a a: no focus', 'button b: no edge', 'button b: no text', 'button b: no focus'], 'what is not seen is found')
+  await page.emulateMedia({ forcedColors: 'none', colorScheme: 'light' })
+})

@@ -132,13 +132,13 @@ function usualPath (name: PathName, { usualPaths }: Pick<DocumentsDeps, 'usualPa
   return path.startsWith('/.well-known/') ? path : `/auth${path}`
 }
 
-/** Whether a route is that of a path, or has parameters below it. */
 /** `/:id` of `/auth/sessions/:id`. */
 function parametersOf (url: string): string {
   const at = url.indexOf('/:')
   return at === -1 ? '' : url.slice(at)
 }
 
+/** Whether a route is that of a path, or has parameters below it. */
 function isAt (url: string, path: string): boolean {
   return url === path || url.startsWith(`${path}/:`)
 }
