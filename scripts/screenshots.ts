@@ -2,11 +2,14 @@
  * Pictures of the hosted pages and the mails for docs/screenshots, by the machine's own Chromium: `npm run screenshots`. They show what the code
  * shows now, so run it after a change to lib/pages or lib/mail and look at what git says has changed.
  */
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, chromium } from 'playwright-core'
 import { type MessageKind, renderMessage } from '../lib/index.ts'
 import { type Provider, startProvider } from '../test/browser/support/provider.ts'
+import { freePort } from '../test/support/free-port.ts'
 import { ALL_PAGES, PAGE_STATES } from '../test/browser/support/states.ts'
 import { everyMessage } from '../test/support/messages.ts'
 import { smallPng } from './small-png.ts'
@@ -49,6 +52,19 @@ const PICTURES: Array<[page: string, title: string, views: View[]]> = [
   ['form-post', 'Back to the client by a form, where scripts are off', ['phone-light']]
 ]
 
+/** Other scripts and directions. Those that a machine may lack the fonts for are not among them. */
+const LANGUAGES: Array<[page: string, locale: string, title: string, views: View[]]> = [
+  ['login', 'ar', 'Sign in, in Arabic', ['desktop-light', 'phone-dark']],
+  ['consent', 'pl', 'Consent, in Polish', ['phone-light']],
+  ['account', 'uk', 'The account, in Ukrainian', ['phone-dark']]
+]
+
+/** The example server, which is the first that most people see. */
+const DEMOS: Array<[name: string, path: string, title: string, views: View[]]> = [
+  ['demo-start', '/', 'The example server', ['desktop-light', 'phone-dark']],
+  ['demo-app', '/app', 'The example server: its app', ['desktop-dark', 'phone-light']]
+]
+
 const MAILS: Array<[kind: MessageKind, locale: string, title: string, views: View[]]> = [
   ['password_reset', 'en', 'Mail: set a new password', ['desktop-light', 'phone-dark']],
   ['verify_email', 'de', 'Mail: confirm the address, in German', ['phone-light']],
@@ -73,23 +89,54 @@ try {
   for (const [page, , views] of PICTURES) {
     for (const view of views) await picture(browser, provider, page, view)
   }
+  for (const [page, locale, , views] of LANGUAGES) for (const view of views) await picture(browser, provider, page, view, locale)
+  await demoPictures(browser)
   for (const [kind, locale, , views] of MAILS) for (const view of views) await mailPicture(browser, kind, locale, view)
   await poster(browser)
   writeFileSync(join(DIRECTORY, 'README.md'), gallery())
-  console.log(`${[...PICTURES.flatMap(([, , views]) => views), ...MAILS.flatMap(([, , , views]) => views)].length} pictures in docs/screenshots`)
+  console.log(`${readdirSync(DIRECTORY).filter((file) => file.endsWith('.png')).length} pictures in docs/screenshots`)
 } finally {
   for (const close of closers.toReversed()) await close()
 }
 
-async function picture (browser: Browser, provider: Provider, name: string, view: View): Promise<void> {
+async function picture (browser: Browser, provider: Provider, name: string, view: View, locale = 'en'): Promise<void> {
   const state = PAGE_STATES.find((state) => state.name === name)
   if (state === undefined) throw new Error(`there is no page state "${name}"`)
-  const context = await browser.newContext({ ...VIEWS[view], deviceScaleFactor: 1, locale: 'en', reducedMotion: 'reduce' })
+  const context = await browser.newContext({ ...VIEWS[view], deviceScaleFactor: 1, locale, reducedMotion: 'reduce' })
   const page = await context.newPage()
   await state.open(page, provider)
   // The button that allows can be pressed after a moment only.
   if (name === 'consent') await page.locator('button:disabled').waitFor({ state: 'detached' })
-  writeFileSync(join(DIRECTORY, `${name}-${view}.png`), smallPng(await page.screenshot({ caret: 'hide', fullPage: true })))
+  writeFileSync(join(DIRECTORY, `${name}${locale === 'en' ? '' : `-${locale}`}-${view}.png`), smallPng(await page.screenshot({ caret: 'hide', fullPage: true })))
+  await context.close()
+}
+
+/** Signed in, and with the port that the README says. */
+async function demoPictures (browser: Browser): Promise<void> {
+  const port = await freePort()
+  execFileSync('npm', ['run', '--silent', 'build:examples'], { stdio: 'inherit' })
+  const home = mkdtempSync(join(tmpdir(), 'screenshots-'))
+  const server = spawn(process.execPath, [join(process.cwd(), 'dist/examples/server/main.js')], { cwd: home, env: { ...process.env, PORT: String(port) }, stdio: ['ignore', 'pipe', 'inherit'] })
+  closers.push(() => { rmSync(home, { recursive: true }) }, () => server.kill())
+  for await (const text of server.stdout.setEncoding('utf8')) if (String(text).includes(`localhost:${port}`)) break
+  const origin = `http://localhost:${port}`
+  const context = await browser.newContext({ deviceScaleFactor: 1, locale: 'en', reducedMotion: 'reduce' })
+  const page = await context.newPage()
+  await page.goto(`${origin}/auth/signup`)
+  await page.locator('[name=username]').fill('ann@example.com')
+  await page.locator('[name=password]').fill('seven green boats at dawn')
+  await Promise.all([page.waitForURL(`${origin}/`), page.locator('button[type=submit]').first().click()])
+  for (const [name, path, , views] of DEMOS) {
+    for (const view of views) {
+      const { viewport, colorScheme } = VIEWS[view]
+      await page.setViewportSize(viewport)
+      await page.emulateMedia({ colorScheme })
+      await page.goto(`${origin}${path}`)
+      if (path === '/app') await page.locator('#signed-in, #signed-out').locator('visible=true').first().waitFor()
+      await page.evaluate(`for (const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT); walker.nextNode();) walker.currentNode.data = walker.currentNode.data.replaceAll('localhost:${port}', 'localhost:3000').replace(/\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d/, '2026-01-01 09:30')`)
+      writeFileSync(join(DIRECTORY, `${name}-${view}.png`), smallPng(await page.screenshot({ caret: 'hide', fullPage: true })))
+    }
+  }
   await context.close()
 }
 
@@ -118,7 +165,7 @@ async function poster (browser: Browser): Promise<void> {
 
 /** A page of them all, for reading on the web. */
 function gallery (): string {
-  const pictures = [...PICTURES, ...MAILS.map(([kind, , title, views]) => [`mail-${kind.replaceAll('_', '-')}`, title, views] as const)]
+  const pictures = [...PICTURES, ...LANGUAGES.map(([name, locale, title, views]) => [`${name}-${locale}`, title, views] as const), ...DEMOS.map(([name, , title, views]) => [name, title, views] as const), ...MAILS.map(([kind, , title, views]) => [`mail-${kind.replaceAll('_', '-')}`, title, views] as const)]
   const sections = pictures.map(([name, title, views]) => `## ${title}\n\n${views.map((view) => `<img src="./${name}-${view}.png" alt="${title}: ${view.replace('-', ', ')}" width="${view.startsWith('phone') ? 240 : 480}">`).join('\n')}\n`)
   return `# The hosted pages, and the mails\n\nMade by \`npm run screenshots\` from the code as it is; don't edit by hand. Title, logo, accent colour, texts and whole pages are the host's to change: see the option \`pages\`.\n\n${sections.join('\n')}`
 }
