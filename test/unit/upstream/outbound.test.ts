@@ -49,6 +49,21 @@ t.test('a broken answer of any endpoint ends the sign-in, with what it was and n
 })
 
 // covers FED-17
+t.test('an answer that fits in all but its size is refused above 256 kB', async (t) => {
+  const server = await provider(t)
+  const usual = { ...server.routes }
+  for (const route of ['GET /.well-known/openid-configuration', 'POST /token', 'GET /keys', 'GET /userinfo']) {
+    const padded = (bytes: number): void => {
+      Object.assign(server.routes, usual, { [route]: async (asked: Parameters<NonNullable<typeof usual[string]>>[0]) => ({ json: { ...(await usual[route]?.(asked))?.json as object, padding: ' '.repeat(bytes) } }) })
+    }
+    padded(200 * 1024)
+    t.equal((await signInAt(upstreamOf(connectionTo(server.issuer)), server.answerTo)).assertion.subject, 'person-1', route)
+    padded(256 * 1024)
+    t.match((await refusalOf(signInAt(upstreamOf(connectionTo(server.issuer)), server.answerTo))).message, /more than 262144 bytes/, route)
+  }
+})
+
+// covers FED-17
 t.test('who does not answer is waited for five seconds, and all of a callback six', async (t) => {
   const server = await provider(t)
   const usual = { ...server.routes }
