@@ -26,6 +26,7 @@ export async function buildApp (config: Config): Promise<FastifyInstance> {
     secret: config.secret,
     // Redirect URIs over http: are for loopback alone.
     clients: [...config.allowInsecureIssuer ? [] : [config.clients.spa, config.clients.thirdParty], ...config.moreClients],
+    connections: config.connections,
     pages: { title: 'fastify-authority example', logoUrl: '/logo.svg', home: '/' },
     sendMessage: await messageSender(config, () => app.log),
     rateLimit: { bypass: config.bypass }

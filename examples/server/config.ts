@@ -1,8 +1,13 @@
 import { closeSync, fsyncSync, mkdirSync, openSync, readFileSync, writeSync } from 'node:fs'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import type { Client } from 'fastify-authority'
+import type { Client, ConnectionOption } from 'fastify-authority'
 import { type DemoClients, demoClients } from './clients.ts'
+import { ConfigError } from './config-error.ts'
+import { connectionsIn } from './connections.ts'
+import { otherConnection } from './other-instance.ts'
+
+export { ConfigError }
 
 export interface Config {
   host: string
@@ -19,6 +24,10 @@ export interface Config {
   clients: DemoClients
   /** Registered beside the demo's own: those of the file in `CLIENTS_FILE`. */
   moreClients: Client[]
+  /** Providers that people can sign in with. */
+  connections: ConnectionOption[]
+  /** Where a second instance listens, to sign in with at this one. */
+  otherPort: number | undefined
   /** PostgreSQL: users and state. */
   databaseUrl: string | undefined
   /** Redis: rate limit counters, and the state where there is no PostgreSQL. */
@@ -33,9 +42,6 @@ export interface Config {
   logLevel: string
 }
 
-/** Something in the environment that has to be mended before the server can start. The message says how. */
-export class ConfigError extends Error {}
-
 const MIN_SECRET_BYTES = 32
 /** Whoever tries things out on their own machine would meet a limit of three sign-ups an hour within ten minutes. */
 const LOOPBACK = ['127.0.0.0/8', '::1']
@@ -44,7 +50,8 @@ const LOG_LEVELS: readonly string[] = ['trace', 'debug', 'info', 'warn', 'error'
 
 /** @throws ConfigError */
 export function readConfig (env: NodeJS.ProcessEnv): Config {
-  const port = portOf(set(env['PORT']) ?? '3000')
+  const port = portOf('PORT', set(env['PORT']) ?? '3000')
+  const otherPort = set(env['OTHER_PORT']) === undefined ? undefined : portOf('OTHER_PORT', set(env['OTHER_PORT']) ?? '')
   const dataDirectory = 'data'
   const secret = secretOf(env, dataDirectory)
   const issuer = set(env['ISSUER']) ?? `http://localhost:${port}`
@@ -60,6 +67,8 @@ export function readConfig (env: NodeJS.ProcessEnv): Config {
     trustProxy: listOf(env['TRUST_PROXY']),
     clients: demoClients(new URL(issuer).origin, secret),
     moreClients: clientsIn(set(env['CLIENTS_FILE'])),
+    connections: [...connectionsIn(env), ...otherPort === undefined ? [] : [otherConnection(otherPort, { secret })]],
+    otherPort,
     databaseUrl: serverUrl(env, 'DATABASE_URL', ['postgres:', 'postgresql:'], 'postgres://user:password@localhost:5432/auth'),
     redisUrl: serverUrl(env, 'REDIS_URL', ['redis:', 'rediss:'], 'redis://localhost:6379'),
     smtpUrl: serverUrl(env, 'SMTP_URL', ['smtp:', 'smtps:'], 'smtps://user:password@mail.example.com'),
@@ -102,9 +111,9 @@ function listOf (value: string | undefined): string[] {
   return (value ?? '').split(',').map((entry) => entry.trim()).filter((entry) => entry !== '')
 }
 
-function portOf (value: string): number {
+function portOf (name: string, value: string): number {
   const port = Number(value)
-  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new ConfigError(`PORT is ${JSON.stringify(value)}; it takes a whole number from 1 to 65535.`)
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new ConfigError(`${name} is ${JSON.stringify(value)}; it takes a whole number from 1 to 65535.`)
   return port
 }
 

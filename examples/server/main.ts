@@ -1,12 +1,18 @@
 /** The full example: `npm start`. What it reads from the environment is in config.ts. */
 import { buildApp } from './app.ts'
 import { type Config, ConfigError, readConfig } from './config.ts'
+import { otherInstance } from './other-instance.ts'
 
 const STOP_WITHIN_MS = 10_000
 
 try {
   const config = readConfig(process.env)
   const app = await buildApp(config)
+  if (config.otherPort !== undefined) {
+    const other = await otherInstance(config.otherPort, config)
+    app.addHook('onClose', async () => { await other.close() })
+    await other.listen({ host: '127.0.0.1', port: config.otherPort })
+  }
 
   let stopping = false
   const stop = (signal: NodeJS.Signals): void => {
@@ -38,7 +44,7 @@ try {
   process.exit(1)
 }
 
-function instructions ({ bypass, issuer, smtpUrl }: Config, local: string): string {
+function instructions ({ bypass, issuer, otherPort, smtpUrl }: Config, local: string): string {
   return `
 Open ${new URL(issuer).origin} in a browser: sign up, sign in, and try the two demo clients. Or try:
 
@@ -49,6 +55,6 @@ Open ${new URL(issuer).origin} in a browser: sign up, sign in, and try the two d
   curl -s ${local}/auth/sessions -H "authorization: Bearer $ACCESS_TOKEN"
   curl -s ${local}/auth/password-reset -H 'content-type: application/json' -d '{"username":"ann@example.com"}'
 
-${smtpUrl === undefined ? 'Messages are written to this log: open the link in them.' : 'Messages are sent by SMTP_URL.'} ${bypass.includes('127.0.0.0/8') ? 'Rate limits per address leave this machine alone (RATE_LIMIT_BYPASS= turns that off); those per account hold. ' : ''}Stop with Ctrl-C.
+${otherPort === undefined ? 'OTHER_PORT=3001 starts a second instance beside it, to sign in with at this one.' : `The sign-in page has "the other instance", on http://127.0.0.1:${otherPort}: sign up there with any address.`} ${smtpUrl === undefined ? 'Messages are written to this log: open the link in them.' : 'Messages are sent by SMTP_URL.'} ${bypass.includes('127.0.0.0/8') ? 'Rate limits per address leave this machine alone (RATE_LIMIT_BYPASS= turns that off); those per account hold. ' : ''}Stop with Ctrl-C.
 `
 }

@@ -80,7 +80,7 @@ function build (directory: string): string {
       else if (statSync(from).isFile()) copyFileSync(from, to)
     }
   }
-  writeFileSync(join(directory, 'package.json'), JSON.stringify({ name: 'fastify-authority', type: 'module', exports: { '.': './lib/index.js', './client': './lib/client/index.js' } }))
+  writeFileSync(join(directory, 'package.json'), JSON.stringify({ name: 'fastify-authority', type: 'module', exports: { '.': './lib/index.js', './client': './lib/client/index.js', './connections': './lib/connections/index.js' } }))
   symlinkSync(join(root, 'docs'), join(directory, 'docs'), 'junction')
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'), 'junction')
   return join(directory, 'examples/server/main.js')

@@ -8,7 +8,7 @@ export interface Stop {
 
 /** A browser without JavaScript over real sockets: it keeps cookies, follows redirects on one origin, and posts the forms it sees. */
 export interface FormBrowser {
-  get(url: string): Promise<Stop>
+  get(url: string, headers?: Record<string, string>): Promise<Stop>
   /** Posts the form of the page that it is on. */
   submit(page: Stop, fields?: Record<string, string>): Promise<Stop>
 }
@@ -39,7 +39,7 @@ export function formBrowser (origin: string, send: typeof fetch = fetch): FormBr
   }
 
   return {
-    get: async (url) => await go(url),
+    get: async (url, headers = {}) => await go(url, { method: 'GET', headers }),
     async submit ({ url, text }, fields = {}) {
       const [, action] = /<form[^>]* action="([^"]*)"/.exec(text) ?? []
       if (action === undefined) throw new Error(`there is no form at ${url.href}: ${text}`)
