@@ -13,7 +13,7 @@ import { registrationWith } from './http/edge/registration.ts'
 import { connectButtons } from './http/pages/connect/buttons.ts'
 import { registerRoutes } from './http/routes.ts'
 import { sessionCookie } from './http/edge/session-cookie.ts'
-import { type AuthSession, readSessionHook } from './http/edge/session-hook.ts'
+import { type AuthSession, sessionHooks } from './http/edge/session-hook.ts'
 import { LOCALES } from './pages/texts.ts'
 import { decorateShared, refuseTakenNames } from './composition/names.ts'
 import { connectionCallbacks, messageUrls, pageDeps } from './composition/pages.ts'
@@ -79,7 +79,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const authenticate = authenticateHook(accessTokens, names.auth)
   const cookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: settings.session.expiresInMs / 1000 })
   const browser = requestBrowser({ cookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users })
-  const readSession = readSessionHook({ browser, browserSessions: authorize.browserSessions, clock }, names.authSession)
+  const { readSession, requireSession } = sessionHooks({ browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, loginPath: `${host.prefix}${path('login')}` }, names.authSession)
   host.decorateRequest(names.auth, null)
   decorateShared(host, 'authSession', names.authSession, () => { host.decorateRequest(names.authSession, null) })
   host.decorate(names.authenticate, authenticate)
@@ -92,6 +92,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, redirectLogin: places.redirectLogin })
   host.decorate(names.authority, createAuthority({
     health: services.health, grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter,
+    requireSession: pages === null ? null : (required) => requireSession(stepUpOf(required, 'requireSession', settings.acrValues)),
     connections: async (request) => pages === null ? [] : (await connectButtons(request, await pages.journeys.read(request), pages)).map(({ id, name, url }) => ({ id, name, url }))
   }))
   const listed = Array.isArray(settings.clients) ? settings.clients : null

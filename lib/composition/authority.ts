@@ -16,6 +16,8 @@ import type { RequestBrowser } from '../http/edge/request-browser.ts'
 import type { ConsentStore } from '../ports/consent-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { AccessTokenClaims } from '../protocol/access-token.ts'
+import { badOption } from '../settings/option-error.ts'
+import type { AuthRequirements } from '../settings/auth-requirements.ts'
 import { hostProof } from '../protocol/authentication.ts'
 import { grantScope, parseScope } from '../protocol/scope.ts'
 import { listSessions, type Session } from '../sessions/list.ts'
@@ -74,6 +76,14 @@ export interface Authority {
    * Counts as a use of the session. A cookie comes with requests of other sites too: `SameSite=Lax` keeps it from their posts.
    */
   readSession: Hook
+  /**
+   * Makes an `onRequest` hook for pages that need a sign-in of `maxAge` seconds ago at the most, worth `acr` at the least: sets
+   * `request.authSession`, or leads to the sign-in page and back (303). What changes something is taken from pages of this origin alone
+   * (403 `access_denied`), and no form is carried over the sign-in. Somebody who has signed in just now, and can't show `acr`, is 403
+   * `unmet_authentication_requirements`.
+   * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`, where the hook is made, for what can't be met, and with `pages: false`
+   */
+  requireSession(required: AuthRequirements): Hook
   /** Ends all sessions of the user, everywhere. Call it after disabling one. */
   revokeUser(userId: string): Promise<void>
   /** Alive now, newest first: browser sessions and token families. */
@@ -137,11 +147,13 @@ interface AuthorityDeps {
   consents: ConsentStore
   browser: Pick<RequestBrowser, 'signIn' | 'signOut'>
   readSession: Hook
+  /** `null`: there is no sign-in page to lead to. */
+  requireSession: Authority['requireSession'] | null
   limiter: Pick<RequestLimiter, 'reserveAccount'>
   connections: Authority['connections']
 }
 
-export function createAuthority ({ health, grants, accessTokens, events, consents, browser, readSession, limiter, connections }: AuthorityDeps): Authority {
+export function createAuthority ({ health, grants, accessTokens, events, consents, browser, readSession, requireSession, limiter, connections }: AuthorityDeps): Authority {
   const { accounts, sessions } = grants
   async function activeUser (userId: string): Promise<User> {
     const user = await accounts.users.findById(userId)
@@ -168,6 +180,10 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
     },
     signOut: browser.signOut,
     readSession,
+    requireSession (required) {
+      if (requireSession === null) throw badOption('pages', 'got false; app.authority.requireSession needs a sign-in page to lead to')
+      return requireSession(required)
+    },
     revokeUser: async (userId) => { await sessions.revokeAll(userId, 'host', { origin: NO_REQUEST }) },
     sessions: async (userId) => await listSessions(userId, sessions),
     revokeSession: async (userId, id) => await sessions.revoke(userId, id, 'host', NO_REQUEST),

@@ -83,7 +83,7 @@ function ownPageHook (issuer: string): Hook {
   }
 }
 
-function crossSite (): OAuthError {
+export function crossSite (): OAuthError {
   return new OAuthError('access_denied', 'The request was not sent from a page of this site.', { withoutStack: true, reason: 'cross_site', detail: 'Sec-Fetch-Site and Origin' })
 }
 

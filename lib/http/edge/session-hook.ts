@@ -1,9 +1,15 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { OAuthError } from '../../errors.ts'
 import { contextOf } from '../../protocol/authentication.ts'
+import { serializeParams } from '../../protocol/request-params.ts'
+import { localPath } from '../../protocol/return-to.ts'
+import { isSameOrigin } from '../../protocol/same-origin.ts'
+import { isEnough, type StepUp } from '../../protocol/step-up.ts'
 import type { Clock } from '../../ports/clock.ts'
+import type { BrowserSession } from '../../ports/session-store.ts'
 import type { BrowserSessions } from '../../sessions/browser-sessions.ts'
-import { guarded, sendOAuthError } from './error-reply.ts'
+import { crossSite } from './caller-guards.ts'
+import { guarded, noStore, sendOAuthError } from './error-reply.ts'
 import type { Hook } from './guard.ts'
 import type { RequestBrowser } from './request-browser.ts'
 
@@ -24,37 +30,89 @@ interface SessionHookDeps {
   browser: Pick<RequestBrowser, 'hasCookie' | 'signedIn'>
   browserSessions: Pick<BrowserSessions, 'use'>
   clock: Clock
+  issuer: string
+  /** The path of the sign-in page. */
+  loginPath: string
+}
+
+interface SessionHooks {
+  /** Reads the browser session: sets it on the request, `null` where nobody is signed in. Refuses nobody. */
+  readSession: Hook
+  /** The same for pages that need somebody; all others are led to the sign-in page and back. */
+  requireSession(required: StepUp): Hook
 }
 
 /** A session is written as used once in this time at most, so that a page with many requests makes one write. */
 const USE_EVERY_MS = 60_000
+/** Who has given a proof so short a time ago comes from the sign-in page, and would come back with the same. */
+const JUST_NOW_MS = 60_000
 
-/**
- * The `onRequest` hook that reads the browser session: sets it on the request under `name`, `null` where nobody is signed in, and
- * counts as a use. Refuses nobody; an outage is answered here with 503, alike on every route.
- */
-export function readSessionHook ({ browser, browserSessions, clock }: SessionHookDeps, name: string): Hook {
-  async function read (request: FastifyRequest): Promise<AuthSession | null> {
-    const signedIn = await browser.signedIn(request)
-    if (signedIn === null) return null
-    const { session } = signedIn
-    if (clock.now() - session.lastUsedAt >= USE_EVERY_MS && !await browserSessions.use(session)) return null
-    const { acr, amr, authenticatedAt } = contextOf(session)
-    return Object.freeze({ sub: session.userId, sid: session.sid, authenticatedAt: new Date(authenticatedAt), acr, amr: Object.freeze(amr) })
+/** The `onRequest` hooks for a host's own pages. Both count as a use; an outage is answered here with 503, alike on every route. */
+export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPath }: SessionHookDeps, name: string): SessionHooks {
+  async function find (request: FastifyRequest): Promise<BrowserSession | null> {
+    const session = browser.hasCookie(request) ? (await browser.signedIn(request))?.session ?? null : null
+    return session === null || clock.now() - session.lastUsedAt < USE_EVERY_MS || await browserSessions.use(session) ? session : null
   }
 
-  return function readSession (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction): void {
-    const accept = (session: AuthSession | null): void => {
-      (request as unknown as Record<string, unknown>)[name] = session
+  function keep (request: FastifyRequest, session: BrowserSession | null): void {
+    (request as unknown as Record<string, unknown>)[name] = session === null ? null : shown(session)
+  }
+
+  /** @returns whether the request goes on; else the reply is sent. */
+  async function admit (request: FastifyRequest, reply: FastifyReply, required: StepUp): Promise<boolean> {
+    // The cookie comes with the posts of sibling subdomains, too.
+    if (!isSafe(request) && !isSameOrigin(request.headers, issuer)) throw crossSite()
+    const session = await find(request)
+    const now = clock.now()
+    const context = session === null ? null : contextOf(session, required.acr === null ? [] : [required.acr])
+    if (session !== null && context !== null && isEnough(context, required, now)) {
+      keep(request, session)
+      return true
+    }
+    if (session !== null && context === null && session.methods.some(({ at }) => now - at < JUST_NOW_MS)) throw new OAuthError('unmet_authentication_requirements', 'The sign-in of this account is not worth what the page asks for.', { statusCode: 403 })
+    noStore(reply)
+    reply.redirect(`${loginPath}?${serializeParams({ return_to: wayBack(request, issuer), prompt: session === null ? undefined : 'login' })}`, 303)
+    return false
+  }
+
+  return {
+    readSession (request, reply, done) {
+      if (browser.hasCookie(request)) {
+        run(request, reply, done, async () => {
+          keep(request, await find(request))
+          return true
+        })
+        return
+      }
+      keep(request, null)
       done()
+    },
+    requireSession: (required) => function requireSession (request, reply, done) {
+      run(request, reply, done, async () => await admit(request, reply, required))
     }
-    if (!browser.hasCookie(request)) {
-      accept(null)
-      return
-    }
-    guarded(async () => await read(request)).then(accept, (error: unknown) => {
-      if (error instanceof OAuthError) sendOAuthError(error, request, reply)
-      else done(error as Error)
-    })
   }
+}
+
+function run (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction, work: () => Promise<boolean>): void {
+  guarded(work).then((goesOn) => { if (goesOn) done() }, (error: unknown) => {
+    if (error instanceof OAuthError) sendOAuthError(error, request, reply)
+    else done(error as Error)
+  })
+}
+
+function shown (session: BrowserSession): AuthSession {
+  const { acr, amr, authenticatedAt } = contextOf(session)
+  return Object.freeze({ sub: session.userId, sid: session.sid, authenticatedAt: new Date(authenticatedAt), acr, amr: Object.freeze(amr) })
+}
+
+/** Where the sign-in leads back to, a path of this origin. The sign-in page checks it again. A form is not carried: its page is shown again, where the browser says which. */
+function wayBack (request: FastifyRequest, issuer: string): string | undefined {
+  if (isSafe(request)) return localPath(request.originalUrl, issuer) ?? undefined
+  const { referer = '' } = request.headers
+  const page = URL.canParse(referer) ? new URL(referer) : null
+  return page?.origin === new URL(issuer).origin ? localPath(`${page.pathname}${page.search}`, issuer) ?? undefined : undefined
+}
+
+function isSafe ({ method }: FastifyRequest): boolean {
+  return method === 'GET' || method === 'HEAD'
 }

@@ -15,7 +15,7 @@ import { usePageErrors } from '../../../lib/http/pages/errors.ts'
 import { registerFormParser } from '../../../lib/http/pages/forms.ts'
 import type { PageReply } from '../../../lib/http/pages/reply.ts'
 import { sessionCookie } from '../../../lib/http/edge/session-cookie.ts'
-import { readSessionHook } from '../../../lib/http/edge/session-hook.ts'
+import { sessionHooks } from '../../../lib/http/edge/session-hook.ts'
 import { sessionRoutes } from '../../../lib/http/api/sessions.ts'
 import { messagesOf } from '../../../lib/pages/texts.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
@@ -55,8 +55,8 @@ export async function logoutApp (t: { teardown(task: () => Promise<void>): void 
   const authorize = { ...grants, issuer, browserSessions: world.browser, idTokens: { readHint: async (token: string) => hints[token] ?? null } } as unknown as AuthorizeDeps
   const cookie = sessionCookie({ issuer, prefix, maxAgeSeconds: EXPIRES_IN / 1000 })
   const browser = requestBrowser({ cookie, browserSessions: world.browser, sessions: world.sessions, users: accounts.users })
-  const readSession = readSessionHook({ browser, browserSessions: world.browser, clock: world.clock }, 'authSession')
-  const authority: Authority = createAuthority({ health: undefined as never, grants, accessTokens: null as never, events: world.events, consents: world.state.consents, browser, readSession, limiter: null as never, connections: async () => [] })
+  const { readSession } = sessionHooks({ browser, browserSessions: world.browser, clock: world.clock, issuer, loginPath: `${prefix}/login` }, 'authSession')
+  const authority: Authority = createAuthority({ health: undefined as never, grants, accessTokens: null as never, events: world.events, consents: world.state.consents, browser, readSession, requireSession: null, limiter: null as never, connections: async () => [] })
   const pages: PageReply = {
     async send (_request, reply, page, content, settings = {}) {
       sent.push({ page, content: { ...content }, settings: { ...settings } })
