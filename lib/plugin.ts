@@ -99,6 +99,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const clientsOf = listed === null ? oncePerRequest(grants.clients) : () => grants.clients
   await registerRoutes(host, {
     ...shared,
+    connections: authorize.connections,
     grants,
     clientsOf,
     ring,

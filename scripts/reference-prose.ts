@@ -102,6 +102,14 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     what: 'Ends one of the user\'s own sessions: its refresh token at once, its access tokens at once in this process and at the endpoints that look at the store, elsewhere when they expire. Of the current session, this is the sign-out.',
     failures: '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 404 `not_found`; 503 `temporarily_unavailable`'
   },
+  'GET /auth/connections': {
+    what: 'The accounts at other providers that the person signs in with, the oldest first. The `id` is a digest that shows neither issuer nor subject; `connection` is the one through which it was last used. Exists where there are `connections`.',
+    failures: '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/sessions`; 503 `temporarily_unavailable`'
+  },
+  'DELETE /auth/connections/:id': {
+    what: 'Disconnects one of them: nobody signs in with it any more. Sessions stay. There is the event `identity_unlinked` and a message of that kind. The sign-in must be no more than five minutes old. The last way to sign in stays: a password or another connected account has to be left, and of two requests at once for the last two one is refused. Exists where there are `connections`.',
+    failures: '401 `insufficient_user_authentication` (the sign-in is not fresh, RFC 9470), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 404 `not_found`; 409 `last_sign_in_method`; 503 `temporarily_unavailable`'
+  },
   'GET /auth/session': {
     what: 'Who is signed in in this browser, for scripts of pages on the issuer\'s own origin: no token is in it. The claims are those of the scopes `profile` and `email`. Does not count as a use of the session. Exists where there are pages.',
     failures: '401 `login_required` (nobody is signed in); 403 `access_denied` (the browser says that another origin\'s page asks); 503 `temporarily_unavailable`'
@@ -191,13 +199,23 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   },
   'GET /auth/account/password': {
     what: 'The page for a new password. Exists where `GET /auth/account` and `POST /auth/password` do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
-    success: '200, a page; 303 to the sign-in page, or to `/auth/account` for an account without a password',
+    success: '200, a page; 303 to the sign-in page, or to `/auth/account` for an account without a password to which no link can be sent',
     failures: '503 `temporarily_unavailable`'
   },
   'POST /auth/account/password': {
-    what: 'Changes the password as `POST /auth/password` does, under one limit with it. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    what: 'Changes the password as `POST /auth/password` does, under one limit with it. With `decision=first`, for an account without a password, sends the link of a password reset, under the rule `passwordReset`. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
     success: '303 to the page',
     failures: 'shown on the page: 400 `invalid_request`, `invalid_grant`, `invalid_password`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/account/connections': {
+    what: 'The accounts at other providers that the person signs in with, and the ways to connect another. Exists where `GET /auth/account` does and there are `connections`. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
+    success: '200, a page; 303 to the sign-in page',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'POST /auth/account/connections': {
+    what: 'Disconnects the account of the id `link`, as `DELETE /auth/connections/:id` does; with a sign-in that is older than five minutes `current_password` is needed. One that is not there is gone. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
+    success: '303 to the page',
+    failures: 'shown on the page: 400 `invalid_request`, `invalid_grant`; 401 `insufficient_user_authentication`; 409 `last_sign_in_method`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/account/sessions': {
     what: 'The person\'s sign-ins in browsers and apps, with the one of this browser marked. Exists where `GET /auth/account` does. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',

@@ -36,6 +36,7 @@ export const ERROR_MEANINGS: Readonly<Record<OAuthErrorCode, string>> = {
   invalid_password: 'The new password is refused; the description says why.',
   connection_denied: 'On a page only: a sign-in through a connection was not completed at the provider.',
   connection_failed: 'On a page only: the provider of a connection answered with an error, or with what does not fit. The log and the event `connection_failed` say where.',
+  last_sign_in_method: 'The person could not sign in any more without it. Connecting another account or setting a password comes first.',
   username_taken: 'There is an account of this name. Never said where `registration.verifyEmail` is on.',
   too_many_requests: 'A rate limit is reached. `Retry-After` and the field `retryAfter` say, in seconds, when to try again.',
   not_found: 'There is no such thing of this user\'s.',

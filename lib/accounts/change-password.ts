@@ -23,7 +23,7 @@ interface PasswordChange {
  * reset links under way. Of parallel changes with one current password, one succeeds. Where it fails half-way (503), the same request
  * finishes it: the hash may be the new one already.
  *
- * @throws OAuthError `invalid_grant` (current password wrong, or changed meanwhile); `invalid_password` with the reason;
+ * @throws OAuthError `invalid_grant` (current password wrong, or changed meanwhile, or there is none: a reset sets the first); `invalid_password` with the reason;
  *   `temporarily_unavailable`
  */
 export async function changePassword (change: PasswordChange, deps: AccountsDeps): Promise<void> {
@@ -76,6 +76,7 @@ async function verifyCurrent (user: User | null, { userId, sid, currentPassword,
   const reason = failureOf(user, await verifyOnce(user, currentPassword, deps), { ...deps, verifyEmail: false })
   if (user !== null && reason === null) return user
   deps.events.emit('login_failed', { reason: reason ?? 'unknown_user', userId, sid: sid ?? null, clientId: null, ...(user === null ? {} : { username: user.username }) }, origin)
+  if (reason === 'no_password') throw new OAuthError('invalid_grant', 'The account has no password. A password reset sets a first one.')
   throw wrongPassword()
 }
 

@@ -74,6 +74,10 @@ export async function unlinkIdentity (user: User, linkId: string, cause: Unlinke
   return outcome
 }
 
+export function lastSignInMethod (): OAuthError {
+  return new OAuthError('last_sign_in_method', 'Nothing else is left to sign in with: link another account or set a password before.', { withoutStack: true })
+}
+
 /**
  * Takes away the links that were made while nobody had confirmed the user's address, since they may be somebody else's. For whoever is
  * about to get a new password, or has just got one. Idempotent.

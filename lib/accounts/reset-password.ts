@@ -46,6 +46,16 @@ export async function startPasswordReset (userId: string, deps: AccountsDeps): P
   deps.events.emit('password_reset_requested', { userId: user.id }, NO_REQUEST)
 }
 
+/**
+ * Sends who is signed in and has no password the link that sets one: it proves the mailbox, which a session does not. Nothing is sent to
+ * who has a password.
+ */
+export async function sendFirstPasswordLink (user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
+  if (user.passwordHash !== null || addressOf(user) === '') return
+  await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
+  deps.events.emit('password_reset_requested', { userId: user.id }, cause.origin)
+}
+
 /** To the owner of a name that somebody wanted to register: the link gives the account to whoever reads that mailbox. */
 export function sendAlreadyRegistered (username: string, cause: MessageCause, deps: AccountsDeps): void {
   resetInBackground(username, deps, async () => {

@@ -9,6 +9,7 @@ import { browserSessionRoutes } from './api/browser-session.ts'
 import { createGuards, type GuardDeps } from './edge/caller-guards.ts'
 import { useCallers } from './edge/callers.ts'
 import { connectRoutes } from './pages/connect/routes.ts'
+import { connectionRoutes } from './api/connections.ts'
 import { consentPage } from './pages/consent.ts'
 import type { Cors, CorsPolicy } from './edge/cors.ts'
 import { guardSenders, type SendersDeps } from './edge/senders.ts'
@@ -115,6 +116,7 @@ function groupsOf (deps: RouteDeps, { jwksConstraints, metadataConstraints, open
     { register: (child) => { accountRoutes(child, deps) } },
     { register: (child) => { ownAccountRoutes(child, deps) } },
     { register: (child) => { sessionRoutes(child, deps) } },
+    { register: (child) => { connectionRoutes(child, deps) } },
     { cors: cors.anyOrigin, register: wellKnown },
     ...(hasKeySet ? [{ cors: cors.ofAccessTokens, register: (child: FastifyInstance) => { userinfoRoute(child, deps) } }] : []),
     ...(pages === null ? [] : pageGroups(pages, { cors, redirectLogin: openid !== null }))

@@ -11,7 +11,7 @@ export function account (model: PageModels['account']): string {
   const { messages, title, username, email, emailVerified, links, logoutUrl, backUrl } = model
   const ways: Array<[url: string | null, label: MessageKey]> = [
     [links.profile, 'profileTitle'], [links.email, 'emailTitle'], [links.password, 'passwordTitle'],
-    [links.sessions, 'sessionsTitle'], [links.access, 'accessTitle'], [logoutUrl, 'logoutSubmit'], [links.remove, 'removeTitle']
+    [links.connections, 'connectionsTitle'], [links.sessions, 'sessionsTitle'], [links.access, 'accessTitle'], [logoutUrl, 'logoutSubmit'], [links.remove, 'removeTitle']
   ]
   return layout(model, {
     heading: messages.accountTitle,
@@ -28,7 +28,7 @@ ${ways.map(([url, label]) => url !== null && html`<li${url === links.remove && h
 export function accountProfile (model: PageModels['account_profile']): string {
   const { messages, action, error, fields } = model
   const state = formState(error, fields.map(({ name }) => name), '')
-  return page(model, messages.profileTitle, form(action, state, html`${fields.map((field) => profileField(state, field))}${submit(messages.profileSubmit)}
+  return accountFrame(model, messages.profileTitle, form(action, state, html`${fields.map((field) => profileField(state, field))}${submit(messages.profileSubmit)}
 `))
 }
 
@@ -36,7 +36,7 @@ export function accountEmail (model: PageModels['account_email']): string {
   const { messages, action, error, currentEmail, emailVerified, email, canChange, canResend, askPassword, signInUrl } = model
   const state = formState(error, ['email', 'current_password'], '')
   const known = currentEmail === null ? messages.emailNone : formatHtml(emailVerified ? messages.emailConfirmed : messages.emailUnconfirmed, { email: name(currentEmail) })
-  return page(model, messages.emailTitle, html`<p class="status">${known}</p>
+  return accountFrame(model, messages.emailTitle, html`<p class="status">${known}</p>
 ${canResend && form(action, canChange ? null : state, submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' }))}
 ${canChange && (signInUrl === null
     ? html`<p class="hint">${messages.emailChangeText}</p>
@@ -48,7 +48,7 @@ ${form(action, state, html`${newEmailField(state, model, email)}${askPassword &&
 export function accountRemove (model: PageModels['account_remove']): string {
   const { messages, action, error, username, askPassword, signInUrl } = model
   const state = formState(error, ['current_password'], '')
-  return page(model, messages.removeTitle, html`<p>${formatHtml(messages.removeText, { username: name(username) })}</p>
+  return accountFrame(model, messages.removeTitle, html`<p>${formatHtml(messages.removeText, { username: name(username) })}</p>
 ${signInUrl === null
     ? form(action, state, html`${askPassword && passwordAgainField(state, model)}${submit(messages.removeSubmit, { decision: 'remove', look: 'danger', deliberate: true })}
 `)
@@ -67,22 +67,26 @@ export function accountRemoved (model: PageModels['account_removed']): string {
 }
 
 /** For who has no password that could be asked for. */
-function signInAgain ({ messages }: AccountModel, url: string): Html {
+export function signInAgain ({ messages }: AccountModel, url: string): Html {
   return html`<p>${messages.freshText}</p>
 <p class="actions">${link(url, messages.signInAgain)}</p>`
 }
 
 export function accountPassword (model: PageModels['account_password']): string {
-  const { messages, action, error, minLength } = model
+  const { messages, action, error, minLength, hasPassword } = model
   const state = formState(error, ['current_password', 'password'], 'current_password')
-  return page(model, messages.passwordTitle, html`<p class="hint">${messages.passwordText}</p>
+  if (!hasPassword) {
+    return accountFrame(model, messages.passwordTitle, html`<p>${messages.passwordNone}</p>
+${form(action, state, submit(messages.forgotSubmit, { decision: 'first' }))}`)
+  }
+  return accountFrame(model, messages.passwordTitle, html`<p class="hint">${messages.passwordText}</p>
 ${form(action, state, html`${passwordAgainField(state, model)}${newPasswordField(state, model, { label: messages.newPasswordLabel, minLength })}${submit(messages.resetSubmit)}
 `)}`)
 }
 
 export function accountSessions (model: PageModels['account_sessions']): string {
   const { messages, action, error, sessions } = model
-  return page(model, messages.sessionsTitle, form(action, formState(error, [], ''), html`<ul class="items">
+  return accountFrame(model, messages.sessionsTitle, form(action, formState(error, [], ''), html`<ul class="items">
 ${sessions.map(({ id, current, clientName, userAgent, createdAt, lastUsedAt }, index) => html`<li>
 <div><p id="session-${index}">${name(clientName ?? deviceName(userAgent) ?? messages.sessionUnknown)}${current && html` <span class="badge good">${messages.sessionHere}</span>`}</p>
 <p class="hint">${clientName !== null && userAgent !== null && html`<bdi>${deviceName(userAgent)}</bdi><br>`}${format(messages.sessionTimes, { since: timeOf(createdAt, messages), used: timeOf(lastUsedAt, messages) })}</p></div>
@@ -96,8 +100,8 @@ ${submit(messages.sessionsEndOthers, { decision: 'end_others', look: 'quiet' })}
 
 export function accountAccess (model: PageModels['account_access']): string {
   const { messages, action, error, clients } = model
-  if (clients.length === 0 && error === null) return page(model, messages.accessTitle, html`<p class="status">${messages.accessNone}</p>`)
-  return page(model, messages.accessTitle, form(action, formState(error, [], ''), html`<ul class="items">
+  if (clients.length === 0 && error === null) return accountFrame(model, messages.accessTitle, html`<p class="status">${messages.accessNone}</p>`)
+  return accountFrame(model, messages.accessTitle, form(action, formState(error, [], ''), html`<ul class="items">
 ${clients.map(({ clientId, name: clientName, scopes, grantedAt }, index) => html`<li>
 <div><p id="client-${index}">${name(clientName)}</p>
 <p class="hint">${format(messages.accessSince, { time: timeOf(grantedAt, messages) })}</p></div>
@@ -116,11 +120,13 @@ const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
   session: 'doneSession',
   others: 'doneOthers',
   access: 'doneAccess',
+  unlinked: 'doneUnlinked',
+  password_link: 'donePasswordLink',
   nothing: 'doneNothing'
 }
 
 /** A page below `account`, with what was done a moment ago. */
-function page (model: AccountModel, heading: string, content: HtmlValue): string {
+export function accountFrame (model: AccountModel, heading: string, content: HtmlValue): string {
   const { messages, error, username, accountUrl, done } = model
   return layout(model, {
     heading,

@@ -57,7 +57,7 @@ export interface FormModel extends CommonModel {
 }
 
 /** What the form of an account page has just done. `nothing`: somebody signed in anew in this browser since the page was opened. */
-export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'password' | 'session' | 'others' | 'access' | 'nothing'
+export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'password' | 'session' | 'others' | 'access' | 'unlinked' | 'password_link' | 'nothing'
 
 /** What the pages of a person's own account have. `username` is who is signed in; `accountUrl` leads to the page `account`. */
 export interface AccountModel extends FormModel {
@@ -98,6 +98,18 @@ export interface AccountAccess {
   scopes: ShownScope[]
   /** Milliseconds since the epoch. */
   grantedAt: number
+}
+
+/** An account at another provider that the person signs in with. */
+export interface AccountLink {
+  id: string
+  /** Of the connection. */
+  name: string
+  /** What the provider verified and said last. */
+  email: string | null
+  /** Milliseconds since the epoch, both. */
+  linkedAt: number
+  lastUsedAt: number
 }
 
 /** A link to sign in with another provider. `brand`: a mark that the pages have. `label` in place of "Continue with" and the name. */
@@ -144,7 +156,7 @@ export interface PageModels {
     email: string | null
     /** `null`: there is no address. */
     emailVerified: boolean | null
-    links: Record<'profile' | 'email' | 'password' | 'sessions' | 'access' | 'remove', string | null>
+    links: Record<'profile' | 'email' | 'password' | 'connections' | 'sessions' | 'access' | 'remove', string | null>
     logoutUrl: string
     /** Where the person came from, or the host's home page. */
     backUrl: string
@@ -156,12 +168,17 @@ export interface PageModels {
    * the person has no password and signs in again before the address can be changed.
    */
   account_email: AccountModel & { currentEmail: string | null, emailVerified: boolean, email: string, canChange: boolean, canResend: boolean, askPassword: boolean, signInUrl: string | null }
-  /** `current_password` and `password`, the new one. */
-  account_password: AccountModel & { minLength: number }
+  /** `current_password` and `password`, the new one. `hasPassword` false: a button named `decision` with the value `first` sends a link that sets one. */
+  account_password: AccountModel & { minLength: number, hasPassword: boolean }
   /** Submit buttons named `session` with the id of a sign-in, and named `decision` with the values `end_others` (all but this browser's own) and `end_all`. */
   account_sessions: AccountModel & { sessions: AccountSession[] }
   /** Submit buttons named `client` with the id of a client. */
   account_access: AccountModel & { clients: AccountAccess[] }
+  /**
+   * Submit buttons named `link` with the id of a link, and `current_password` where `askPassword`. `signInUrl`: the person has no password and signs in again
+   * before. `ways`: a form without fields, posted to each `url`, begins to connect another account.
+   */
+  account_connections: AccountModel & { links: AccountLink[], ways: ConnectButton[], askPassword: boolean, signInUrl: string | null }
   /** `current_password` where `askPassword`. `signInUrl`: the person has no password and signs in again before. */
   account_remove: AccountModel & { askPassword: boolean, signInUrl: string | null }
   account_removed: CommonModel & { homeUrl: string }

@@ -23,6 +23,7 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   unmet_authentication_requirements: 'errorClientRequest',
   invalid_password: 'errorPassword',
   username_taken: 'errorUsernameTaken',
+  last_sign_in_method: 'errorLastMethod',
   connection_denied: 'errorConnectionDenied',
   connection_failed: 'errorConnectionBroken',
   too_many_requests: 'errorTooManyRequestsLater',

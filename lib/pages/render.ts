@@ -1,7 +1,7 @@
 import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
 import { account, accountAccess, accountEmail, accountPassword, accountProfile, accountRemove, accountRemoved, accountSessions } from './account-pages.ts'
 import type { PageModels, PageName } from './model.ts'
-import { connectConfirm, connectFailed, connectFinish, connectLeaving, connectLink } from './connect-pages.ts'
+import { accountConnections, connectConfirm, connectFailed, connectFinish, connectLeaving, connectLink } from './connect-pages.ts'
 import { forgotPassword, login, resetPassword, signup, verifyEmail } from './sign-in-pages.ts'
 
 type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }
@@ -18,6 +18,7 @@ const RENDERERS: Renderers = {
   account_email: accountEmail,
   account_password: accountPassword,
   account_sessions: accountSessions,
+  account_connections: accountConnections,
   account_access: accountAccess,
   account_remove: accountRemove,
   account_removed: accountRemoved,

@@ -1,5 +1,6 @@
 import type { GrantDeps } from '../../oauth/deps.ts'
 import type { KeyRing } from '../../keys/key-ring.ts'
+import type { Connection } from '../../ports/upstream.ts'
 import type { PathName } from '../../settings/paths.ts'
 import type { ClientsOf } from './client-origins.ts'
 import type { RequestLimiter } from './limit.ts'
@@ -15,6 +16,8 @@ export interface HttpDeps {
   registration: Registration | null
   /** `null`: clients can't send people here to sign in. */
   openid: { uiLocales: readonly string[], canSignUp: boolean, acrValues: readonly string[], algs(): string[] } | null
+  /** By their ids; empty: none. */
+  connections: ReadonlyMap<string, Connection>
   /** Where each endpoint is mounted, in full. */
   path(name: PathName): string
 }

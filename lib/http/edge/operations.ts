@@ -36,6 +36,7 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'POST emailResend': { 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'], ...LIMITED },
   'DELETE account': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
   'DELETE sessions': { 400: ['invalid_request'], 404: ['not_found'] },
+  'DELETE connections': { 400: ['invalid_request'], ...NOT_FRESH, 404: ['not_found'], 409: ['last_sign_in_method'] },
   'GET session': { 401: ['login_required'] },
   'POST session': { 400: ['invalid_request'], 401: ['login_required'], 413: ['invalid_request'], 415: ['invalid_request'] },
   'DELETE session': { 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'] },
@@ -48,6 +49,7 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'POST verifyEmail': { 400: ['invalid_token'], ...LIMITED },
   'POST accountEmail': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
   'POST accountPassword': { 400: ['invalid_grant', 'invalid_password'], ...LIMITED },
+  'POST accountConnections': { 400: ['invalid_grant'], ...NOT_FRESH, 409: ['last_sign_in_method'], ...LIMITED },
   'POST accountRemove': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
   'POST logout': { 403: ['access_denied'], 413: ['invalid_request'], 415: ['invalid_request'] }
 }

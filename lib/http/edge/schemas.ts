@@ -96,6 +96,17 @@ export const SessionList = Type.Object({
   }))
 })
 
+export const ConnectionList = Type.Object({
+  connections: Type.Array(Type.Object({
+    id: Type.String({ description: 'Of the link. It shows neither issuer nor subject.' }),
+    connection: Type.String({ description: 'The id of the connection through which it was last used.' }),
+    name: Type.String({ description: 'The name of that connection.' }),
+    email: Type.Union([Type.String(), Type.Null()], { description: 'What the provider verified and said last.' }),
+    linked_at: Type.String({ description: 'RFC 3339' }),
+    last_used_at: Type.String({ description: 'RFC 3339' })
+  }))
+})
+
 const text = (description: string) => Type.Optional(Type.String({ description }))
 const AUTHORIZATION_PARAMETERS = {
   client_id: Type.String(),

@@ -58,12 +58,24 @@ export const MODELS: PageModels = {
     clientLogoUri: null,
     clientUri: null
   },
-  account: { ...COMMON, username: 'ann', email: 'ann@mail.example', emailVerified: false, links: { profile: '/auth/account/profile', email: '/auth/account/email', password: '/auth/account/password', sessions: '/auth/account/sessions', access: '/auth/account/access', remove: '/auth/account/remove' }, logoutUrl: '/auth/logout', backUrl: '/' },
+  account: { ...COMMON, username: 'ann', email: 'ann@mail.example', emailVerified: false, links: { profile: '/auth/account/profile', email: '/auth/account/email', password: '/auth/account/password', connections: '/auth/account/connections', sessions: '/auth/account/sessions', access: '/auth/account/access', remove: '/auth/account/remove' }, logoutUrl: '/auth/logout', backUrl: '/' },
   account_profile: { ...COMMON, ...form, ...account, fields: [{ name: 'nickname', label: 'Nickname', type: 'text', required: false, value: 'Annie' }] },
   account_email: { ...COMMON, ...form, ...account, currentEmail: 'ann@mail.example', emailVerified: false, email: '', canChange: true, canResend: true, askPassword: true, signInUrl: null },
   account_remove: { ...COMMON, ...form, ...account, askPassword: true, signInUrl: null },
   account_removed: { ...COMMON, homeUrl: '/' },
-  account_password: { ...COMMON, ...form, ...account, minLength: 8 },
+  account_password: { ...COMMON, ...form, ...account, minLength: 8, hasPassword: true },
+  account_connections: {
+    ...COMMON,
+    ...form,
+    ...account,
+    links: [
+      { id: 'link-1', name: 'Google', email: 'ann@mail.example', linkedAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12) },
+      { id: 'link-2', name: 'Acme', email: null, linkedAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12) }
+    ],
+    ways: connections,
+    askPassword: true,
+    signInUrl: null
+  },
   account_sessions: {
     ...COMMON,
     ...form,

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { changePassword } from '../../../accounts/change-password.ts'
+import { addressOf } from '../../../accounts/outbox.ts'
+import { sendFirstPasswordLink } from '../../../accounts/reset-password.ts'
 import { Password } from '../../edge/schemas.ts'
 import type { PageDeps } from '../deps.ts'
 import { goOn } from '../form-page.ts'
@@ -9,16 +11,28 @@ import { accountPage, passwordLimit } from './account-page.ts'
 
 /** Changes the password as `POST /auth/password` does, under one limit with it. */
 export function passwordPage (child: FastifyInstance, deps: PageDeps): void {
-  const { authorize: { accounts }, link, minLength } = deps
-  accountPage<'account_password', object>(child, {
+  const { authorize: { accounts }, link, minLength, offers } = deps
+  accountPage<'account_password', { hasPassword: boolean }>(child, {
     name: 'account_password',
     path: 'accountPassword',
     summaries: { page: 'Change-password page', form: 'Change the password by a form' },
-    body: Type.Object({ current_password: Password, password: Password }),
+    body: Type.Object({ current_password: Type.Optional(Password), password: Type.Optional(Password), decision: Type.Optional(Type.Literal('first')) }),
     fields: ['current_password', 'password'],
-    // Without a password there is none to change.
-    open: async ({ person, journey }) => person.user.passwordHash === null ? goOn(`${link('account')}${journey.query}`) : {},
+    async open ({ person: { user }, journey }) {
+      // Without a password there is none to change, and without an address nowhere to send a link that sets one.
+      if (user.passwordHash === null && !(offers.reset && addressOf(user) !== '')) return goOn(`${link('account')}${journey.query}`)
+      return { hasPassword: user.passwordHash !== null }
+    },
     submit (form, { person: { user, session }, locale, origin }) {
+      if (form.decision === 'first') {
+        return {
+          limit: { rule: 'passwordReset' },
+          async work () {
+            await sendFirstPasswordLink(user, { locale, origin }, accounts)
+            return 'password_link'
+          }
+        }
+      }
       const { current_password: currentPassword, password: newPassword } = required(form, ['current_password', 'password'])
       return {
         limit: passwordLimit(user),
@@ -28,6 +42,6 @@ export function passwordPage (child: FastifyInstance, deps: PageDeps): void {
         }
       }
     },
-    content: () => ({ minLength })
+    content: ({ hasPassword }) => ({ minLength, hasPassword })
   }, deps)
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { PathName } from '../../../settings/paths.ts'
 import type { PageDeps } from '../deps.ts'
 import { accessPage } from './access.ts'
+import { connectionsPage } from './connections.ts'
 import { emailPage } from './email.ts'
 import { type AccountLinks, overviewPage } from './overview.ts'
 import { passwordPage } from './password.ts'
@@ -18,13 +19,14 @@ interface AccountPart {
 
 /** A part of the account page is there where its stores can do what it is for. */
 function partsOf (deps: PageDeps): Record<Part, AccountPart> {
-  const { authorize: { accounts: { users, outbox } }, offers, registration } = deps
+  const { authorize: { accounts: { users, outbox } }, connect, offers, registration } = deps
   const fields = registration?.profile ?? null
   const part = (path: PathName, isThere: boolean, add: (child: FastifyInstance, deps: PageDeps) => void): AccountPart => ({ path, add: isThere ? (child) => { add(child, deps) } : null })
   return {
     profile: part('accountProfile', users.update !== undefined && fields !== null, (child) => { if (registration !== null && fields !== null) profilePage(child, deps, registration, fields.names) }),
     email: part('accountEmail', outbox !== null && (users.update !== undefined || users.setEmailVerified !== undefined), emailPage),
     password: part('accountPassword', users.setPasswordHash !== undefined, passwordPage),
+    connections: part('accountConnections', connect !== null && users.listIdentities !== undefined && users.unlinkIdentity !== undefined, connectionsPage),
     sessions: part('accountSessions', true, sessionsPage),
     access: part('accountAccess', offers.consents, accessPage),
     remove: part('accountRemove', users.remove !== undefined, removePage)
