@@ -45,7 +45,7 @@ const EXPECTED: Record<string, Expected> = {
   'get /auth/account/remove': {},
   'post /auth/account/remove': { fields: ['current_password'] },
   'get /auth/account/password': {},
-  'post /auth/account/password': { fields: ['current_password', 'password'] },
+  'post /auth/account/password': { fields: ['current_password', 'decision', 'password'] },
   'get /auth/account/sessions': {},
   'post /auth/account/sessions': { fields: ['decision', 'session'] },
   'get /auth/account/access': {},

@@ -201,6 +201,26 @@ t.test('who has no password signs in again, keeps the last way in, and gets a li
   t.equal((await test.remove(link, fresh)).statusCode, 204, 'a password is left now')
 })
 
+t.test('without an address there is nowhere to send a link to: no page for a password, and nothing is sent', async (t) => {
+  const test = await scene(t, { subjects: [] })
+  test.fake.person = { subject: 'no-address' }
+  await test.through()
+  const userId = await test.who()
+  t.not(userId, test.id)
+  t.equal((await test.browser.get('/auth/account/password')).headers.location, '/auth/account')
+  const action = formAction((await test.browser.get(PAGE)).body).replace(PAGE, '/auth/account/password')
+  await test.browser.submit(action, { decision: 'first' })
+  t.equal(test.payloads('password_reset_requested').length, 0)
+})
+
+t.test('who has a password is sent no link by that form', async (t) => {
+  const test = await scene(t)
+  const browser = await browserOf(test)
+  const action = formAction((await browser.get('/auth/account/password')).body)
+  t.equal((await browser.submit(action, { decision: 'first' })).statusCode, 303)
+  t.equal(test.payloads('password_reset_requested').length, 0)
+})
+
 t.test('POST /auth/password says that there is no password to change', async (t) => {
   const test = await scene(t, { password: false })
   const { access_token: token } = await test.app.authority.issueTokens(test.id)
