@@ -1,10 +1,9 @@
-import { accountFrame, signInAgain } from './account-pages.ts'
-import { errorCode, form, formState, itemSubmit, link, passwordAgainField, profileField, submit } from './fields.ts'
+import { errorCode, form, formState, link, profileField, submit } from './fields.ts'
 import { brandMark } from './brand-marks.ts'
 import { attributes, formatHtml, html, type Html, safeUrl } from './html.ts'
 import { address, layout, name } from './layout.ts'
 import { signedInPerson } from './people.ts'
-import { format, timeOf } from './texts.ts'
+import { format } from './texts.ts'
 import type { CommonModel, ConnectButton, PageModels } from './model.ts'
 
 /** The ways to sign in elsewhere, below a form. Links: a form could not follow where a provider redirects to. */
@@ -78,24 +77,4 @@ ${form(action, state, html`${fields.map((field) => profileField(state, field))}$
 `)}`,
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
-}
-
-/** The accounts at other providers that a person signs in with. Who has no password signs in again before one is taken away. */
-export function accountConnections (model: PageModels['account_connections']): string {
-  const { messages, action, error, links, ways, askPassword, signInUrl } = model
-  const state = formState(error, ['current_password'], '')
-  const list = html`<ul class="items">
-${links.map(({ id, name: provider, email, linkedAt, lastUsedAt }, index) => html`<li>
-<div><p id="link-${index}">${name(provider)}${email !== null && html` <bdi>${email}</bdi>`}</p>
-<p class="hint">${format(messages.connectionsTimes, { since: timeOf(linkedAt, messages), used: timeOf(lastUsedAt, messages) })}</p></div>
-${signInUrl === null && itemSubmit(messages.connectionsEnd, { name: 'link', value: id, about: `link-${index}` })}
-</li>
-`)}</ul>
-`
-  return accountFrame(model, messages.connectionsTitle, html`${links.length === 0
-    ? html`<p class="status">${messages.connectionsNone}</p>
-`
-    : html`<p>${messages.connectionsText}</p>
-${signInUrl === null ? form(action, state, html`${askPassword && passwordAgainField(state, model)}${list}`) : html`${list}${signInAgain(model, signInUrl)}`}`}
-${ways.map((way) => form(way.url, null, submit(format(messages.connectionsAdd, { name: way.name }), { look: 'quiet' })))}`)
 }

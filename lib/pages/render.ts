@@ -1,7 +1,8 @@
 import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
+import { accountConnections } from './account-connections.ts'
 import { account, accountAccess, accountEmail, accountPassword, accountProfile, accountRemove, accountRemoved, accountSessions } from './account-pages.ts'
 import type { PageModels, PageName } from './model.ts'
-import { accountConnections, connectConfirm, connectFailed, connectFinish, connectLeaving, connectLink } from './connect-pages.ts'
+import { connectConfirm, connectFailed, connectFinish, connectLeaving, connectLink } from './connect-pages.ts'
 import { forgotPassword, login, resetPassword, signup, verifyEmail } from './sign-in-pages.ts'
 
 type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }

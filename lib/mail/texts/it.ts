@@ -58,7 +58,7 @@ export const IT: MailTexts = {
   identity_unlinked: {
     heading: 'Un modo di accedere al suo account è stato rimosso',
     text: 'Un account presso un altro fornitore è stato scollegato dal suo account. Nessuno può più usarlo per accedere al suo account.',
-    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+    otherwise: 'Se non riconosce questa operazione, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
   },
   validity: 'Il link è valido per {duration} e può essere usato una sola volta.',
   hint: 'Se il pulsante non funziona, apra questo indirizzo:',

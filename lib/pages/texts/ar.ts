@@ -138,7 +138,7 @@ export const AR: Messages = {
   connectConfirmTitle: 'لديك حساب بالفعل',
   connectConfirmText: 'يوجد حساب بالعنوان {email}. سجّل الدخول إليه كما كنت تفعل من قبل، ثم يمكنك ربط {name} به.',
   connectConfirmHint: 'لا تعرف كلمة المرور، أو سجّل شخص آخر بعنوانك؟ اطلب إرسال رابط إليك وعيّن كلمة مرور جديدة.',
-  connectLinkTitle: 'هل تريد ربط {name}؟',
+  connectLinkTitle: 'ربط {name} بهذا الحساب؟',
   connectLinkText: 'يمكنك بعد ذلك تسجيل الدخول إلى هذا الحساب باستخدام {name} أيضًا.',
   connectLinkSubmit: 'ربط',
   connectFinishTitle: 'أوشكت على الانتهاء',
