@@ -81,6 +81,7 @@ const EVERYTHING = {
     passwordReset: { windowMs: 3, max: 4, count: 'failed' },
     account: { windowMs: 4, max: 5, count: 'all' },
     refresh: { windowMs: 5, max: 6, count: 'all' },
+    connect: { windowMs: 8, max: 9, count: 'all' },
     key: fn,
     apiKey: { header: 'X-Partner', verify: fn },
     bypass: ['10.0.0.0/8'],
