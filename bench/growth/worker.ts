@@ -4,12 +4,15 @@ import { some } from '../quick.ts'
 import { sizeOfKinds } from './bytes.ts'
 import { type Engine, each } from './engine.ts'
 import { expire } from './expiry.ts'
-import { memoryEngine, sqliteEngine } from './local-engines.ts'
-import { operationsOf } from './operations.ts'
 import { limitsOf, numberAt } from './records.ts'
-import { postgresEngine, redisEngine } from './server-engines.ts'
 
-const ENGINES: Record<string, () => Promise<Engine>> = { memory: memoryEngine, sqlite: sqliteEngine, redis: redisEngine, postgres: postgresEngine }
+/** Each process loads what it needs: beside that, twelve short ones did little else. */
+const ENGINES: Record<string, () => Promise<Engine>> = {
+  memory: async () => await (await import('./local-engines.ts')).memoryEngine(),
+  sqlite: async () => await (await import('./local-engines.ts')).sqliteEngine(),
+  redis: async () => await (await import('./server-engines.ts')).redisEngine(),
+  postgres: async () => await (await import('./server-engines.ts')).postgresEngine()
+}
 
 /** Microseconds an operation, and bytes. */
 export interface Round { wall: number, own: number, cpu: number, script: number, log: number }
@@ -57,6 +60,7 @@ async function grow (): Promise<void> {
     await each(0, size, engine.concurrency === 1 ? 1 : 200, async (number) => await attempts.reserve(`load:${number}`, limitsOf(number)))
     await weigh('three counters')
   }
+  const { operationsOf } = await import('./operations.ts')
   const { operations } = await operationsOf(engine, size)
   let turn = 0
   const round = async (name: string): Promise<Round> => {
