@@ -129,7 +129,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   },
   'GET /auth/connect/:id/callback': {
     what: 'Where the provider sends the browser back: `<issuer><prefix>/connect/<id>/callback` is the redirect URI to register there. The answer is checked against the cookie of the flow, `state`, `iss`, the connection and the ID token before anybody is looked up. Signs in whom the identity leads to, registers a new person where the connection may, and leads to the confirm page where an account has the address. The cookies are cleared whatever becomes of it.',
-    success: '303 to where the sign-in came from, or to the confirm page',
+    success: '303 to where the sign-in came from, or to the confirm page; for an authorization request 200, a page that goes on to it',
     failures: 'on a page with the way back to the sign-in: 400 `invalid_request` (no sign-in has begun in this browser, it took too long, or the answer is to another), `connection_denied`; 403 `access_denied` (a disabled connection or account, closed registration, an address that is not taken, an identity of another user); 404 `not_found`; 429; 502 `connection_failed`; 503 `temporarily_unavailable`'
   },
   'POST /auth/connect/:id/callback': {

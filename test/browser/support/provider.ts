@@ -32,6 +32,8 @@ export interface Site {
 export interface ProviderOptions extends Partial<AuthorityOptions> {
   /** The issuer ends with a slash, as those of Auth0 do. */
   issuerSlash?: boolean
+  /** Default: `localhost`. */
+  host?: string
 }
 
 export interface Provider extends TestApp {
@@ -50,12 +52,12 @@ export interface Provider extends TestApp {
  * The whole server on a socket: `localhost`, for only there do browsers take a cookie over http; the clients are at `127.0.0.1`,
  * which is another site. `routes` are the host's own.
  */
-export async function startProvider (t: Scope, { issuerSlash = false, ...options }: ProviderOptions = {}, routes?: (host: FastifyInstance) => void): Promise<Provider> {
+export async function startProvider (t: Scope, { issuerSlash = false, host = 'localhost', ...options }: ProviderOptions = {}, routes?: (host: FastifyInstance) => void): Promise<Provider> {
   const client = await startSite(t, 'The client')
   const users = memoryUserStore()
   // Listens before there is an app: the issuer has the port in it.
   const { server, port } = await listening(t)
-  const origin = `http://localhost:${port}`
+  const origin = `http://${host}:${port}`
   const subject = await testApp({ issuer: issuerSlash ? `${origin}/` : origin, keys: KEYS, users, clients: clientsAt(client.origin), pages: { title: 'Example Accounts' }, ...options }, {
     serverFactory: (handler) => server.on('request', handler as RequestListener)
   }, async (app) => {

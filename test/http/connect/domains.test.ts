@@ -3,7 +3,7 @@ import { memoryUserStore } from '../../../lib/index.ts'
 import { PASSWORD, signIn, signUp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { PROVIDER } from '../../support/fake-upstream.ts'
-import { connectApp, SAME } from './support.ts'
+import { connectApp, onward, SAME } from './support.ts'
 
 const DOMAIN = { domains: ['example.com'] }
 
@@ -71,7 +71,7 @@ t.test('FED-21 connection= leads there from the authorization endpoint, and prom
   t.match(reply.headers.location, PROVIDER)
   t.match(test.fake.begun[0]?.wishes, { loginHint: 'ann@example.com' })
   const back = await test.back(test.fake.begun[0]?.flow.state ?? '')
-  const code = await test.browser.get(back.headers.location ?? '')
+  const code = await test.browser.get(onward(back))
   t.match(code.headers.location, /^https:\/\/spa\.example\/cb\?code=.*&state=client-state/, 'and back at the client')
   t.equal(test.fake.begun.length, 1)
   t.match((await test.browser.get(request())).headers.location, 'https://spa.example/cb?code=', 'who is signed in goes nowhere')
@@ -88,7 +88,7 @@ t.test('what tokens say of such a sign-in', async (t) => {
     const browser = testBrowser(test.app)
     const query = `?${new URLSearchParams({ client_id: 'spa', redirect_uri: 'https://spa.example/cb', response_type: 'code', scope: 'openid', code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }).toString()}`
     const back = await test.through(query, browser)
-    const code = new URL((await browser.get(back.headers.location ?? '')).headers.location ?? '').searchParams.get('code') ?? ''
+    const code = new URL((await browser.get(onward(back))).headers.location ?? '').searchParams.get('code') ?? ''
     const tokens = await test.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'authorization_code', code, client_id: 'spa', redirect_uri: 'https://spa.example/cb', code_verifier: verifier } })
     return JSON.parse(Buffer.from(tokens.json<{ id_token: string }>().id_token.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>
   }

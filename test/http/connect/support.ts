@@ -19,6 +19,11 @@ export interface ConnectApp extends TestApp {
   payloads(name: string): Array<Record<string, unknown>>
 }
 
+/** Where an answer leads: by a redirect, or by a page that goes on. */
+export function onward ({ headers }: LightMyRequestResponse): string {
+  return headers.location ?? String(headers.refresh ?? '').replace('0;url=', '')
+}
+
 export const SAME = { 'sec-fetch-site': 'same-origin' }
 export const CROSS = { 'sec-fetch-site': 'cross-site' }
 

@@ -16,6 +16,7 @@ import { type ConnectPageDeps, enabledConnection } from './begin.ts'
 import { completeProfile } from './complete.ts'
 import type { ConnectFlow } from './cookies.ts'
 import { failConnect, StaleSignInError } from './failure.ts'
+import { sendAway } from './leaving.ts'
 
 /** What a provider sends here; anything else is the provider's own. */
 const ANSWER = Type.Object({ code: Type.Optional(Type.String()), state: Type.Optional(Type.String()), iss: Type.Optional(Type.String()), error: Type.Optional(Type.String()) })
@@ -91,7 +92,14 @@ async function signIn ({ connection, result, flow }: Answered, request: FastifyR
     const { begun, isNew } = outcome
     tellHost(connection, { user: begun.user, claims: result.claims, tokens: result.tokens, isNew }, accounts)
     // An app on a device gets its code as the answer to a page of ours. This is none. @see RFC 8252 §8.6
-    return leadOn(begun, { next: journey.next, nativeRequest: null }, request, deps)
+    if (journey.clientName === null) return leadOn(begun, { next: journey.next, nativeRequest: null }, request, deps)
+    const { clientName } = journey
+    // A page and no redirect: the browser may have come by a form of the provider, whose `form-action` holds for every redirect after it and
+    // knows our origin at most, and not the client's.
+    return async (reply) => {
+      deps.browser.setCookie(reply, begun.cookie)
+      return await sendAway(journey.next, { name: clientName }, journey, request, reply, deps)
+    }
   }
   return async (reply: FastifyReply) => {
     cookies.set(reply, 'link', '', { connection: connection.id, person, userId: outcome.to === 'confirm' ? outcome.userId : null, query: flow.query })

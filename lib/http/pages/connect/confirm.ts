@@ -90,7 +90,7 @@ async function linkNow ({ pending: { person }, connection, request }: Waiting, {
 async function askToLink ({ pending: { person, userId }, connection: { name }, journey, request, reply }: Waiting, owner: SignedInPerson | null, { link, offers, pages }: ConnectPageDeps): Promise<FastifyReply> {
   const { clientName, uiLocales, query } = journey
   const place = `${link('connect')}/confirm`
-  if (owner !== null && owner.user.id === userId) return await pages.send(request, reply, 'connect_link', { action: place, error: null, name, username: owner.user.username, skipUrl: journey.next }, { clientName, uiLocales })
+  if (owner !== null && owner.user.id === userId) return await pages.send(request, reply, 'connect_link', { action: place, error: null, name, username: owner.user.username, skipUrl: journey.next }, { clientName, uiLocales, formActions: journey.formActions })
   const signInUrl = withQuery(link('login'), { return_to: place, prompt: 'login', login_hint: person.email ?? '', ...(uiLocales.length === 0 ? {} : { ui_locales: uiLocales.join(' ') }) })
   return await pages.send(request, reply, 'connect_confirm', { name, email: person.email ?? '', signInUrl, forgotUrl: offers.reset ? `${link('forgotPassword')}${query}` : null }, { clientName, uiLocales })
 }
