@@ -21,7 +21,7 @@ export interface ConnectApp extends TestApp {
 
 /** Where an answer leads: by a redirect, or by a page that goes on. */
 export function onward ({ headers }: LightMyRequestResponse): string {
-  return headers.location ?? String(headers.refresh ?? '').replace('0;url=', '')
+  return headers.location ?? (headers.refresh ?? '').replace('0;url=', '')
 }
 
 export const SAME = { 'sec-fetch-site': 'same-origin' }
