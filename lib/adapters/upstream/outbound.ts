@@ -44,6 +44,7 @@ export async function send ({ url, method, headers, body, of, reason, form = fal
   if (!isReachable(url)) throw new UpstreamError(reason, `The URL of ${of} is not an https: one.`)
   const abort = new AbortController()
   const cancel = clock.after(TIMEOUT_MS, () => { abort.abort() })
+  let unread = true
   const signals = signal === undefined ? abort.signal : AbortSignal.any([abort.signal, signal])
   try {
     const response = await fetch(url, { method, headers: { accept: 'application/json', ...headers, 'user-agent': 'fastify-authority' }, redirect: 'manual', credentials: 'omit', signal: signals, ...(body === undefined ? {} : { body }) })
@@ -52,6 +53,7 @@ export async function send ({ url, method, headers, body, of, reason, form = fal
     const readable = JSON_TYPE.test(type) || (form && FORM_TYPE.test(type))
     if (status < 200 || (status >= 300 && status < 400) || !readable) throw new UpstreamError(reason, `${upper(of)} answered ${status} with ${readable ? 'a redirect' : 'something else than JSON'}.`)
     const text = await read(response, of, reason)
+    unread = false
     return { status, json: JSON_TYPE.test(type) ? parse(text, of, reason) : Object.fromEntries(new URLSearchParams(text)) }
   } catch (error) {
     if (error instanceof UpstreamError) throw error
@@ -60,7 +62,7 @@ export async function send ({ url, method, headers, body, of, reason, form = fal
   } finally {
     cancel()
     // Whatever was not read is given up, with its socket.
-    abort.abort()
+    if (unread) abort.abort()
   }
 }
 

@@ -23,6 +23,9 @@ export function upstream (client: UpstreamClient, { clock }: { clock: Clock }): 
   const metadata = kept(async () => await metadataOf(provider, { clock }), METADATA_MAX_AGE_MS, clock)
   const keys = kept(async () => await keySetAt((await metadata.get()).jwks_uri ?? '', { clock }), KEYS_MAX_AGE_MS, clock)
 
+  /** The engine keeps the keys that it has imported by such an object, so each key set has one of its own. */
+  const holders = new WeakMap<object, oauth.AuthorizationServer>()
+
   /** The engine as this client, at the time of the clock. */
   const engineClient = (): oauth.Client => ({ client_id: client.clientId, [oauth.clockSkew]: Math.round((clock.now() - Date.now()) / 1000) })
 
@@ -48,9 +51,10 @@ export function upstream (client: UpstreamClient, { clock }: { clock: Clock }): 
 
   /** The signature of the ID token, by a key that the provider has now. @see OpenID Connect Core 1.0 §10.1.1 */
   async function verify (as: oauth.AuthorizationServer, response: Response): Promise<void> {
-    const by = async (jwks: unknown): Promise<void> => {
-      // The engine keeps keys by this object, so each check has one of its own.
-      await failing('id_token', async () => { await oauth.validateApplicationLevelSignature({ ...as }, response, { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: async () => Response.json(jwks) }) })
+    const by = async (jwks: object): Promise<void> => {
+      const holder = holders.get(jwks) ?? { ...as }
+      holders.set(jwks, holder)
+      await failing('id_token', async () => { await oauth.validateApplicationLevelSignature(holder, response, { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: async () => Response.json(jwks) }) })
     }
     try {
       await by(await keys.get())
