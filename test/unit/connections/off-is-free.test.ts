@@ -1,0 +1,47 @@
+/** What is not switched on is not loaded: no file of sign-in with others' adapter or providers is among those that a start opens. */
+import { readFileSync } from 'node:fs'
+import t from 'tap'
+import { oidc } from '../../../lib/connections/index.ts'
+import { connectionsOf } from '../../../lib/composition/connections.ts'
+import { settingsOf } from '../../../lib/settings/check.ts'
+import { memoryUserStore } from '../../../lib/index.ts'
+import { steppedClock } from '../../../lib/testing/index.ts'
+import Fastify from 'fastify'
+
+const STATIC = /^(?:import|export)\s(?!type\b)[^'"]*?from '([^']+)'|^import '([^']+)'/gm
+
+/** All that an import of this file loads, by static imports: files of lib, and packages. */
+function loads (entry: URL): Set<string> {
+  const found = new Set<string>()
+  const visit = (file: URL): void => {
+    if (found.has(file.href)) return
+    found.add(file.href)
+    for (const [, from, bare] of readFileSync(file, 'utf8').matchAll(STATIC)) {
+      const specifier = from ?? bare ?? ''
+      if (specifier.startsWith('.')) visit(new URL(specifier, file))
+      else found.add(specifier)
+    }
+  }
+  visit(entry)
+  return found
+}
+
+t.test('the plugin alone opens nothing of it', async (t) => {
+  const loaded = [...loads(new URL('../../../lib/index.ts', import.meta.url))]
+  t.ok(loaded.length > 200 && loaded.some((one) => one.endsWith('/lib/composition/connections.ts')))
+  t.strictSame(loaded.filter((one) => one === 'oauth4webapi' || /\/lib\/(?:connections|adapters\/upstream)\//.test(one)), [])
+  t.ok(loads(new URL('../../../lib/adapters/upstream/upstream.ts', import.meta.url)).has('oauth4webapi'), 'and the walk finds it where it is')
+})
+
+t.test('the entry with the providers opens neither the plugin nor the engine', async (t) => {
+  const loaded = [...loads(new URL('../../../lib/connections/index.ts', import.meta.url))]
+  t.strictSame(loaded.filter((one) => !one.startsWith('file:')), ['node:crypto'])
+  t.ok(loaded.length < 20, loaded.length.toString())
+})
+
+t.test('without a connection nothing is made, with one the adapter is loaded', async (t) => {
+  const parts = { clock: steppedClock(), log: Fastify().log, callbackUrl: () => '' }
+  const base = { issuer: 'https://auth.example', users: memoryUserStore() }
+  t.equal((await connectionsOf(settingsOf(base), parts)).size, 0)
+  t.equal((await connectionsOf(settingsOf({ ...base, secret: 'a secret of more than 32 bytes, for tests only', connections: [oidc({ id: 'up', issuer: 'https://x.example', clientId: 'c' })] }), parts)).size, 1)
+})
