@@ -38,6 +38,8 @@ export default defineConfig({
   rewrites: (file) => file.replace(/(^|\/)README\.md$/, '$1index.md'),
   markdown: {
     anchor: { slugify: slugOf },
+    // Braces are text: GitHub knows no attributes in them, and an option may take `{ title, … }`.
+    attrs: { disable: true },
     config (md) { linksOfTheSite(md, home) }
   },
   themeConfig: {
