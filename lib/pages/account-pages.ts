@@ -1,10 +1,9 @@
 import { deviceName } from './device-name.ts'
-import { form, formState, itemSubmit, link, newEmailField, newPasswordField, passwordAgainField, profileField, submit } from './fields.ts'
+import { form, formState, itemSubmit, link, newEmailField, newPasswordField, passwordAgainField, profileField, serverFault, submit } from './fields.ts'
 import { type Html, type HtmlValue, formatHtml, html } from './html.ts'
 import { layout, name } from './layout.ts'
 import type { AccountModel, AccountNote, PageModels } from './model.ts'
 import { scopeList, signedInPerson } from './people.ts'
-import { serverFault } from './sign-in-pages.ts'
 import { format, type MessageKey, type Messages, timeOf } from './texts.ts'
 
 export function account (model: PageModels['account']): string {

@@ -1,4 +1,4 @@
-import { errorCode, form, formState, link, profileField, submit } from './fields.ts'
+import { errorCode, form, formState, link, profileField, serverFault, submit } from './fields.ts'
 import { brandMark } from './brand-marks.ts'
 import { attributes, formatHtml, html, type Html, safeUrl } from './html.ts'
 import { address, layout, name } from './layout.ts'
@@ -59,7 +59,7 @@ export function connectLink (model: PageModels['connect_link']): string {
     lead: html`<p>${formatHtml(messages.connectLinkText, { name: name(provider) })}</p>`,
     content: html`${signedInPerson(model, username)}
 ${form(action, formState(error, [], ''), html`${submit(messages.connectLinkSubmit, { decision: 'link', deliberate: true })}
-`)}`,
+`)}${serverFault(model)}`,
     links: html`<p>${link(skipUrl, messages.continueSubmit)}</p>`
   })
 }
@@ -74,7 +74,7 @@ export function connectFinish (model: PageModels['connect_finish']): string {
     lead: html`<p class="lead">${messages.connectFinishText}</p>`,
     content: html`${email !== null && address(email)}
 ${form(action, state, html`${fields.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
-`)}`,
+`)}${serverFault(model)}`,
     links: html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
 }

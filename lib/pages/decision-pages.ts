@@ -1,9 +1,8 @@
-import { errorCode, form, formState, hidden, link, submit } from './fields.ts'
+import { errorCode, form, formState, hidden, link, serverFault, submit } from './fields.ts'
 import { formatHtml, html, type Html } from './html.ts'
 import { layout, monogram, name } from './layout.ts'
 import { durationOf, format, spaceOf } from './texts.ts'
 import { scopeList, signedInPerson } from './people.ts'
-import { serverFault } from './sign-in-pages.ts'
 import type { PageModels } from './model.ts'
 
 export function consent (model: PageModels['consent']): string {

@@ -154,3 +154,8 @@ export function errorCode ({ messages, requestId }: CommonModel, { error }: Page
   const code = html`<code${attributes({ dir: 'ltr', 'data-copy': messages.copyCode, 'data-copied': messages.copiedCode })}>${error} · ${requestId}</code>`
   return html`<p class="code"><span>${formatHtml(messages.errorCode, { code })}</span></p>`
 }
+
+/** Only what the person can't mend needs a code: a wrong password has a text of its own. */
+export function serverFault (model: CommonModel & { error: PageError | null }): Html | null {
+  return model.error !== null && ['server_error', 'temporarily_unavailable'].includes(model.error.error) ? errorCode(model, model.error) : null
+}

@@ -1,9 +1,9 @@
-import { currentPasswordField, errorCode, form, formState, hidden, link, newPasswordField, profileField, submit, usernameField } from './fields.ts'
+import { currentPasswordField, form, formState, hidden, link, newPasswordField, profileField, serverFault, submit, usernameField } from './fields.ts'
 import { connectButtons } from './connect-pages.ts'
 import { type Html, formatHtml, html } from './html.ts'
 import { address, type IconName, layout, name } from './layout.ts'
 import { timeOf } from './texts.ts'
-import type { CommonModel, PageError, PageModels } from './model.ts'
+import type { CommonModel, PageModels } from './model.ts'
 
 export function login (model: PageModels['login']): string {
   const { messages, action, error, username, resendToken, signupUrl, forgotUrl, connections, passwordLater } = model
@@ -109,9 +109,4 @@ function finished (model: CommonModel, { icon, heading, text, loginUrl }: { icon
     lead: html`<p>${text}</p>`,
     content: loginUrl !== null && html`<p class="actions">${link(loginUrl, model.messages.loginLink)}</p>`
   })
-}
-
-/** Only what the person can't mend needs a code: a wrong password has a text of its own. */
-export function serverFault (model: CommonModel & { error: PageError | null }): Html | null {
-  return model.error !== null && ['server_error', 'temporarily_unavailable'].includes(model.error.error) ? errorCode(model, model.error) : null
 }

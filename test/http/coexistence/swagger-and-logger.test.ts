@@ -10,7 +10,7 @@ interface Operation { tags?: string[], summary?: string, parameters?: Array<{ na
 /** `types`: content types of the body. `success`: where the answer has a schema; pages have none. */
 interface Expected { fields?: string[], types?: number, query?: string[], secured?: boolean, success?: string }
 
-const AUTHORIZATION = ['acr_values', 'claims', 'client_id', 'code_challenge', 'code_challenge_method', 'id_token_hint', 'login_hint', 'max_age', 'nonce', 'prompt', 'redirect_uri', 'response_mode', 'response_type', 'scope', 'screen_hint', 'state', 'ui_locales']
+const AUTHORIZATION = ['acr_values', 'claims', 'client_id', 'code_challenge', 'code_challenge_method', 'connection', 'id_token_hint', 'login_hint', 'max_age', 'nonce', 'prompt', 'redirect_uri', 'response_mode', 'response_type', 'scope', 'screen_hint', 'state', 'ui_locales']
 const JOURNEY = [...AUTHORIZATION, 'return_to'].sort()
 const LOGOUT = ['client_id', 'id_token_hint', 'logout_hint', 'post_logout_redirect_uri', 'returnTo', 'state', 'ui_locales']
 const TOKEN_QUERY = ['client_id', 'client_secret', 'token', 'token_type_hint']
