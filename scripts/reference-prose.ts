@@ -130,7 +130,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'GET /auth/connect/:id/callback': {
     what: 'Where the provider sends the browser back: `<issuer><prefix>/connect/<id>/callback` is the redirect URI to register there. The answer is checked against the cookie of the flow, `state`, `iss`, the connection and the ID token before anybody is looked up. Signs in whom the identity leads to, registers a new person where the connection may, and leads to the confirm page where an account has the address. The cookies are cleared whatever becomes of it.',
     success: '303 to where the sign-in came from, or to the confirm page; for an authorization request 200, a page that goes on to it',
-    failures: 'on a page with the way back to the sign-in: 400 `invalid_request` (no sign-in has begun in this browser, it took too long, or the answer is to another), `connection_denied`; 403 `access_denied` (a disabled connection or account, closed registration, an address that is not taken, an identity of another user); 404 `not_found`; 429; 502 `connection_failed`; 503 `temporarily_unavailable`'
+    failures: 'on a page with the way back to the sign-in: 400 `invalid_request` (no sign-in has begun in this browser, it took too long, or the answer is to another), `connection_denied`; 403 `access_denied` (a disabled connection or account, closed registration, an address that is not taken, an identity of another user); 404 `not_found`; 429 `too_many_requests`; 502 `connection_failed`; 503 `temporarily_unavailable`'
   },
   'POST /auth/connect/:id/callback': {
     what: 'The same by `response_mode=form_post`, as Apple answers. Browsers send no `Lax` cookie with the form of another site, so the answer is sealed into a cookie for a minute and nothing is looked at before the browser asks again.',
@@ -145,7 +145,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'POST /auth/connect/confirm': {
     what: 'The form of that page. Links only the identity that was proved, to the account whose address it has, in a session of its owner that is no older than five minutes. Whatever else was open of the account ends: somebody else may have signed up with the address.',
     success: '303 to where the sign-in came from; 200, the page, where the owner has not signed in',
-    failures: 'on a page: 400 `invalid_request` (a field), 403 `access_denied` (another site\'s form; as with the callback); 413, 415 `invalid_request`; 429'
+    failures: 'on a page: 400 `invalid_request` (a field); 403 `access_denied` (another site\'s form; as with the callback); 413, 415 `invalid_request`; 429 `too_many_requests`'
   },
   'POST /auth/connect/:id/link': {
     what: 'Begins a sign-in that is linked to who is signed in, by a session of at most five minutes; it has to come back to the same session. From a form of this origin alone.',

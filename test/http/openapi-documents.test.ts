@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
 import { type AuthorityOptions, memoryUserStore } from '../../lib/index.ts'
+import { github } from '../../lib/connections/index.ts'
 import { OAuthError } from '../../lib/errors.ts'
 import { ERROR_MEANINGS } from '../../scripts/reference.ts'
 import { PROSE } from '../../scripts/reference-prose.ts'
@@ -18,6 +19,8 @@ interface Problem { ruleId: string, severity: string, message: string, location:
 const EVERYTHING: Partial<AuthorityOptions> = {
   registration: { verifyEmail: true, fields: Type.Object({ city: Type.Optional(Type.String()), plan: Type.Union([Type.Literal('free'), Type.Literal('paid')]), born: Type.Optional(Type.Union([Type.String({ format: 'date' }), Type.Null()])) }) },
   refreshToken: { rotate: 'always' },
+  secret: 'a secret of this test, long enough for it',
+  connections: [github({ clientId: 'app', clientSecret: 'secret' })],
   scopes: ['openid', 'profile', 'email', 'offline_access', 'orders:read']
 }
 const { create: _create, ...closedUsers } = memoryUserStore()

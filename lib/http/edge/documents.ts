@@ -60,7 +60,7 @@ export function useDocuments (child: FastifyInstance, deps: DocumentsDeps): void
     const id = hide === true ? '' : claim([route.method].flat()[0] ?? 'GET')
     const transform = ({ schema, url, route: { method }, ...documents }: Transformed): { schema: object, url: string } => {
       const verb = [method].flat()[0] ?? 'GET'
-      const operation: Operation = { name, method: verb, callers: config.fastifyAuthority?.callers, fromAnyPage: config.fastifyAuthority?.fromAnyPage === true, hasBody: schema.body !== undefined, isPage: deps.pages }
+      const operation: Operation = { name, url, method: verb, callers: config.fastifyAuthority?.callers, fromAnyPage: config.fastifyAuthority?.fromAnyPage === true, hasBody: schema.body !== undefined, isPage: deps.pages }
       return { schema: described({ schema, operation, id: verb === 'HEAD' ? claim(verb) : id }, deps.schemes, documents), url }
     }
     Object.assign(route, { config: { ...route.config, swaggerTransform: hide === true ? false : transform } })

@@ -8,6 +8,7 @@ export type OperationErrors = Readonly<Record<number, readonly OAuthErrorCode[]>
 /** What an operation's callers and kind make of it. */
 export interface Operation {
   name: PathName | null
+  url: string
   method: string
   callers: Callers | undefined
   fromAnyPage: boolean
@@ -51,16 +52,27 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'POST accountPassword': { 400: ['invalid_grant', 'invalid_password'], ...LIMITED },
   'POST accountConnections': { 400: ['invalid_grant'], ...NOT_FRESH, 409: ['last_sign_in_method'], ...LIMITED },
   'POST accountRemove': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
+  'GET connect/:id': { 404: ['not_found'] },
+  'GET connect/:id/callback': { 400: ['connection_denied'], 403: ['access_denied'], 404: ['not_found'], ...LIMITED, 502: ['connection_failed'] },
+  'POST connect/:id/callback': { 404: ['not_found'] },
+  'POST connect/:id/link': { 404: ['not_found'] },
+  'POST connect/confirm': LIMITED,
   'POST logout': { 403: ['access_denied'], 413: ['invalid_request'], 415: ['invalid_request'] }
 }
 
 /** Every error of an operation, by status. */
 export function errorsOf (operation: Operation): OperationErrors {
   const found = new Map<number, Set<OAuthErrorCode>>()
-  for (const part of [ERRORS[`${operation.method} ${operation.name ?? ''}`] ?? {}, ofKind(operation)]) {
+  for (const part of [ERRORS[`${operation.method} ${operation.name ?? ''}`] ?? ERRORS[`${operation.method} ${connectPlace(operation)}`] ?? {}, ofKind(operation)]) {
     for (const [status, codes] of Object.entries(part)) found.set(Number(status), new Set([...found.get(Number(status)) ?? [], ...codes]))
   }
   return Object.fromEntries([...found].map(([status, codes]) => [status, [...codes].sort()]))
+}
+
+/** The routes of connections are several below one path. */
+function connectPlace ({ url }: Operation): string {
+  const at = url.lastIndexOf('/connect/')
+  return at === -1 ? '' : url.slice(at + 1)
 }
 
 function ofKind ({ method, callers, fromAnyPage, hasBody, isPage }: Operation): OperationErrors {
