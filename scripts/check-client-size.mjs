@@ -11,7 +11,7 @@ const CORE_LIMIT = 4096
 const ENTRY_LIMIT = 700
 const CORE = 'fastify-authority/client'
 /** Of each entry beside the core, the peers that it may import. */
-const ENTRIES = { popup: [], silent: [], react: ['react'], vue: ['vue'], svelte: [] }
+const ENTRIES = { popup: [], silent: [], 'step-up': [], react: ['react'], vue: ['vue'], svelte: [] }
 
 const { directory, tarball, remove } = pack()
 try {

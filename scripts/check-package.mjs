@@ -12,7 +12,7 @@ const ALLOWED = /^(LICENSE|(README|CHANGELOG|SECURITY|SUPPORT)\.md|package\.json
 /** What pages other than the README may lead to though it stays in the repository. */
 const IN_THE_REPOSITORY = /^(\.github|bench|docs\/screenshots|etc|scripts|test)(\/|$)|^(CONTRIBUTING|RELEASING|CODE_OF_CONDUCT)\.md$/
 
-const CLIENT_REQUIRED = ['LICENSE', 'README.md', 'package.json', ...['index', 'popup', 'silent', 'react', 'vue', 'svelte'].flatMap((entry) => [`dist/${entry}.js`, `dist/${entry}.d.ts`])]
+const CLIENT_REQUIRED = ['LICENSE', 'README.md', 'package.json', ...['index', 'popup', 'silent', 'step-up', 'react', 'vue', 'svelte'].flatMap((entry) => [`dist/${entry}.js`, `dist/${entry}.d.ts`])]
 const CLIENT_ALLOWED = /^(LICENSE|README\.md|package\.json|dist\/[\w-]+\.(js|js\.map|d\.ts))$/
 
 const { directory, tarball, remove } = pack()

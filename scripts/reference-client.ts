@@ -10,7 +10,7 @@ export const CLIENT_ERRORS: Readonly<Record<string, { retryable: 'yes' | 'no' | 
   state_mismatch: { retryable: 'no', meaning: 'The answer belongs to no sign-in of this browser: it was begun in another one or more than a day ago, it has been answered, or somebody made the address up. Ask for a sign-in anew.' },
   issuer_mismatch: { retryable: 'no', meaning: 'The answer (`iss`), or the metadata at `domain`, is another provider\'s. The description has the issuer that came.' },
   invalid_token: { retryable: 'no', meaning: 'The ID token is not for this sign-in, or none; the description names the claim.' },
-  login_required: { retryable: 'no', meaning: 'Nobody is signed in, or no longer; or a sign-out came between a sign-in and its answer. From `loginSilently`: the provider would show a page, or gets no cookie in a frame.' },
+  login_required: { retryable: 'no', meaning: 'Nobody is signed in, or no longer; or a sign-out came between a sign-in and its answer. From `loginSilently`: the provider would show a page, or gets no cookie in a frame. From `fetchWithStepUp`: somebody else has signed in.' },
   missing_refresh_token: { retryable: 'no', meaning: 'The access token has run out, and the provider gave nothing to refresh it with.' },
   timeout: { retryable: 'yes', meaning: 'There was no answer in time: 10 seconds for a request, 14 for a method, `timeoutMs` for `loginWithPopup` and `loginSilently`.' },
   request_error: { retryable: 'sometimes', meaning: 'The network failed, or what answered was not the provider: `retryable`. Or it was an error status without a code of its own: `retryable` from 429 on.' },
@@ -23,6 +23,7 @@ export const CLIENT_ENTRIES: Readonly<Record<string, string>> = {
   'fastify-authority/client': 'index',
   'fastify-authority/client/popup': 'popup',
   'fastify-authority/client/silent': 'silent',
+  'fastify-authority/client/step-up': 'step-up',
   'fastify-authority/client/react': 'react',
   'fastify-authority/client/vue': 'vue',
   'fastify-authority/client/svelte': 'svelte'

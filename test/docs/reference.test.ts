@@ -84,7 +84,7 @@ t.test('every error code and every event has a meaning', async (t) => {
 t.test('the page of the browser client has its entries, and its errors are those that it makes', async (t) => {
   const { exports } = JSON.parse(read('package.json')) as { exports: Record<string, { default: string }> }
   const entries = Object.entries(exports).filter(([name]) => /^\.\/client(\/|$)/.test(name))
-  t.strictSame(CLIENT_ENTRIES, Object.fromEntries(entries.map(([name, { default: file }]) => [`fastify-authority${name.slice(1)}`, /(\w+)\.js$/.exec(file)?.[1]])))
+  t.strictSame(CLIENT_ENTRIES, Object.fromEntries(entries.map(([name, { default: file }]) => [`fastify-authority${name.slice(1)}`, /([\w-]+)\.js$/.exec(file)?.[1]])))
   const api = clientApi(clientSource)
   t.strictSame(Object.keys(CLIENT_ERRORS).sort(), api.thrown())
   const told = [...(/\/\*\*([^/]*?)\*\/\s+declare readonly error: /.exec(clientSource['errors'] ?? '')?.[1] ?? '').matchAll(/`(\w+)`/g)].map(([, code]) => code)

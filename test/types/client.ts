@@ -4,6 +4,7 @@
  */
 import { AuthClientError, createAuthClient } from 'fastify-authority/client'
 import type { AnyAuthClient, AuthClient, AuthClientEvents, AuthClientOptions, AuthStorage, LoginOptions, LogoutOptions, UserProfile } from 'fastify-authority/client'
+import { fetchWithStepUp, stepUpChallenge } from 'fastify-authority/client/step-up'
 import { answerPopup, loginWithPopup } from 'fastify-authority/client/popup'
 import { loginSilently } from 'fastify-authority/client/silent'
 import { authStore } from 'fastify-authority/client/svelte'
@@ -103,7 +104,11 @@ export async function entries (): Promise<void> {
   const end: () => void = authStore(auth).subscribe(({ user, isLoading, error }) => { void [user?.role, isLoading satisfies boolean, error?.retryable] })
   // @ts-expect-error -- another state than the app's
   await loginWithPopup(auth, { appState: 7 })
-  void [same, answered, end]
+  const response: Response = await fetchWithStepUp(auth, '/api', { method: 'POST' }, { appState: { from: '/' }, signIn: async (options) => await loginWithPopup(auth, options) })
+  const asked: string | undefined = stepUpChallenge(response)?.acr_values
+  // @ts-expect-error -- another state than the app's
+  await fetchWithStepUp(auth, '/api', {}, { appState: 7 })
+  void [same, answered, end, asked]
 }
 
 export function failure (error: unknown): string {

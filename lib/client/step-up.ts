@@ -1,0 +1,55 @@
+/** `fastify-authority/client/step-up`: signs in again where an API wants a more recent or a stronger sign-in. */
+import { AuthClientError } from './errors.ts'
+import type { AnyAuthClient, LoginOptions } from './options.ts'
+
+/** What an API asks of a sign-in, as parameters of an authorization request. @see RFC 9470 §3 */
+export interface StepUpChallenge {
+  /** What the sign-in must be worth: one of these, separated by spaces. */
+  acr_values?: string
+  /** How many seconds ago it may be at the most. */
+  max_age?: string
+}
+
+export interface StepUpOptions<AppState = unknown> extends LoginOptions<AppState> {
+  /** Signs in by these options and leaves the page where it is, such as `(options) => loginWithPopup(auth, options)`. Default: the browser is led away. */
+  signIn?: (options: LoginOptions<AppState>) => Promise<unknown>
+}
+
+/**
+ * The challenge of a 401 `insufficient_user_authentication`; `null` for every other answer. Of another origin it can be read only where the
+ * API has `Access-Control-Expose-Headers: WWW-Authenticate`.
+ */
+export function stepUpChallenge ({ status, headers }: Response): StepUpChallenge | null {
+  const challenge = headers.get('www-authenticate') ?? ''
+  if (status !== 401 || !/\berror="?insufficient_user_authentication\b/.test(challenge)) return null
+  const asked: StepUpChallenge = {}
+  for (const name of ['acr_values', 'max_age'] as const) {
+    const value = new RegExp(`\\b${name}="?([^",]+)`).exec(challenge)?.[1]
+    if (value) asked[name] = value
+  }
+  return asked
+}
+
+const underWay = new WeakMap<object, Promise<unknown>>()
+
+/**
+ * `auth.fetch`, and where the API wants another sign-in: one by `signIn`, of the same person, and the request once more. Requests that are
+ * refused at once share a sign-in. Without `signIn` the browser is led away and the answer is the refusal: the page that it comes back to
+ * goes on by `appState`. Not for `cookie` mode, which has no tokens.
+ * @throws AuthClientError `login_required` where somebody else has signed in, for whom nothing is repeated; and all that `signIn` throws
+ */
+export async function fetchWithStepUp<Profile extends { sub: string }, AppState> (client: AnyAuthClient<Profile, AppState>, input: string | URL | Request, init?: RequestInit, { signIn, ...options }: StepUpOptions<AppState> = {}): Promise<Response> {
+  const request = new Request(input, init)
+  const response = await client.fetch(request.clone())
+  const asked = stepUpChallenge(response)
+  const user = asked && await client.getUser()
+  if (!user) return response
+  const { sub } = user
+  const authorizationParams = { ...options.authorizationParams, ...asked, claims: JSON.stringify({ id_token: { sub: { value: sub } } }) }
+  const begun = underWay.get(client) ?? (signIn ?? client.loginWithRedirect)({ ...options, authorizationParams }).finally(() => underWay.delete(client))
+  underWay.set(client, begun)
+  await begun
+  if (!signIn) return response
+  if ((await client.getUser())?.sub !== sub) throw new AuthClientError('login_required')
+  return client.fetch(request)
+}
