@@ -17,6 +17,18 @@ const ownTypeBox = {
   }
 }
 
+/**
+ * What draws QR codes is a small part of a package that hosts need not install: it is a dependency of the build alone. Its notice is in
+ * lib/pages/qr.ts, and stays.
+ * @type {import('esbuild').Plugin}
+ */
+const ownQrEncoder = {
+  name: 'own-qr-encoder',
+  setup ({ onResolve }) {
+    onResolve({ filter: /^uqr$/ }, ({ path }) => ({ path: fileURLToPath(import.meta.resolve(path)), sideEffects: false }))
+  }
+}
+
 await build({
   absWorkingDir: fileURLToPath(new URL('..', import.meta.url)),
   // The threads are doors too: a worker is started by its file, which stands beside the one that starts it.
@@ -26,7 +38,7 @@ await build({
   splitting: true,
   chunkNames: 'shared-[hash]',
   packages: 'external',
-  plugins: [ownTypeBox],
+  plugins: [ownTypeBox, ownQrEncoder],
   format: 'esm',
   platform: 'node',
   target: 'node20.19',

@@ -24,7 +24,7 @@ const PURE_HASHES = ['hash', 'createHash', 'createHmac', 'timingSafeEqual'] as c
 export const ROOMS: Readonly<Record<string, Room>> = {
   errors: { rooms: [] },
   events: { rooms: [], types: ['errors'], modules: { 'node:events': true, 'node:diagnostics_channel': true } },
-  protocol: { rooms: ['errors'], modules: { 'node:crypto': ['hash', 'timingSafeEqual'] } },
+  protocol: { rooms: ['errors'], modules: { 'node:crypto': ['hash', 'createHmac', 'timingSafeEqual'] } },
   ports: { rooms: ['protocol'], modules: { 'node:diagnostics_channel': true } },
   boundary: { rooms: BASE },
   delivery: { rooms: BASE },
@@ -36,7 +36,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   accounts: { rooms: [...BASE, 'delivery', 'events', 'limits', 'sessions'], modules: { 'node:crypto': PURE_HASHES, 'node:url': ['domainToASCII', 'domainToUnicode'] } },
   oauth: { rooms: [...BASE, 'events', 'clients', 'sessions', 'tokens', 'accounts'] },
   authorize: { rooms: [...BASE, 'delivery', 'events', 'clients', 'sessions', 'tokens', 'accounts', 'oauth'] },
-  pages: { rooms: ['errors'] },
+  pages: { rooms: ['errors'], modules: { uqr: ['encode'] } },
   mail: { rooms: [...BASE, 'pages'] },
   'http/edge': { rooms: [...BASE, 'events', 'keys', 'clients', 'limits', 'sessions', 'tokens', 'oauth', 'pages'], modules: { ...FASTIFY } },
   'http/api': { rooms: [...BASE, 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'http/edge'], modules: { ...FASTIFY } },
