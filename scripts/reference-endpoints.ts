@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { type TSchema, Type } from '@sinclair/typebox'
 import Fastify, { type FastifySchema, type RouteOptions } from 'fastify'
 import { github } from '../lib/connections/index.ts'
-import { authPlugin, memoryUserStore } from '../lib/index.ts'
+import { authPlugin, memoryFactorStore, memoryUserStore } from '../lib/index.ts'
 import type { Callers, CallersConfig } from '../lib/http/edge/callers.ts'
 import { PATH_NAMES } from '../lib/settings/paths.ts'
 import { PROSE } from './reference-prose.ts'
@@ -52,6 +52,7 @@ async function registered (paths: Record<string, string>): Promise<RouteOptions[
     await app.register(authPlugin, {
       issuer: 'http://localhost:3000',
       users: memoryUserStore(),
+      factors: memoryFactorStore(),
       keys: [KEY],
       clients: [{ clientId: 'app', redirectUris: ['http://localhost:3000/cb'], idTokenSignedResponseAlg: 'ES256' }],
       sendMessage: () => {},

@@ -11,8 +11,8 @@ export interface Prose {
  */
 export const PROSE: Readonly<Record<string, Prose>> = {
   'POST /auth/token': {
-    what: 'With `grant_type=password`: tokens for a username and password. `scope` narrows what is granted; without it all that may be granted is. The answer has a refresh token and starts a session.\n\nWith `grant_type=authorization_code`: tokens for the `code` that the client got at its redirect URI, with the same `redirect_uri` and the `code_verifier` of its challenge. A code works once: a second use ends what the first one gave. There is an `id_token` where `openid` was granted, and a refresh token where `offline_access` was and the client may use that grant. Exists where redirect sign-in does.\n\nWith `grant_type=refresh_token`: new tokens for the `refresh_token` of this client, or of callers without a client where `passwordGrant` is `first-party`. `scope` narrows the access token; the session keeps its scope. The answer has the next refresh token, and the old one works on for `reuseGraceSeconds` only, with the same successor: after that it is a replay, which ends the session. With `refreshToken.rotate: \'never\'` the answer has no refresh token and the old one works on. Where the session began with a code and `openid`, there is a new `id_token`.\n\nWith `grant_type=client_credentials`: an access token of the client itself, for clients that have a secret and list the grant. `scope` narrows what the client may be granted, without `openid`, `profile`, `email` and `offline_access`, which speak of a user. There is no refresh token and no session: `sub` and `client_id` of the token are both the client\'s id, and it has no `sid`, by which a route that is for people can tell.\n\nParameters that are unknown are ignored, repeated ones refused. Clients authenticate by `client_secret_basic`, `client_secret_post` or, where they have no secret, by `client_id` alone.',
-    failures: '400 `invalid_request`, `invalid_grant` (an unknown name, a wrong password and a disabled account look and time alike; or a code or refresh token is unknown, expired, revoked, replayed or another client\'s), `invalid_scope`, `unsupported_grant_type`, `unauthorized_client`, `unmet_authentication_requirements` (the client has an `acr` that this sign-in is not worth); 401 `invalid_client`; 413, 415 `invalid_request`; 429 `too_many_requests` (rules `login` and `account` with a password, `refresh` else); 503 `temporarily_unavailable`'
+    what: 'With `grant_type=password`: tokens for a username and password. `scope` narrows what is granted; without it all that may be granted is. The answer has a refresh token and starts a session.\n\nWith `grant_type=authorization_code`: tokens for the `code` that the client got at its redirect URI, with the same `redirect_uri` and the `code_verifier` of its challenge. A code works once: a second use ends what the first one gave. There is an `id_token` where `openid` was granted, and a refresh token where `offline_access` was and the client may use that grant. Exists where redirect sign-in does.\n\nWith `grant_type=refresh_token`: new tokens for the `refresh_token` of this client, or of callers without a client where `passwordGrant` is `first-party`. `scope` narrows the access token; the session keeps its scope. The answer has the next refresh token, and the old one works on for `reuseGraceSeconds` only, with the same successor: after that it is a replay, which ends the session. With `refreshToken.rotate: \'never\'` the answer has no refresh token and the old one works on. Where the session began with a code and `openid`, there is a new `id_token`.\n\nWith `grant_type=client_credentials`: an access token of the client itself, for clients that have a secret and list the grant. `scope` narrows what the client may be granted, without `openid`, `profile`, `email` and `offline_access`, which speak of a user. There is no refresh token and no session: `sub` and `client_id` of the token are both the client\'s id, and it has no `sid`, by which a route that is for people can tell.\n\nWith `grant_type=urn:fastify-authority:grant-type:mfa`: what `grant_type=password` would have given, for whoever has a second factor. That grant answers 400 `mfa_required` after the right password, with an `mfa_token` and in `methods` what is taken; the same client sends it here within ten minutes, with `otp` or `recovery_code`. Nothing is issued before. Exists where the password grant does and `factors` is set; a client needs the grant `password`.\n\nParameters that are unknown are ignored, repeated ones refused. Clients authenticate by `client_secret_basic`, `client_secret_post` or, where they have no secret, by `client_id` alone.',
+    failures: '400 `invalid_request`, `mfa_required`, `invalid_code`, `invalid_grant` (an unknown name, a wrong password and a disabled account look and time alike; or a code or refresh token is unknown, expired, revoked, replayed or another client\'s), `invalid_scope`, `unsupported_grant_type`, `unauthorized_client`, `unmet_authentication_requirements` (the client has an `acr` that this sign-in is not worth); 401 `invalid_client`; 413, 415 `invalid_request`; 429 `too_many_requests` (rules `login` and `account` with a password, `secondFactor` with a second factor, `refresh` else); 503 `temporarily_unavailable`'
   },
   'GET /auth/authorize': {
     what: 'The authorization endpoint (RFC 6749 §4.1, OpenID Connect Core 1.0 §3.1.2): code flow, with PKCE by `S256`, which public clients always need. A browser goes here; it comes back to `redirect_uri` with `code`, `state` and `iss` (RFC 9207), in the query or as `response_mode` says. Who is not signed in gets the sign-in page first, and for a client with `firstParty: false` the consent page. Nothing is stored before somebody has signed in: the request is carried in the addresses of the pages, so any number of tabs work, and pages left open.\n\n`redirect_uri` is compared character by character; only the port of a loopback address may be another (RFC 8252 §7.3). What of `scope` can\'t be granted is left out; without `scope` it is `openid`. `max_age`, `prompt`, `id_token_hint` and a `sub` of the `claims` parameter can ask for a new sign-in or another person. `prompt=create` leads to the sign-up page, whoever is signed in, and is an `invalid_request` where nobody can sign up (Initiating User Registration via OpenID Connect 1.0); `screen_hint=signup` leads there in place of the sign-in page. Parameters that are unknown are ignored.',
@@ -101,6 +101,9 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'DELETE /auth/sessions/:id': {
     what: 'Ends one of the user\'s own sessions: its refresh token at once, its access tokens at once in this process and at the endpoints that look at the store, elsewhere when they expire. Of the current session, this is the sign-out.',
     failures: '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 404 `not_found`; 503 `temporarily_unavailable`'
+  },  'GET /auth/factors': {
+    what: 'The user\'s own second factors, and how many recovery codes they have left. Never a key. Exists with the option `factors`.',
+    failures: '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 503 `temporarily_unavailable`'
   },
   'GET /auth/connections': {
     what: 'The accounts at other providers that the person signs in with, the oldest first. The `id` is a digest that shows neither issuer nor subject; `connection` is the one through which it was last used. Exists where there are `connections`.',
@@ -110,6 +113,27 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     what: 'Disconnects one of them: nobody signs in with it any more. Sessions stay. There is the event `identity_unlinked` and a message of that kind. The sign-in must be no more than five minutes old. The last way to sign in stays: a password or another connected account has to be left, and of two requests at once for the last two one is refused. Exists where there are `connections`.',
     failures: '401 `insufficient_user_authentication` (the sign-in is not fresh, RFC 9470), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 404 `not_found`; 409 `last_sign_in_method`; 503 `temporarily_unavailable`'
   },
+  'POST /auth/factors/totp': {
+    what: 'A new key for an authenticator app: as text, as URI and as QR code. Nothing is stored before a code of it was right.',
+    failures: '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than five minutes, or lacks the second factor of the account), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+  },
+  'POST /auth/factors/totp/confirm': {
+    what: 'Stores the app once a code of it is right. The first one of a user ends all their other sign-ins. `recovery_codes` where they had none.',
+    failures: '400 `invalid_request`, `invalid_code`, `invalid_token` (the enrolment is of another sign-in, or older than ten minutes); 401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 409 `factor_limit`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+  },
+  'POST /auth/factors/recovery-codes': {
+    what: 'Ten new recovery codes in place of all that there are.',
+    failures: '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than five minutes, or lacks the second factor of the account), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 409 `invalid_request` (there is no second factor); 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+  },
+  'PATCH /auth/factors/:id': {
+    what: 'Another name for one of them; an empty one takes it away.',
+    failures: '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than five minutes, or lacks the second factor of the account), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 404 `not_found`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+  },
+  'DELETE /auth/factors/:id': {
+    what: 'Removes one of them. The recovery codes go with the last one.',
+    failures: '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than five minutes, or lacks the second factor of the account), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 404 `not_found`; 503 `temporarily_unavailable`'
+  },
+
   'GET /auth/session': {
     what: 'Who is signed in in this browser, for scripts of pages on the issuer\'s own origin: no token is in it. The claims are those of the scopes `profile` and `email`. Does not count as a use of the session. Exists where there are pages.',
     failures: '401 `login_required` (nobody is signed in); 403 `access_denied` (the browser says that another origin\'s page asks); 503 `temporarily_unavailable`'
@@ -161,6 +185,16 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     what: 'Signs in by the form of that page: a session cookie, a new one each time, and on to where the sign-in came from, else to `pages.home`. Exists where there is no `pages.loginUrl`. Shares the limits of the password grant. Where the e-mail address must be confirmed first, the page says so after the right password and has a second form, with `token` and `decision=resend`, that sends the message again.',
     success: '303 onward',
     failures: 'shown on the page, with the name kept: 400 `invalid_grant`, `invalid_request`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/second-factor': {
+    what: 'The page that asks for the second factor, after the right password or a sign-in at another provider. Nobody is signed in yet. Exists with the option `factors`. Who has given no first factor in the last ten minutes is led to the sign-in page.',
+    success: '200, a page; 303 to the sign-in page',
+    failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint; 503 `temporarily_unavailable`'
+  },
+  'POST /auth/second-factor': {
+    what: 'Signs in by the form of that page: `code`, six digits that an authenticator app shows, or `recovery_code`. Spaces and hyphens don\'t count.',
+    success: '303 onward',
+    failures: 'shown on the page: 400 `invalid_code` (it can be no code), `invalid_grant` (it is wrong, or was used), `invalid_request`; 429 `too_many_requests` (rule `secondFactor`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/signup': {
     what: 'The sign-up page, with the fields of `registration.fields` that a form can hold. Exists where `POST /auth/register` does and there is no `pages.loginUrl`.',
@@ -236,6 +270,26 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     what: 'Takes back what `client` was allowed, and ends all that it was given for the person. The address of the form names the sign-in that the page was shown to: posted under any other it does nothing, and says so.',
     success: '303 to the page',
     failures: 'shown on the page: 400 `invalid_request`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/security': {
+    what: 'The person\'s authenticator apps and how many recovery codes are left. Exists where `GET /auth/account` does and `factors` is set. Who is not signed in in this browser is led to the sign-in page.',
+    success: '200, a page; 303 to the sign-in page',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'POST /auth/security': {
+    what: 'With `decision=rename`, `factor` and `name`: another name for an app. With `decision=remove` and `factor`: removes it. With `decision=codes`: new recovery codes, which the answer shows, in place of all that there are. Takes a sign-in of the last five minutes, with the second factor where there is one.',
+    success: '303 to the page; 200, a page with the codes',
+    failures: 'shown on the page: 400 `invalid_request`; 401 `insufficient_user_authentication`; 404 `not_found`; 409 `invalid_request`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/security/totp': {
+    what: 'The page to set up an authenticator app, with the key as QR code, as text and as a link. Nothing is stored for it. Exists where `GET /auth/security` does. A sign-in that is older than five minutes, or lacks the second factor of the account, is asked for anew.',
+    success: '200, a page; 303 to the sign-in page',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'POST /auth/security/totp': {
+    what: 'Stores the app of that page once `code` is right, with `name` for it. The first one of a person ends all their other sign-ins, and the answer shows the recovery codes.',
+    success: '200, a page with the recovery codes; 303 where there were some',
+    failures: 'shown on the page: 400 `invalid_request`, `invalid_code`, `invalid_token` (the page is older than ten minutes); 409 `factor_limit`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/account/remove': {
     what: 'The page that asks whether to delete the account. Exists where `GET /auth/account` and `DELETE /auth/account` do. Who is not signed in in this browser is led to the sign-in page and back; access tokens don\'t count here.',
