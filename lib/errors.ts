@@ -8,7 +8,7 @@ export type OAuthErrorCode =
   | 'invalid_token' | 'insufficient_scope' | 'insufficient_user_authentication'
   | 'access_denied' | 'unsupported_response_type' | 'login_required' | 'consent_required' | 'interaction_required'
   | 'request_not_supported' | 'request_uri_not_supported' | 'registration_not_supported' | 'unmet_authentication_requirements'
-  | 'invalid_password' | 'username_taken' | 'last_sign_in_method' | 'too_many_requests'
+  | 'invalid_password' | 'mfa_required' | 'invalid_code' | 'factor_limit' | 'last_factor' | 'username_taken' | 'last_sign_in_method' | 'too_many_requests'
   | 'connection_denied' | 'connection_failed'
   | 'not_found' | 'server_error' | 'temporarily_unavailable'
 
@@ -33,6 +33,10 @@ const STATUS: Record<OAuthErrorCode, number> = {
   registration_not_supported: 400,
   unmet_authentication_requirements: 400,
   invalid_password: 400,
+  mfa_required: 400,
+  invalid_code: 400,
+  factor_limit: 409,
+  last_factor: 409,
   username_taken: 409,
   last_sign_in_method: 409,
   connection_denied: 400,
@@ -56,6 +60,8 @@ export type OAuthErrorReason = PasswordRefusalReason
   | `connection_${'again' | 'denied' | 'refused' | 'email' | 'closed' | 'taken' | 'other_way' | 'broken' | 'down' | 'stale'}`
   /** About a sign-in whose password was right. The answer has it too, as `error_reason`: a client has to know what to say. */
   | 'email_not_verified'
+  /** About a second factor. */
+  | 'code_form' | 'wrong_code' | 'used_code' | 'factor_disabled' | 'wrong_recovery_code'
   /** About an authorization request that can't be answered by a redirect, or a form that another site posted. */
   | 'unknown_client' | 'redirect_uri_mismatch' | 'cross_site'
 
@@ -65,6 +71,8 @@ export interface OAuthErrorOptions {
   /** The field of the request that it is about. */
   field?: string
   headers?: Record<string, string>
+  /** What the answer says beside the code and the sentence. */
+  members?: Readonly<Record<string, unknown>>
   /** For the log only. Never a secret. */
   detail?: string
   cause?: unknown
@@ -81,6 +89,7 @@ export class OAuthError extends Error {
   readonly error: OAuthErrorCode
   readonly statusCode: number
   readonly headers: Readonly<Record<string, string>>
+  readonly members: Readonly<Record<string, unknown>>
   readonly detail: string | undefined
   readonly reason: OAuthErrorReason | undefined
   readonly field: string | undefined
@@ -98,6 +107,7 @@ export class OAuthError extends Error {
     this.error = error
     this.statusCode = options.statusCode ?? STATUS[error]
     this.headers = options.headers ?? {}
+    this.members = options.members ?? {}
     this.detail = options.detail
     this.reason = options.reason
     this.field = options.field

@@ -22,12 +22,25 @@ export const NO_REQUEST: Origin = Object.freeze({ requestId: null })
 
 /** What each event tells of itself. Nothing of it is a password, a token, a code or a digest of one. */
 export interface EventFacts {
-  /** `sid`: the sign-in that began by it, a token family or a browser session. `method`: the first factor. */
-  authenticated: { userId: string, sid: string, clientId: string | null, method: 'password' | 'connection', connection?: string }
+  /** `sid`: the sign-in that began by it, a token family or a browser session. `method`: the first factor; `methods`: all that were proved. */
+  authenticated: { userId: string, sid: string, clientId: string | null, method: 'password' | 'connection', methods: string[], connection?: string }
   /** `sid`: of who is signed in and gave a wrong current password; else `null`. */
   login_failed: { reason: LoginFailure, userId?: string, username?: string, sid: string | null, clientId: string | null }
   /** `clientId` only where there is such a client: what is sent in its place may be anything. `method` is its name in client metadata. */
   client_authentication_failed: { reason: ClientFailure, clientId: string | null, method: 'none' | 'client_secret_basic' | 'client_secret_post' }
+  /** The first factor was right, and the second is asked for: nobody is signed in yet. */
+  second_factor_required: { userId: string, clientId: string | null }
+  /** `replayed`: the code was used before. `disabled`: the user has no app any more that works. */
+  second_factor_failed: { userId: string, kind: 'totp' | 'recovery_code', reason: 'wrong' | 'replayed' | 'disabled', clientId: string | null }
+  /** `sid`: the sign-in that added it. */
+  factor_added: { userId: string, factorId: string, kind: 'totp', sid: string }
+  factor_removed: { userId: string, factorId: string | null, by: 'user' | 'host' }
+  /** After a hundred wrong codes in a row. */
+  factor_disabled: { userId: string, kind: 'totp' }
+  factor_replayed: { userId: string, factorId: string }
+  recovery_code_used: { userId: string, left: number }
+  /** `sid`: the sign-in that made the new ones. */
+  recovery_codes_replaced: { userId: string, sid: string }
   registered: { userId: string, username: string }
   /** A sign-in through this connection came to nothing. */
   connection_failed: { connection: string, reason: UpstreamFailure }
@@ -52,7 +65,7 @@ export interface EventFacts {
   identity_unlinked: { userId: string, connection: string, by: 'user' | 'host' | 'password_reset' | 'disowned' }
   /** `sid`: the sign-in that asked. */
   account_removed: { userId: string, sid: string }
-  logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' | 'account_removed' | 'identity_linked' }
+  logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' | 'account_removed' | 'identity_linked' | 'factors_changed' }
   /** `sid`: the browser session in which the person allowed it. `scope`: all that the client may now do. */
   consent_granted: { userId: string, sid: string, clientId: string, scope: string }
   /** `sid`: the browser session in which the person took it back, where the person did (`user`). */
@@ -81,7 +94,8 @@ export type AuthorityEventName = keyof AuthorityEvents
 export type AuthorityEventHandler<Name extends AuthorityEventName> = (payload: AuthorityEvents[Name]) => void | Promise<void>
 
 export const EVENT_NAMES: readonly AuthorityEventName[] = [
-  'authenticated', 'login_failed', 'client_authentication_failed', 'registered', 'connection_failed', 'link_required', 'token_issued', 'token_refreshed', 'refresh_token_reused',
+  'authenticated', 'login_failed', 'second_factor_required', 'second_factor_failed', 'factor_added', 'factor_removed', 'factor_disabled',
+  'factor_replayed', 'recovery_code_used', 'recovery_codes_replaced', 'client_authentication_failed', 'registered', 'connection_failed', 'link_required', 'token_issued', 'token_refreshed', 'refresh_token_reused',
   'password_reset_requested', 'password_changed', 'email_verified', 'email_change_requested', 'email_changed', 'profile_changed',
   'identity_linked', 'identity_unlinked', 'account_removed', 'logged_out', 'consent_granted', 'consent_revoked', 'message_sent',
   'message_failed', 'key_created', 'key_retired', 'rate_limited', 'hash_queue_full', 'store_degraded'

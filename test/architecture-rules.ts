@@ -39,7 +39,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   pages: { rooms: ['errors'], modules: { uqr: ['encode'] } },
   mail: { rooms: [...BASE, 'pages'] },
   'http/edge': { rooms: [...BASE, 'events', 'keys', 'clients', 'limits', 'sessions', 'tokens', 'oauth', 'pages'], modules: { ...FASTIFY } },
-  'http/api': { rooms: [...BASE, 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'http/edge'], modules: { ...FASTIFY } },
+  'http/api': { rooms: [...BASE, 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'pages', 'http/edge'], modules: { ...FASTIFY } },
   'http/pages': { rooms: [...BASE, 'clients', 'sessions', 'accounts', 'authorize', 'pages', 'http/edge'], modules: { ...FASTIFY } },
   http: { rooms: ['http/edge', 'http/api', 'http/pages'], modules: { ...FASTIFY } },
   // What the host gives, and what becomes of it. It describes the whole, so it knows the types of all.

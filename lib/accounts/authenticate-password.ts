@@ -1,5 +1,6 @@
 import { OAuthError } from '../errors.ts'
 import type { LoginFailure } from '../events.ts'
+import type { UserFactors } from '../ports/factor-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
@@ -27,10 +28,19 @@ const STAND_IN = 'a password that does not fit'
  *
  * @throws OAuthError `invalid_grant`; `temporarily_unavailable` where the hashing queue is full
  */
-export async function authenticatePassword ({ username, password, clientId, origin, known = null }: PasswordSignIn, deps: AccountsDeps): Promise<User> {
+export async function authenticatePassword (signIn: PasswordSignIn, deps: AccountsDeps): Promise<User> {
+  const { user } = await proveByPassword(signIn, { ...deps, factors: null })
+  return user
+}
+
+/**
+ * The same, with what the user has beside the password. It is looked up while the hash runs, whoever the user is, so that neither the time nor
+ * an outage of the store tells who has what.
+ */
+export async function proveByPassword ({ username, password, clientId, origin, known = null }: PasswordSignIn, deps: AccountsDeps): Promise<{ user: User, factors: UserFactors | null }> {
   const name = normalizeUsername(username)
   const user = name === null ? null : known ?? await deps.users.findByUsername(name)
-  const verdict = await verifyOnce(user, password, deps)
+  const [verdict, factors] = await Promise.all([verifyOnce(user, password, deps), deps.factors?.store.findFactors(user?.id ?? deps.random.id()) ?? null])
   const reason = failureOf(user, verdict, deps)
   if (user === null || reason !== null) {
     // Of an unknown user no name is told: people type their password into the wrong field.
@@ -40,7 +50,7 @@ export async function authenticatePassword ({ username, password, clientId, orig
     throw new OAuthError('invalid_grant', 'The username or password is wrong.')
   }
   replaceOldHash(user, password, deps)
-  return user
+  return { user, factors }
 }
 
 /**

@@ -1,8 +1,11 @@
+import type { UserFactors } from '../ports/factor-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { AccountsDeps } from './deps.ts'
+import { hasSecondFactor } from './factors/deps.ts'
+import { sealStep } from './factors/second-step.ts'
 
 /** What somebody has proved who has just given a first factor: a password, or a sign-in at another provider. */
 interface FirstFactor {
@@ -10,10 +13,12 @@ interface FirstFactor {
   user: User
   by: 'password' | 'connection'
   /** The `id` of the connection, where it was one. */
-  connection?: string
+  connection?: string | undefined
   /** How, and when. */
   methods: AuthenticationProof[]
   clientId: string | null
+  /** What the user has beside it, where that was looked up meanwhile. */
+  factors?: UserFactors | null
   /**
    * The user as they are now, if what was proved still holds; `null`: the session must end. Asked after the session was committed, so that what
    * was changed between the check of the factor and the commit is seen, and could not have ended this session by itself. Where it does not
@@ -24,13 +29,43 @@ interface FirstFactor {
 
 export interface SessionBegun { cookie: string, session: BrowserSession, user: User }
 
+/** Nobody is signed in yet: the second factor is asked for, by whoever brings this ticket. */
+export interface StepNeeded { ticket: string, user: User }
+
+interface SessionDeps { accounts: AccountsDeps, browserSessions: BrowserSessions }
+
 /**
- * Begins the browser session of somebody who has given a first factor. Every sign-in of a person goes through here, whatever the factor
- * was, so that what has to be asked after it can't be forgotten by one of them. A session that the browser had goes on until this
- * succeeds.
+ * Begins the browser session of somebody who has given a first factor, or has the second one asked for. Every sign-in of a person goes
+ * through here, whatever the factor was, so that what has to be asked after it can't be forgotten by one of them. A session that the browser
+ * had goes on until this succeeds.
  * @returns `null` where the sign-in does not hold any more
  */
-export async function beginSession ({ user, by, connection, methods, clientId, confirm }: FirstFactor, browser: Browser, { accounts: { events, sessions }, browserSessions }: { accounts: AccountsDeps, browserSessions: BrowserSessions }): Promise<SessionBegun | null> {
+export async function beginSession (first: FirstFactor, browser: Browser, deps: SessionDeps): Promise<SessionBegun | StepNeeded | null> {
+  const { accounts } = deps
+  const { factors } = accounts
+  if (factors === null) return await commitSession(first, browser, deps)
+  const { user, by, connection, methods, clientId } = first
+  const askSecond = async (): Promise<StepNeeded> => {
+    const ticket = await sealStep({ user, by, connection, methods, clientId, scope: '' }, { page: true }, { ...accounts, factors })
+    accounts.events.emit('second_factor_required', { userId: user.id, clientId }, browser.origin)
+    return { ticket, user }
+  }
+  if (hasSecondFactor(first.factors ?? await factors.store.findFactors(user.id))) return await askSecond()
+  const seen = { second: false }
+  const begun = await commitSession({
+    ...first,
+    async confirm () {
+      // Whoever added their first factor has ended all sessions that were there then. This one came after that, or is seen by it.
+      const [confirmed, now] = await Promise.all([first.confirm(), factors.store.findFactors(user.id)])
+      seen.second = hasSecondFactor(now)
+      return seen.second ? null : confirmed
+    }
+  }, browser, deps)
+  return seen.second ? await askSecond() : begun
+}
+
+/** Commits a session of somebody who has proved all that they have to, and looks again. */
+export async function commitSession ({ user, by, connection, methods, clientId, confirm }: Omit<FirstFactor, 'factors'>, browser: Browser, { accounts: { events, sessions }, browserSessions }: SessionDeps): Promise<SessionBegun | null> {
   const { origin } = browser
   const { session, cookie } = await browserSessions.start(user.id, methods, browser)
   let confirmed: User | null = null
@@ -40,6 +75,6 @@ export async function beginSession ({ user, by, connection, methods, clientId, c
     if (confirmed === null) await sessions.revokeBrowserSession(session.userId, session.sid, 'undone', { origin })
   }
   if (confirmed === null) return null
-  events.emit('authenticated', { userId: user.id, sid: session.sid, clientId, method: by, ...(connection === undefined ? {} : { connection }) }, origin)
+  events.emit('authenticated', { userId: user.id, sid: session.sid, clientId, method: by, methods: methods.map(({ method }) => method), ...(connection === undefined ? {} : { connection }) }, origin)
   return { cookie, session, user: confirmed }
 }

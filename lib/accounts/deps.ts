@@ -9,6 +9,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { Background } from './background.ts'
 import type { Outbox } from './outbox.ts'
 import type { PasswordHashing } from './password-hashing.ts'
+import type { FactorDeps } from './factors/deps.ts'
 import type { PasswordPolicy } from './password-policy.ts'
 
 /** What the account use cases need. */
@@ -19,6 +20,8 @@ export interface AccountsDeps {
   policy: PasswordPolicy
   oneTimeTokens: OneTimeTokenStore
   consents: ConsentStore
+  /** `null`: there are no second factors. */
+  factors: FactorDeps | null
   sessions: Sessions
   background: Background
   /** `null`: the host has no `sendMessage`. */

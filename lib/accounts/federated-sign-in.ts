@@ -3,7 +3,7 @@ import type { Connection } from '../ports/upstream.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
-import { beginSession, type SessionBegun } from './begin-session.ts'
+import { beginSession, type SessionBegun, type StepNeeded } from './begin-session.ts'
 import type { AccountsDeps } from './deps.ts'
 import { acceptsEmail, type FederatedPerson, hasConfirmed, linkOf, newAccount, profileFields } from './federated-account.ts'
 import { allowed, decideFederated, type FederatedDecision } from './federated-decision.ts'
@@ -28,7 +28,7 @@ interface FederatedSignIn {
 
 /** What became of it. `confirm`: the person signs in as `userId` and links then. `ask`: they fill in what a new account lacks. */
 type FederatedOutcome =
-  | { to: 'session', begun: SessionBegun, isNew: boolean }
+  | { to: 'session', begun: SessionBegun | StepNeeded, isNew: boolean }
   | { to: 'confirm', userId: string }
   | { to: 'ask' }
 

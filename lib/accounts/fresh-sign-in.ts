@@ -1,35 +1,47 @@
+import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
+import { type AuthenticationContext, contextOf, covers, MFA_ACR } from '../protocol/authentication.ts'
 import { staleSignIn } from '../protocol/bearer.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import { failureOf, verifyOnce } from './authenticate-password.ts'
 import { wrongPassword } from './change-password.ts'
 import type { AccountsDeps } from './deps.ts'
+import { hasSecondFactor } from './factors/deps.ts'
 
 /** How long ago somebody may have signed in for what can't be taken back. */
 const FRESH_FOR_SECONDS = 300
+
+type Freshness = Pick<AuthenticationContext, 'acr' | 'authenticatedAt'>
 
 interface FreshSignIn {
   user: User
   /** The sign-in that asks. */
   sid: string
-  /** When they signed in, in milliseconds since the epoch. */
-  authenticatedAt: number
-  /** Proves it here and now, however long ago that was. Counts as a sign-in does, and is to be limited like one. */
+  /** What it was worth, and since when. */
+  authentication: Freshness
+  /** Proves it here and now where there is no second factor, however long ago that was. Counts as a sign-in does, and is to be limited like one. */
   password?: string | undefined
   origin: Origin
 }
 
 /**
  * Resolves where the person has proved who they are in the last five minutes, or does so now: for what a stolen session must not be
- * enough for. A password that is given is looked at in any case.
+ * enough for. A password that is given is looked at in any case. Whoever has a second factor must have signed in with it: a password alone
+ * is not enough for them.
  *
  * @throws OAuthError `insufficient_user_authentication` where the sign-in is older; `invalid_grant` where the password is wrong;
  *   `temporarily_unavailable`
  * @see RFC 9470 §3
  */
-export async function requireFreshSignIn ({ user, sid, authenticatedAt, password, origin }: FreshSignIn, deps: AccountsDeps): Promise<void> {
+export async function requireFreshSignIn ({ user, sid, authentication: { acr, authenticatedAt }, password, origin }: FreshSignIn, deps: AccountsDeps): Promise<void> {
+  const isRecent = deps.clock.now() - authenticatedAt <= FRESH_FOR_SECONDS * 1000
+  if (deps.factors !== null && hasSecondFactor(await deps.factors.store.findFactors(user.id))) {
+    // A password is less than what this account takes to sign in.
+    if (!isRecent || !covers(acr, MFA_ACR)) throw staleSignIn(FRESH_FOR_SECONDS, MFA_ACR)
+    return
+  }
   if (password === undefined) {
-    if (deps.clock.now() - authenticatedAt > FRESH_FOR_SECONDS * 1000) throw staleSignIn(FRESH_FOR_SECONDS)
+    if (!isRecent) throw staleSignIn(FRESH_FOR_SECONDS)
     return
   }
   // Whoever is signed in may do this, e-mail verified or not.
@@ -37,4 +49,9 @@ export async function requireFreshSignIn ({ user, sid, authenticatedAt, password
   if (reason === null) return
   deps.events.emit('login_failed', { reason, userId: user.id, username: user.username, sid, clientId: null }, origin)
   throw wrongPassword()
+}
+
+/** How fresh a browser session is: what its sign-in was worth, and when it was made here, whatever another provider says of when it last asked. */
+export function freshnessOf (session: BrowserSession): Freshness {
+  return { acr: contextOf(session).acr, authenticatedAt: session.authenticatedAt }
 }

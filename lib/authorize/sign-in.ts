@@ -1,5 +1,5 @@
-import { authenticatePassword, confirmAuthentic } from '../accounts/authenticate-password.ts'
-import { beginSession, type SessionBegun } from '../accounts/begin-session.ts'
+import { confirmAuthentic, proveByPassword } from '../accounts/authenticate-password.ts'
+import { beginSession, type SessionBegun, type StepNeeded } from '../accounts/begin-session.ts'
 import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import { passwordProof } from '../protocol/authentication.ts'
@@ -15,18 +15,19 @@ interface SignIn {
 }
 
 /**
- * Signs a person in in this browser by their password.
+ * Signs a person in in this browser by their password, or has the second factor asked for.
  * @throws OAuthError `invalid_grant`, whatever is wrong; `temporarily_unavailable` where the hashing queue is full
  */
-export async function signIn ({ username, password, clientId, known = null }: SignIn, browser: Browser, deps: AuthorizeDeps): Promise<SessionBegun> {
+export async function signIn ({ username, password, clientId, known = null }: SignIn, browser: Browser, deps: AuthorizeDeps): Promise<SessionBegun | StepNeeded> {
   const { accounts } = deps
   const { origin } = browser
-  const user = await authenticatePassword({ username, password, clientId, origin, known }, accounts)
+  const { user, factors } = await proveByPassword({ username, password, clientId, origin, known }, accounts)
   const begun = await beginSession({
     user,
     by: 'password',
     methods: [passwordProof(accounts.clock.now())],
     clientId,
+    factors,
     confirm: async () => await confirmAuthentic(user, password, accounts, { clientId, origin })
   }, browser, deps)
   if (begun === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')

@@ -4,11 +4,14 @@ import { createBackground } from '../accounts/background.ts'
 import { createOutbox } from '../accounts/outbox.ts'
 import { createPasswordHashing } from '../accounts/password-hashing.ts'
 import { createPasswordPolicy } from '../accounts/password-policy.ts'
+import { aesSealer } from '../adapters/node/sealer.ts'
 import { argon2Hasher } from '../adapters/argon2/argon2-hasher.ts'
 import { importedHashVerifier } from '../adapters/imported-hashes/imported-hash-verifier.ts'
 import type { Events } from '../events.ts'
 import type { MessageBound } from '../limits/message-bound.ts'
 import { chooseLocale } from '../pages/locale.ts'
+import type { FactorStore } from '../ports/factor-store.ts'
+import type { Sealer } from '../ports/sealer.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { MessageUser } from '../ports/message.ts'
 import type { ImportedHashVerifier } from '../ports/password-hasher.ts'
@@ -20,7 +23,7 @@ import type { Settings } from '../settings/settings.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type LogCode, logLine } from '../ports/log.ts'
 
-interface AccountParts { users: UserStore, clock: Clock, random: Random, state: State, sessions: Sessions, messages: MessageBound, events: Events, log: FastifyBaseLogger, messageUrl: AccountsDeps['messageUrl'] }
+interface AccountParts { users: UserStore, factors: FactorStore | null, clock: Clock, random: Random, state: State, sessions: Sessions, messages: MessageBound, events: Events, log: FastifyBaseLogger, messageUrl: AccountsDeps['messageUrl'] }
 
 /** A hash of another format that matched is about to be replaced, and an application that this one replaces may still need it. */
 function toldOfOnce (imported: ImportedHashVerifier, users: UserStore, log: FastifyBaseLogger): ImportedHashVerifier {
@@ -55,8 +58,15 @@ function ownLocale ({ locale }: MessageUser): string {
   return chooseLocale(typeof locale === 'string' ? [locale.replaceAll('_', '-')] : [], undefined)
 }
 
+/** Under keys of their own. Where there is no secret, what is sealed lives no longer than the store of this process. */
+function factorSealer (secrets: readonly string[], random: Random): Sealer {
+  const [first = random.secret(), ...former] = secrets
+  const keyOf = (secret: string): string => deriveKey(secret, 'second factors').toString('base64url')
+  return aesSealer([keyOf(first), ...former.map(keyOf)])
+}
+
 /** What the account use cases need, from the settings. */
-export function accountsDeps (settings: Settings, { users, clock, random, state, sessions, messages, events, log, messageUrl }: AccountParts): AccountsDeps {
+export function accountsDeps (settings: Settings, { users, factors, clock, random, state, sessions, messages, events, log, messageUrl }: AccountParts): AccountsDeps {
   const { hasher, isBreached, pepper, importPepper, minLength, maxBytes, contextWords, ...costs } = settings.password
   const reports = (code: LogCode) => (error: unknown, what: string): void => { log.error(...logLine(code, what, { err: error })) }
   const onError = reports('FST_AUTHORITY_WORK_FAILED')
@@ -75,6 +85,7 @@ export function accountsDeps (settings: Settings, { users, clock, random, state,
     ),
     oneTimeTokens: state.oneTimeTokens,
     consents: state.consents,
+    factors: factors === null || settings.factors === null ? null : { store: factors, totpIssuer: settings.factors.totpIssuer, sealer: factorSealer(settings.secrets, random) },
     sessions,
     messageBound: messages,
     background: createBackground({ clock, onError }),

@@ -4,6 +4,8 @@ import { authenticatePassword } from '../accounts/authenticate-password.ts'
 import { replacePassword } from '../accounts/change-password.ts'
 import { type HostLink, linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../accounts/identities.ts'
 import { normalizeUsername } from '../accounts/username.ts'
+import { listFactors, removeFactor, resetFactors } from '../accounts/factors/manage-factors.ts'
+import type { ProvingDeps } from '../accounts/factors/prove-factor.ts'
 import { startPasswordReset } from '../accounts/reset-password.ts'
 import { takeBackConsent } from '../authorize/consent.ts'
 import { OAuthError } from '../errors.ts'
@@ -50,6 +52,18 @@ export interface UserIdentity {
 /** A connection that people can sign in through now. */
 export interface ConnectionLink { id: string, name: string, url: string }
 
+/** A second factor of a user. Nothing of it opens anything. */
+export interface UserFactor {
+  id: string
+  kind: 'totp' | 'passkey'
+  /** What the user calls it. */
+  name: string | null
+  createdAt: Date
+  lastUsedAt: Date | null
+  /** Whether it no longer works, after too many wrong codes. */
+  disabled: boolean
+}
+
 /** What the host can do from its own code: `app.authority`. */
 export interface Authority {
   /** The claims of a good access token, frozen. @throws OAuthError `invalid_token`, `temporarily_unavailable` (its key can't be looked up) */
@@ -63,7 +77,7 @@ export interface Authority {
   issueTokens(userId: string, options?: { scope?: string | undefined, clientId?: string | undefined, amr?: readonly string[] | undefined }): Promise<TokenResponse>
   /**
    * Signs in, in the browser that sent this request, a user whom the host has authenticated by its own means: sets the session
-   * cookie on the reply, which must not be sent yet. A user who was signed in there before no longer is. Guard the route against
+   * cookie on the reply, which must not be sent yet. No second factor is asked for: the host vouches for all of it. A user who was signed in there before no longer is. Guard the route against
    * forged requests: what signs in must not be a link. `amr`: how it did, as for `issueTokens`; with `pwd` in it, tokens have the `acr`
    * `password`, as after a sign-in on the hosted page.
    * @throws OAuthError `invalid_grant` where there is no such user or the account is disabled
@@ -122,6 +136,16 @@ export interface Authority {
    * @throws OAuthError `invalid_password` with the reason; `invalid_grant` where there is no such user; `temporarily_unavailable`
    */
   changePassword(userId: string, newPassword: string): Promise<void>
+  /** The second factors of a user, and how many recovery codes they have left. Empty where the option `factors` is not set. */
+  factors(userId: string): Promise<{ factors: UserFactor[], recoveryCodesLeft: number }>
+  /** Removes one of them, and tells the user. The recovery codes go with the last one. `false` where the user has no such factor. */
+  removeFactor(userId: string, factorId: string): Promise<boolean>
+  /**
+   * Removes all second factors of a user who has lost them, with their recovery codes, ends all their sessions and tells them. Afterwards their
+   * password alone signs in, so make sure by means of your own that it is them who ask. Resolves to how many factors there were.
+   * @throws OAuthError `invalid_grant` where there is no such user; `temporarily_unavailable`
+   */
+  resetFactors(userId: string): Promise<number>
   /** Sends the user a reset message, in the language of their claim `locale`. Rejects where there is no such user or no `sendMessage`. */
   startPasswordReset(userId: string): Promise<void>
   /**
@@ -160,7 +184,33 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
     if (!isActive(user)) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
     return user
   }
+  function withFactors (): ProvingDeps {
+    const { factors } = accounts
+    if (factors === null) throw new TypeError('app.authority: there are no second factors without the option factors.')
+    return { ...accounts, factors }
+  }
+  async function existing (userId: string): Promise<User> {
+    const user = await accounts.users.findById(userId)
+    if (user === null) throw new OAuthError('invalid_grant', 'There is no such user.')
+    return user
+  }
   return {
+    async factors (userId) {
+      const { factors } = accounts
+      if (factors === null) return { factors: [], recoveryCodesLeft: 0 }
+      const listed = await listFactors(userId, { factors })
+      return { ...listed, factors: listed.factors.map((factor) => ({ ...factor, createdAt: new Date(factor.createdAt), lastUsedAt: factor.lastUsedAt === null ? null : new Date(factor.lastUsedAt) })) }
+    },
+    async removeFactor (userId, factorId) {
+      try {
+        await removeFactor({ user: await existing(userId), factorId, by: 'host', locale: undefined, origin: NO_REQUEST }, withFactors())
+        return true
+      } catch (error) {
+        if (error instanceof OAuthError && error.error === 'not_found') return false
+        throw error
+      }
+    },
+    resetFactors: async (userId) => await resetFactors(await existing(userId), withFactors()),
     verify: async (token) => await accessTokens.verify(token),
     async issueTokens (userId, { scope, clientId, amr = [] } = {}) {
       const methods = [hostProof(amr, accounts.clock.now())]

@@ -12,11 +12,13 @@ import type { AttemptStore } from '../ports/attempt-store.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { State } from '../ports/state.ts'
+import type { FactorStore } from '../ports/factor-store.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import { clientRows } from '../settings/client-rows.ts'
 import { type ClientRules, reservedIds } from '../settings/check-clients.ts'
 import { messageOf, outageReports } from './outages.ts'
 import type { Settings } from '../settings/settings.ts'
+import { hostFactorStore } from '../boundary/host-factor-store.ts'
 import { hostClientStore, hostUserStore } from '../boundary/host-stores.ts'
 import { sharedClock } from '../boundary/shared-clock.ts'
 import { stateOwner } from '../boundary/state-owner.ts'
@@ -30,6 +32,8 @@ interface Stores {
   clock: Clock
   state: State
   users: UserStore
+  /** `null`: there are no second factors. */
+  factors: FactorStore | null
   clients: ClientStore
   attempts: AttemptStore
   /** Looks whether the stores can be worked with. @throws StartError for what only a person can mend; an outage is logged */
@@ -55,6 +59,7 @@ export function connectStores (settings: Settings, { redis, events, log }: { red
       onSkew: (skewMs) => { log.warn(...logLine('FST_AUTHORITY_CLOCK_SKEW', 'this machine\'s clock differs from that of the server with the state, whose time is used. Set this machine\'s clock.', { skewMs })) }
     })
   const clock = shared ?? ownClock
+  const factors = settings.factors?.store ?? null
   const owner = stateOwner(given, settings.issuer)
   const memoryAttempts = memoryAttemptStore({ clock })
 
@@ -92,6 +97,7 @@ export function connectStores (settings: Settings, { redis, events, log }: { red
       settled: () => owner.isClaimed() ? shared?.settled() : claimFirst()
     })),
     users: tracedStore('users', hostUserStore(settings.users, clock)),
+    factors: factors === null ? null : tracedStore('factors', hostFactorStore(factors, clock)),
     clients: Array.isArray(settings.clients) ? registeredClients(settings.clients) : tracedStore('clients', hostClientStore(settings.clients, { clock, read: clientRows(clientRules(settings)), onMisfit: (error, clientId) => { log.error(...logLine('FST_AUTHORITY_STORE_MISFIT', 'a row of the client store does not fit, and is an unknown client', { err: error, clientId })) } })),
     attempts: counters === null ? memoryAttempts : tracedStore('attempts', counters),
 
@@ -109,6 +115,7 @@ export function connectStores (settings: Settings, { redis, events, log }: { red
           const policy = await counters.evictionPolicy()
           if (policy !== null) log.warn(...logLine('FST_AUTHORITY_EVICTION', `the Redis with the rate limits has maxmemory-policy ${policy}, so it may forget attempts when its memory is full, and let more through than the limits say. Set it to noeviction.`))
         }, `rateLimit.onStoreError ('${settings.rateLimit.onStoreError}') says what counts`)],
+        ...factors?.prepare === undefined ? [] : [prepareOne('the factor store', async () => { await factors.prepare?.() })],
         prepareOne('the user store', async () => { await preparationOf(settings.users)?.() })
       ])
     },
@@ -118,6 +125,7 @@ export function connectStores (settings: Settings, { redis, events, log }: { red
       // A clock that can't be compared now stays as it was; the next minute looks again.
       await shared?.compare().catch(() => {})
       await given.sweep(clock.now())
+      await factors?.sweep?.(clock.now())
     }
   }
 }

@@ -16,6 +16,7 @@ import { guardSenders, type SendersDeps } from './edge/senders.ts'
 import type { HttpDeps } from './edge/deps.ts'
 import { tellOfLateDocuments, useDocuments } from './edge/documents.ts'
 import { useErrorReply, usePlainJson } from './edge/error-reply.ts'
+import { factorRoutes } from './api/factors.ts'
 import { introspectRoute } from './api/introspect.ts'
 import { jwksRoute } from './api/jwks.ts'
 import { redactLoggedUrls } from './edge/log-redaction.ts'
@@ -29,6 +30,7 @@ import { registerFormParser } from './pages/forms.ts'
 import { isPageReply } from './pages/reply.ts'
 import { refreshRoute } from './api/refresh.ts'
 import { revokeRoute } from './api/revoke.ts'
+import { secondFactorPage } from './pages/second-factor.ts'
 import { securitySchemes } from './edge/security-schemes.ts'
 import { sessionRoutes } from './api/sessions.ts'
 import type { PathName } from '../settings/paths.ts'
@@ -102,7 +104,7 @@ export async function registerRoutes (host: FastifyInstance, deps: RouteDeps, pl
 }
 
 function groupsOf (deps: RouteDeps, { jwksConstraints, metadataConstraints, openidConstraints }: Placement): Group[] {
-  const { cors, pages, openid } = deps
+  const { cors, pages, openid, grants: { accounts: { factors } } } = deps
   const hasKeySet = jwksConstraints !== null
   const wellKnown = (child: FastifyInstance): void => {
     if (jwksConstraints !== null) jwksRoute(child, deps, jwksConstraints)
@@ -117,10 +119,17 @@ function groupsOf (deps: RouteDeps, { jwksConstraints, metadataConstraints, open
     { register: (child) => { ownAccountRoutes(child, deps) } },
     { register: (child) => { sessionRoutes(child, deps) } },
     { register: (child) => { connectionRoutes(child, deps) } },
+    ...(factors === null ? [] : [{ register: (child: FastifyInstance) => { factorRoutes(child, deps, factors) } }]),
     { cors: cors.anyOrigin, register: wellKnown },
     ...(hasKeySet ? [{ cors: cors.ofAccessTokens, register: (child: FastifyInstance) => { userinfoRoute(child, deps) } }] : []),
     ...(pages === null ? [] : pageGroups(pages, { cors, redirectLogin: openid !== null }))
   ]
+}
+
+/** Only where there are second factors. */
+function secondFactor (child: FastifyInstance, pages: PageDeps): void {
+  const { factors } = pages.authorize.accounts
+  if (factors !== null) secondFactorPage(child, pages, factors)
 }
 
 function pageGroups (pages: PageDeps, { cors, redirectLogin }: { cors: Cors, redirectLogin: boolean }): Group[] {
@@ -130,7 +139,7 @@ function pageGroups (pages: PageDeps, { cors, redirectLogin }: { cors: Cors, red
     register: (child) => { for (const part of parts) part(child, pages) }
   })
   return [
-    group(loginPage, accountPages, logoutRoutes, connectRoutes),
+    group(loginPage, secondFactor, accountPages, logoutRoutes, connectRoutes),
     { cors: cors.noOrigin, register: (child) => { browserSessionRoutes(child, pages) } },
     { register: (child) => { pageAssetRoutes(child, pages.pages.assets, { prefix: pages.prefix }) } },
     ...(pages.offers.account

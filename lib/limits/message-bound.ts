@@ -8,10 +8,10 @@ const SPACING_MS = 5 * 60 * 1000
 
 export interface MessageBound {
   /**
-   * Does `work`, which sends a message, unless one was sent less than five minutes ago for the same (`subject`: whatever must be equal
+   * Does `work`, which sends a message, unless one was sent less than five minutes (or `spacingMs`) ago for the same (`subject`: whatever must be equal
    * for the link of that to be as good as a new one). `false`: it was not done. What rejects has sent nothing, and does not count.
    */
-  send(subject: readonly string[], work: () => Promise<void>): Promise<boolean>
+  send(subject: readonly string[], work: () => Promise<void>, options?: { spacingMs?: number }): Promise<boolean>
 }
 
 interface MessageBoundDeps {
@@ -26,13 +26,13 @@ interface MessageBoundDeps {
  */
 export function messageBound (rule: Rule | false, { reserve, refund, random }: MessageBoundDeps): MessageBound {
   return {
-    async send (subject, work) {
+    async send (subject, work, { spacingMs = SPACING_MS } = {}) {
       if (rule === false) {
         await work()
         return true
       }
       const id = random.id()
-      const limits = [{ rule: 'passwordReset', key: messageKey(subject), windowMs: SPACING_MS, max: 1 }]
+      const limits = [{ rule: 'passwordReset', key: messageKey(subject), windowMs: spacingMs, max: 1 }]
       const { allowed } = await reserve(id, limits)
       if (!allowed) return false
       try {

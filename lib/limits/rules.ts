@@ -2,7 +2,15 @@ import type { OnStoreError } from '../ports/attempt-store.ts'
 
 /** The rules that count per address. */
 export type AddressRuleName = 'login' | 'register' | 'passwordReset' | 'refresh' | 'connect'
-export type RuleName = AddressRuleName | 'account'
+export type RuleName = AddressRuleName | 'account' | 'secondFactor'
+
+/** What a guess at a second factor counts under. */
+export interface SecondFactorCheck {
+  rule: 'secondFactor'
+  userId: string
+  /** Another value once the password or the factors of the user are others: a browser that is known by a former one is a stranger. */
+  proof: string
+}
 
 export interface Rule {
   /** Length of the sliding window in milliseconds; at least 1. */

@@ -9,7 +9,7 @@ import { scopeMember } from '../protocol/scope.ts'
 import { hostClaims } from '../tokens/released-claims.ts'
 import type { GrantDeps, Origin, TokenResponse } from './deps.ts'
 
-interface Issue {
+export interface Issue {
   user: User
   client: Client | null
   /** How the user was authenticated just now. */

@@ -10,6 +10,7 @@ export function account (model: PageModels['account']): string {
   const { messages, title, username, email, emailVerified, links, logoutUrl, backUrl } = model
   const ways: Array<[url: string | null, label: MessageKey]> = [
     [links.profile, 'profileTitle'], [links.email, 'emailTitle'], [links.password, 'passwordTitle'],
+    [links.security, 'securityTitle'],
     [links.connections, 'connectionsTitle'], [links.sessions, 'sessionsTitle'], [links.access, 'accessTitle'], [logoutUrl, 'logoutSubmit'], [links.remove, 'removeTitle']
   ]
   return layout(model, {
@@ -121,6 +122,9 @@ const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
   access: 'doneAccess',
   unlinked: 'doneUnlinked',
   password_link: 'donePasswordLink',
+  factor_added: 'doneFactorAdded',
+  factor_removed: 'doneFactorRemoved',
+  factor_renamed: 'doneFactorRenamed',
   nothing: 'doneNothing'
 }
 

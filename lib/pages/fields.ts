@@ -91,6 +91,20 @@ function passwordRules (id: string, messages: Messages, minLength: number): Html
   return html`<ul class="rules" id="${id}"><li data-min="${minLength}">${formatNumbers(messages.passwordHint, { minLength }, messages)}</li><li>${messages.passwordGuessHint}</li></ul><p class="strength" aria-live="polite" data-weak="${messages.strengthWeak}" data-fair="${messages.strengthFair}" data-good="${messages.strengthGood}" data-strong="${messages.strengthStrong}" hidden><i></i><i></i><i></i><i></i><span></span></p>`
 }
 
+/** Six digits that an app shows. No `maxlength`: a code that is pasted with a space in it would be cut. */
+export function codeField (state: FormState, { messages }: CommonModel): Html {
+  return field(state, 'code', { label: messages.codeLabel, type: 'text', autocomplete: 'one-time-code', inputmode: 'numeric', required: false, extra: AS_TYPED })
+}
+
+export function recoveryCodeField (state: FormState, { messages }: CommonModel): Html {
+  return field(state, 'recovery_code', { label: messages.recoveryLabel, type: 'text', autocomplete: 'off', required: false, extra: AS_TYPED })
+}
+
+/** What the person calls an authenticator app. */
+export function appNameField (state: FormState, { messages }: CommonModel, value: string): Html {
+  return field(state, 'name', { label: messages.factorNameLabel, type: 'text', value, autocomplete: 'off', required: false, extra: { dir: 'auto', maxlength: '64' } })
+}
+
 /** Another address than the one of now. */
 export function newEmailField (state: FormState, { messages }: CommonModel, value: string): Html {
   return field(state, 'email', { label: messages.newEmailLabel, type: 'email', value, autocomplete: 'email', inputmode: 'email', extra: AS_TYPED })

@@ -57,7 +57,7 @@ export interface FormModel extends CommonModel {
 }
 
 /** What the form of an account page has just done. `nothing`: somebody signed in anew in this browser since the page was opened. */
-export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'password' | 'session' | 'others' | 'access' | 'unlinked' | 'password_link' | 'nothing'
+export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'password' | 'session' | 'others' | 'access' | 'factor_added' | 'factor_removed' | 'factor_renamed' | 'unlinked' | 'password_link' | 'nothing'
 
 /** What the pages of a person's own account have. `username` is who is signed in; `accountUrl` leads to the page `account`. */
 export interface AccountModel extends FormModel {
@@ -122,10 +122,24 @@ export interface ConnectButton {
   url: string
 }
 
+/** An authenticator app of the person. */
+export interface AccountFactor {
+  /** Goes back in a hidden field `factor`. */
+  id: string
+  name: string | null
+  /** Milliseconds since the epoch. */
+  createdAt: number
+  lastUsedAt: number | null
+  /** After too many wrong codes. */
+  disabled: boolean
+}
+
 export interface PageModels {
   /** `resendToken`: after a right password for an address that is not confirmed; goes back in a hidden field `token`, with the `decision` `resend`. */
   /** `passwordLater`: an address is enough to be led to where its people sign in, so the field for the password may stay empty. */
   login: FormModel & { username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null, connections: ConnectButton[], passwordLater: boolean }
+  /** After a right password or a sign-in elsewhere: `code` where `asksCode`, or `recovery_code`. Nobody is signed in yet; `username` is who would be. */
+  second_factor: FormModel & { username: string, asksCode: boolean, loginUrl: string }
   /** `sent`: a message is on its way, whoever asked. */
   signup: FormModel & { username: string, fields: ProfileField[], minLength: number, loginUrl: string, sent: boolean, connections: ConnectButton[] }
   forgot_password: FormModel & { username: string, loginUrl: string, sent: boolean }
@@ -156,7 +170,7 @@ export interface PageModels {
     email: string | null
     /** `null`: there is no address. */
     emailVerified: boolean | null
-    links: Record<'profile' | 'email' | 'password' | 'connections' | 'sessions' | 'access' | 'remove', string | null>
+    links: Record<'profile' | 'email' | 'password' | 'security' | 'connections' | 'sessions' | 'access' | 'remove', string | null>
     logoutUrl: string
     /** Where the person came from, or the host's home page. */
     backUrl: string
@@ -170,6 +184,16 @@ export interface PageModels {
   account_email: AccountModel & { currentEmail: string | null, emailVerified: boolean, email: string, canChange: boolean, canResend: boolean, askPassword: boolean, signInUrl: string | null }
   /** `current_password` and `password`, the new one. `hasPassword` false: a button named `decision` with the value `first` sends a link that sets one. */
   account_password: AccountModel & { minLength: number, hasPassword: boolean }
+  /**
+   * A form for each factor, with `factor`, `name`, and buttons named `decision` with the values `rename` and `remove`; one with the `decision` `codes`.
+   * `signInUrl`: the person signs in again before anything can be changed. `enrolUrl` leads to the page `account_totp`. `recoveryCodesLeft`
+   * is `null` where there is no factor.
+   */
+  account_security: AccountModel & { factors: AccountFactor[], recoveryCodesLeft: number | null, enrolUrl: string, signInUrl: string | null }
+  /** `code` and `name`, and `enrolment` in a hidden field. `enrolment` is `null` where the person signs in again before. `qr`: the `d` of a path in a square of `size`. */
+  account_totp: AccountModel & { enrolment: { token: string, secret: string, uri: string, qr: { size: number, path: string } } | null, name: string, signInUrl: string | null, endsOthers: boolean }
+  /** Shown once: they are in no other answer. */
+  account_recovery_codes: CommonModel & { username: string, codes: string[], backUrl: string }
   /** Submit buttons named `session` with the id of a sign-in, and named `decision` with the values `end_others` (all but this browser's own) and `end_all`. */
   account_sessions: AccountModel & { sessions: AccountSession[] }
   /** Submit buttons named `client` with the id of a client. */

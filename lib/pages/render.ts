@@ -1,14 +1,16 @@
+import { accountRecoveryCodes, accountSecurity, accountTotp } from './security-pages.ts'
 import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
 import { accountConnections } from './account-connections.ts'
 import { account, accountAccess, accountEmail, accountPassword, accountProfile, accountRemove, accountRemoved, accountSessions } from './account-pages.ts'
 import type { PageModels, PageName } from './model.ts'
 import { connectConfirm, connectFailed, connectFinish, connectLeaving, connectLink } from './connect-pages.ts'
-import { forgotPassword, login, resetPassword, signup, verifyEmail } from './sign-in-pages.ts'
+import { forgotPassword, login, resetPassword, secondFactor, signup, verifyEmail } from './sign-in-pages.ts'
 
 type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }
 
 const RENDERERS: Renderers = {
   login,
+  second_factor: secondFactor,
   signup,
   forgot_password: forgotPassword,
   reset_password: resetPassword,
@@ -18,6 +20,9 @@ const RENDERERS: Renderers = {
   account_profile: accountProfile,
   account_email: accountEmail,
   account_password: accountPassword,
+  account_security: accountSecurity,
+  account_totp: accountTotp,
+  account_recovery_codes: accountRecoveryCodes,
   account_sessions: accountSessions,
   account_connections: accountConnections,
   account_access: accountAccess,

@@ -1,6 +1,6 @@
-import { currentPasswordField, form, formState, hidden, link, newPasswordField, profileField, serverFault, submit, usernameField } from './fields.ts'
+import { codeField, currentPasswordField, form, formState, hidden, link, newPasswordField, profileField, recoveryCodeField, serverFault, submit, usernameField } from './fields.ts'
 import { connectButtons } from './connect-pages.ts'
-import { type Html, formatHtml, html } from './html.ts'
+import { type Html, attributes, formatHtml, html } from './html.ts'
 import { address, type IconName, layout, name } from './layout.ts'
 import { timeOf } from './texts.ts'
 import type { CommonModel, PageModels } from './model.ts'
@@ -17,6 +17,28 @@ export function login (model: PageModels['login']): string {
 ${form(action, null, html`${hidden('token', resendToken)}${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
 `)}`}${serverFault(model)}${connectButtons(model, connections)}`,
     links: signupUrl === null ? null : html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`
+  })
+}
+
+export function secondFactor (model: PageModels['second_factor']): string {
+  const { messages, action, error, username, asksCode, loginUrl } = model
+  const fields = asksCode ? ['code', 'recovery_code'] : ['recovery_code']
+  const state = formState(error, fields, asksCode ? 'code' : 'recovery_code')
+  const recovery = html`<p class="hint">${messages.recoveryText}</p>
+${recoveryCodeField(state, model)}`
+  return layout(model, {
+    heading: messages.secondFactorTitle,
+    error,
+    lead: html`<p class="lead">${asksCode ? messages.secondFactorText : messages.errorFactorDisabled}</p>`,
+    content: html`${form(action, state, html`${asksCode
+      ? html`${codeField(state, model)}
+<details${attributes({ class: 'more', open: state.wrong === 'recovery_code' })}><summary>${messages.recoveryQuestion}</summary>
+${recovery}</details>
+`
+      : recovery}${submit(messages.continueSubmit)}
+`)}${serverFault(model)}`,
+    links: html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
+<p>${link(loginUrl, messages.backToLogin)}</p>`
   })
 }
 

@@ -168,6 +168,12 @@ button.copy:hover{background:var(--panel)}
 .items .hint{font-size:.875rem}
 .items button{width:auto;min-height:2.25rem;padding:.25rem .875rem;font-size:.9375rem}
 .items .scopes{width:100%;font-size:.9375rem}
+details.more>summary{min-height:2rem;cursor:pointer;color:var(--link)}
+details.more[open]{display:grid;gap:.75rem}
+.items form{width:100%;display:grid;gap:.5rem}
+.qr{display:block;width:min(100%,15rem);height:auto;margin-inline:auto;border-radius:.25rem}
+.key{text-align:center;overflow-wrap:anywhere}
+.codes{display:grid;gap:.25rem;justify-content:center;padding:0;list-style:none}
 code{font:.9375em ui-monospace,SFMono-Regular,Consolas,monospace}
 .foot{display:flex;flex-wrap:wrap;gap:.25rem 1.25rem;align-items:baseline;justify-content:center;margin-top:auto;font-size:.875rem;color:var(--quiet)}
 .foot a,.foot summary{display:inline-flex;align-items:center;gap:.375rem;min-height:1.75rem;color:inherit}

@@ -25,7 +25,7 @@ export interface MessageCommon {
 /** Kinds with a link. */
 export type LinkKind = 'password_reset' | 'verify_email' | 'already_registered' | 'email_change'
 /** Kinds without one. */
-export type NoticeKind = 'password_changed' | 'new_sign_in' | 'email_change_requested' | 'email_changed' | 'account_removed' | 'identity_linked' | 'identity_unlinked'
+export type NoticeKind = 'password_changed' | 'new_sign_in' | 'email_change_requested' | 'email_changed' | 'account_removed' | 'identity_linked' | 'identity_unlinked' | 'second_factor_failed' | 'factor_added' | 'factor_removed' | 'recovery_code_used'
 export type MessageKind = LinkKind | NoticeKind
 
 /** A message that leads somewhere. */

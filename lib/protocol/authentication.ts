@@ -29,14 +29,18 @@ export interface AuthenticationContext {
 export const PASSWORD_ACR = 'password'
 /** What a sign-in at another provider is called, which says nothing of how the person was authenticated there. */
 export const CONNECTION_ACR = 'connection'
+/** What a sign-in with a second factor is called. */
+export const MFA_ACR = 'mfa'
 export const PASSWORD_AMR: readonly string[] = ['pwd']
 
 /** The proofs that give a context, the strongest first. `mfa` in `amr`: two factors of different kinds; a passkey that verifies its user is both by itself. */
 const CONTEXTS: ReadonlyArray<{ acr: string | null, by: readonly AuthenticationMethod[], amr: readonly string[] }> = [
   { acr: 'phr', by: ['passkey'], amr: ['pop', 'user', 'mfa'] },
   { acr: 'phr', by: ['password', 'security_key'], amr: ['pwd', 'pop', 'user', 'mfa'] },
-  { acr: 'mfa', by: ['password', 'otp'], amr: ['pwd', 'otp', 'mfa'] },
-  { acr: 'mfa', by: ['password', 'recovery_code'], amr: ['pwd', 'recovery', 'mfa'] },
+  { acr: MFA_ACR, by: ['password', 'otp'], amr: ['pwd', 'otp', 'mfa'] },
+  { acr: MFA_ACR, by: ['password', 'recovery_code'], amr: ['pwd', 'recovery', 'mfa'] },
+  { acr: MFA_ACR, by: ['connection', 'otp'], amr: ['otp', 'mfa'] },
+  { acr: MFA_ACR, by: ['connection', 'recovery_code'], amr: ['recovery', 'mfa'] },
   { acr: PASSWORD_ACR, by: ['password'], amr: PASSWORD_AMR },
   { acr: CONNECTION_ACR, by: ['connection'], amr: [] },
   { acr: 'email', by: ['email'], amr: ['email'] },
@@ -44,7 +48,7 @@ const CONTEXTS: ReadonlyArray<{ acr: string | null, by: readonly AuthenticationM
 ]
 
 /** From weak to strong: who can show one has shown those before it. `connection` says nothing of the others, nor they of it. */
-const ORDER = ['email', PASSWORD_ACR, 'mfa', 'phr']
+const ORDER = ['email', PASSWORD_ACR, MFA_ACR, 'phr']
 /** The values that this server has a meaning for, though this configuration may never give some of them. */
 export const ACR_VALUES: readonly string[] = [...ORDER, CONNECTION_ACR]
 const METHODS = new Set<string>(CONTEXTS.flatMap(({ by }) => by))

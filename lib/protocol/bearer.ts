@@ -72,12 +72,12 @@ export function insufficientScope (required: readonly string[]): OAuthError {
   })
 }
 
-/** 401 for a sign-in that is too long ago, in seconds, for what is asked. @see RFC 9470 §3 */
-export function staleSignIn (maxAge: number): OAuthError {
-  const description = 'A more recent sign-in is needed.'
+/** 401 for a sign-in that is too long ago, in seconds, for what is asked, or not worth `acr`. @see RFC 9470 §3 */
+export function staleSignIn (maxAge: number, acr?: string): OAuthError {
+  const description = acr === undefined ? 'A more recent sign-in is needed.' : 'A more recent sign-in with a second factor is needed.'
   return new OAuthError('insufficient_user_authentication', description, {
     withoutStack: true,
-    headers: { 'www-authenticate': `Bearer error="insufficient_user_authentication", error_description="${description}", max_age="${maxAge}"` }
+    headers: { 'www-authenticate': `Bearer error="insufficient_user_authentication", error_description="${description}", ${acr === undefined ? '' : `acr_values="${acr}", `}max_age="${maxAge}"` }
   })
 }
 

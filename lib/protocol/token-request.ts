@@ -16,7 +16,10 @@ const KNOWN = {
   code: 16384,
   redirect_uri: 2048,
   code_verifier: 256,
-  refresh_token: 16384
+  refresh_token: 16384,
+  mfa_token: 8192,
+  otp: 64,
+  recovery_code: 128
 } as const
 type KnownParam = keyof typeof KNOWN
 

@@ -9,7 +9,7 @@ import { equalSecrets } from './digest.ts'
 
 /** RFC 4226 §4 R6 recommends 160 bits. */
 export const TOTP_SECRET_BYTES = 20
-export const TOTP_STEP_MS = 30_000
+const TOTP_STEP_MS = 30_000
 const DIGITS = 6
 /** Steps before and after the present one whose codes are taken. Each adds a millionth to the chance of a guess. @see RFC 6238 §5.2 */
 const WINDOW = [0, -1, 1]

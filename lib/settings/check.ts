@@ -6,6 +6,7 @@ import { checkPages } from './check-pages.ts'
 import { withoutUndefined } from './given.ts'
 import { badOption, invalid, schemaError } from './option-error.ts'
 import type { AuthorityOptions } from './options.ts'
+import { FACTOR_STORE_METHODS, FACTOR_STORE_TAKES } from './sections/factors.ts'
 import { isRedisClient } from './redis-client.ts'
 import { resolveSettings } from './resolve.ts'
 import { OPTIONS_SCHEMA } from './schema.ts'
@@ -34,6 +35,7 @@ export function settingsOf (options: unknown): Settings {
   const settings = resolveSettings(shaped)
   checkCosts(settings)
   checkSecrets(shaped)
+  checkFactors(shaped)
   checkClients(settings)
   checkPages(shaped)
   checkRegistration(shaped)
@@ -96,6 +98,16 @@ function checkSecrets ({ secret, password, keys, accessToken }: AuthorityOptions
   for (const [index, { kid }] of keys.entries()) {
     if (kid !== undefined && kids.indexOf(kid) !== kids.lastIndexOf(kid)) throw invalid(`keys[${index}].kid`, kid, 'an id that no other key has')
   }
+}
+
+function checkFactors ({ factors, mfa, secret }: AuthorityOptions): void {
+  if (factors === undefined) {
+    if (Object.keys(mfa ?? {}).length > 0) throw invalid('mfa', mfa, 'nothing where the option factors is not set')
+    return
+  }
+  const missing = FACTOR_STORE_METHODS.find((method) => !hasMethod(factors, method))
+  if (missing !== undefined) throw invalid('factors', factors, `${FACTOR_STORE_TAKES}: it lacks ${missing}`)
+  if (factors.durable && secret === undefined) throw invalid('secret', secret, 'a string of 32 bytes or more, where factors is a store that outlives the process: it seals the keys of authenticator apps')
 }
 
 function isRepetition (secret: string): boolean {

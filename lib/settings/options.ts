@@ -6,10 +6,12 @@ import type { Clock } from '../ports/clock.ts'
 import type { JsonWebKeyObject } from '../ports/jwt.ts'
 import type { SendMessage } from '../ports/message.ts'
 import type { ConnectionOption } from '../ports/provider.ts'
+import type { FactorStore } from '../ports/factor-store.ts'
 import type { State } from '../ports/state.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
 import type { PathName } from './paths.ts'
 import type { DecoratorOptions } from './sections/decorators.ts'
+import type { MfaOptions } from './sections/factors.ts'
 import type { PagesOptions } from './sections/pages.ts'
 import type { PasswordOptions } from './sections/password.ts'
 import type { RateLimitOptions } from './sections/rate-limit.ts'
@@ -43,6 +45,9 @@ export interface AuthorityOptions<Account extends User = User> extends TokenOpti
   /** Providers that people can sign in with, each made by a function of `fastify-authority/connections`. */
   connections?: ConnectionOption[] | undefined
   sendMessage?: SendMessage | undefined
+  /** Where second factors are kept. Without it there are none. */
+  factors?: FactorStore | undefined
+  mfa?: MfaOptions | undefined
   rateLimit?: false | RateLimitOptions | undefined
   decorators?: DecoratorOptions | undefined
   claims?: ClaimsFunction<Account> | undefined

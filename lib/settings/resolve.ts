@@ -1,9 +1,10 @@
 import type { ScopeTexts } from '../pages/own-texts.ts'
-import { CONNECTION_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
+import { CONNECTION_ACR, MFA_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
 import { DEFAULTS } from './defaults.ts'
 import type { AuthorityOptions } from './options.ts'
 import { resolveConnections } from './sections/connections.ts'
 import { resolveDecorators } from './sections/decorators.ts'
+import { resolveFactors } from './sections/factors.ts'
 import { resolvePages } from './sections/pages.ts'
 import { resolvePassword } from './sections/password.ts'
 import { resolveRateLimits } from './sections/rate-limit.ts'
@@ -33,12 +34,13 @@ export function resolveSettings (options: AuthorityOptions): Settings {
     scopes: isList(scopes) ? scopes : Object.keys(scopes),
     scopeTexts: isList(scopes) ? {} : scopes,
     ...resolveTokens(options),
-    acrValues: (options.connections ?? []).length === 0 ? [PASSWORD_ACR] : [PASSWORD_ACR, CONNECTION_ACR],
+    acrValues: [PASSWORD_ACR, ...(options.factors === undefined ? [] : [MFA_ACR]), ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])],
     pages: options.pages === false ? false : resolvePages(options.pages, issuer),
     password: resolvePassword(options.password),
     registration: options.registration === false ? false : resolveRegistration(options.registration),
     connections: resolveConnections(options.connections, options.registration !== false && users.createWithIdentity !== undefined),
     sendMessage,
+    factors: resolveFactors(options, options.pages === false ? new URL(issuer).hostname : resolvePages(options.pages, issuer).title),
     rateLimit: resolveRateLimits(options.rateLimit),
     decorators: resolveDecorators(options.decorators),
     claims,

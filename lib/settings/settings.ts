@@ -10,6 +10,7 @@ import type { AuthorityOptions } from './options.ts'
 import type { PathName } from './paths.ts'
 import type { ConnectionSettings } from './sections/connections.ts'
 import type { DecoratorName } from './sections/decorators.ts'
+import type { FactorSettings } from './sections/factors.ts'
 import type { PagesSettings } from './sections/pages.ts'
 import type { PasswordSettings } from './sections/password.ts'
 import type { RateLimits } from './sections/rate-limit.ts'
@@ -47,6 +48,8 @@ export interface Settings extends TokenSettings {
   registration: RegistrationSettings | false
   connections: readonly ConnectionSettings[]
   sendMessage: NonNullable<AuthorityOptions['sendMessage']> | null
+  /** `null`: there are no second factors. */
+  factors: FactorSettings | null
   rateLimit: RateLimits | false
   decorators: Readonly<Record<DecoratorName, string>>
   claims: ClaimsFunction | null

@@ -11,7 +11,7 @@ const NEXT = 'an entirely new password'
 
 /** Needs a store that fails: http/limits/failures has it. Those of clients, consents, messages and keys have a file beside this one. */
 /** Those of connections: test/http/connect. */
-const ELSEWHERE: AuthorityEventName[] = ['connection_failed', 'link_required', 'store_degraded', 'client_authentication_failed', 'consent_granted', 'consent_revoked', 'message_sent', 'message_failed', 'key_created', 'key_retired']
+const ELSEWHERE: AuthorityEventName[] = ['connection_failed', 'link_required', 'store_degraded', 'client_authentication_failed', 'consent_granted', 'consent_revoked', 'message_sent', 'message_failed', 'key_created', 'key_retired', 'second_factor_required', 'second_factor_failed', 'factor_added', 'factor_removed', 'factor_disabled', 'factor_replayed', 'recovery_code_used', 'recovery_codes_replaced']
 
 interface Case<Name extends AuthorityEventName = AuthorityEventName> {
   event: Name
@@ -52,7 +52,7 @@ const CASES: Array<Case<never>> = []
 function add<Name extends AuthorityEventName> (one: Case<Name>): void { CASES.push(one as unknown as Case<never>) }
 
 add<'registered'>({ event: 'registered', act: async (test) => await send(test, '/auth/register', { username: 'Ann', password: PASSWORD }), payload: { ...ORIGIN, userId: String, username: 'ann' } })
-add<'authenticated'>({ event: 'authenticated', before: ann, act: async (test) => await login(test), payload: { ...ORIGIN, userId: String, sid: SID, clientId: null, method: 'password' } })
+add<'authenticated'>({ event: 'authenticated', before: ann, act: async (test) => await login(test), payload: { ...ORIGIN, userId: String, sid: SID, clientId: null, method: 'password', methods: ['password'] } })
 add<'token_issued'>({ event: 'token_issued', before: ann, act: async (test) => await login(test), payload: { ...ORIGIN, userId: String, sid: SID, clientId: null, scope: 'openid profile email offline_access', grantType: 'password' } })
 add<'login_failed'>({ event: 'login_failed', before: ann, act: async (test) => await login(test, 'wrong one'), payload: { ...ORIGIN, reason: 'wrong_password', userId: String, username: 'ann@mail.example', sid: null, clientId: null } })
 add<'token_refreshed'>({ event: 'token_refreshed', before: signedIn, act: async (test, { refresh_token: token }: { refresh_token: string }) => await send(test, '/auth/refresh', {}, bearer(token)), payload: { ...ORIGIN, userId: String, sid: SID, clientId: null, rotated: false } })

@@ -5,7 +5,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
-import { type AuthorityOptions, memoryUserStore } from '../../lib/index.ts'
+import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { useCallers } from '../../lib/http/edge/callers.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, type TestApp, testApp } from '../support/app.ts'
 import { testBrowser } from '../support/browser.ts'
@@ -41,6 +41,12 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'DELETE /auth/account': [{ payload: { password: 'not this one' } }, ACCOUNT],
   'GET /auth/sessions': [{}, ACCOUNT],
   'DELETE /auth/sessions/:id': [{}, ACCOUNT],
+  'GET /auth/factors': [{}, ACCOUNT],
+  'POST /auth/factors/totp': [{}, ACCOUNT],
+  'POST /auth/factors/totp/confirm': [{ payload: { enrolment: 'x', code: '123456' } }, ACCOUNT],
+  'POST /auth/factors/recovery-codes': [{}, ACCOUNT],
+  'PATCH /auth/factors/:id': [{ payload: { name: 'x' } }, ACCOUNT],
+  'DELETE /auth/factors/:id': [{}, ACCOUNT],
   'GET /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token']],
   'POST /auth/userinfo': [{}, ['own token', 'first-party token', 'third-party token']],
   'GET /.well-known/jwks.json': [{}, ALL],
@@ -55,6 +61,12 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/consent': [{ headers: FORM, payload: '' }, OWN_PAGE],
   'GET /auth/login': [{}, ALL],
   'POST /auth/login': [{ headers: FORM, payload: 'username=ann&password=' }, OWN_PAGE],
+  'GET /auth/second-factor': [{}, ALL],
+  'POST /auth/second-factor': [{ headers: FORM, payload: 'code=123456' }, OWN_PAGE],
+  'GET /auth/security': [{}, ALL],
+  'POST /auth/security': [{ headers: FORM, payload: '' }, OWN_PAGE],
+  'GET /auth/security/totp': [{}, ALL],
+  'POST /auth/security/totp': [{ headers: FORM, payload: '' }, OWN_PAGE],
   'GET /auth/signup': [{}, ALL],
   'POST /auth/signup': [{ headers: FORM, payload: 'username=&password=' }, OWN_PAGE],
   'GET /auth/account': [{}, ALL],
@@ -84,8 +96,9 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   ['all that there is', {}, null],
   ['clients of a store', { clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } }, null],
   ['no clients', { clients: [] }, /authorize|consent|openid-configuration|account.access/],
-  ['no pages', { pages: false }, /authorize|consent|openid-configuration|login|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$|(?:GET|POST) .auth.account/],
+  ['no pages', { pages: false }, /authorize|consent|openid-configuration|login|second-factor|auth.security|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$|(?:GET|POST) .auth.account/],
   ['a shared secret', { keys: { secret: SECRET } }, /authorize|consent|openid-configuration|account.access|jwks|userinfo/],
+  ['no second factors', { factors: undefined }, /factor|auth.security/],
   ['no registration, no messages', { registration: false, sendMessage: undefined }, /register|signup|password-reset|forgot|reset-password|email|PATCH .auth.profile|account.profile/],
   ['paths and decorators of its own', { paths: { sessions: '/my/sign-ins', password: '/my/password' }, decorators: { auth: 'who', authenticate: 'guard' } }, null]
 ]
@@ -95,7 +108,7 @@ interface Route { method: string, url: string }
 async function walked (options: Partial<AuthorityOptions>): Promise<TestApp & { routes: Route[], send(caller: Caller, route: Route, sent: Partial<Sent>): Promise<{ statusCode: number, body: string, headers: Record<string, unknown> } | null> }> {
   const routes: Route[] = []
   const users = memoryUserStore()
-  const subject = await testApp({ keys: KEYS, clients, users, scopes: ['openid', 'profile', 'offline_access', 'api'], ...options, ...options.registration === undefined ? { registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } } : {} }, {}, (app) => {
+  const subject = await testApp({ keys: KEYS, clients, users, factors: memoryFactorStore(), scopes: ['openid', 'profile', 'offline_access', 'api'], ...options, ...options.registration === undefined ? { registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } } : {} }, {}, (app) => {
     app.addHook('onRoute', ({ method, url, config }) => {
       if (config !== undefined && 'fastifyAuthority' in config) for (const one of [method].flat()) routes.push({ method: one, url })
     })

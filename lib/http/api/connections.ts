@@ -35,10 +35,10 @@ export function connectionRoutes (child: FastifyInstance, { grants: { accounts }
     ...shared,
     schema: describeRoute({ summary: 'Disconnect one of my connected accounts', description: FOR_THE_ACCOUNT, params: Type.Object({ id: Type.String({ maxLength: 128 }) }), response: { 204: Empty, '4xx': ErrorResponse } })
   }, async (request, reply) => await guarded(async () => {
-    const { user, sid, authenticatedAt } = accountOf(request)
+    const { user, sid, authentication } = accountOf(request)
     const origin = originOf(request)
     // Whoever has stolen a session must not take away the ways by which its owner comes back.
-    await requireFreshSignIn({ user, sid, authenticatedAt, origin }, accounts)
+    await requireFreshSignIn({ user, sid, authentication, origin }, accounts)
     const outcome = await unlinkIdentity(user, request.params.id, { by: 'user', locale: localeOf(request), origin }, accounts)
     if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such connected account.')
     if (outcome === 'last_sign_in_method') throw lastSignInMethod()

@@ -107,8 +107,8 @@ function removeRoute (child: FastifyInstance, deps: HttpDeps): void {
 
 /** A password is an attempt like that of a sign-in, and counts with those. */
 async function freshSignIn (request: FastifyRequest, reply: FastifyReply, password: string | undefined, { grants: { accounts }, limiter }: HttpDeps): Promise<void> {
-  const { user, sid, authenticatedAt } = accountOf(request)
-  const prove = async (): Promise<void> => { await requireFreshSignIn({ user, sid, authenticatedAt, password, origin: originOf(request) }, accounts) }
+  const { user, sid, authentication } = accountOf(request)
+  const prove = async (): Promise<void> => { await requireFreshSignIn({ user, sid, authentication, password, origin: originOf(request) }, accounts) }
   if (password === undefined) await prove()
   // As sign-ins count it, whatever the store spells.
   else await limiter.reserve(request, reply, { rule: 'login', account: normalizeUsername(user.username) ?? user.username }, prove)

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
 import type { TokenResponse as GrantAnswer } from '../../oauth/deps.ts'
-import { checkGrantAllowed, findGrant } from '../../oauth/grants/registry.ts'
+import { checkGrantAllowed, findGrant, type GuessAtFactor } from '../../oauth/grants/registry.ts'
+import { OAuthError } from '../../errors.ts'
 import { parseTokenRequest } from '../../protocol/token-request.ts'
 import { registerBodyParsers } from '../edge/body.ts'
 import { callableBy } from '../edge/callers.ts'
@@ -36,9 +37,11 @@ export function tokenRoute (child: FastifyInstance, { grants: deps, clientsOf, l
       const client = await limiter.countFailure(request, reply, async () => await authenticateClient(request.headers.authorization, params, originOf(request), { clients: clientsOf(request), events: deps.accounts.events }))
       if (client !== null) rememberClient(request, client.clientId)
       checkGrantAllowed(grant, client)
-      const handle = async (): Promise<GrantAnswer> => await grant.handle(params, { client, origin: originOf(request) }, deps)
+      const handle = async (): Promise<GrantAnswer | GuessAtFactor | OAuthError> => await grant.handle(params, { client, origin: originOf(request) }, deps)
       const guess = grant.guess?.(params)
-      return guess === undefined ? await limiter.countFailure(request, reply, handle) : await limiter.reserve(request, reply, guess, handle)
+      const answer = guess === undefined ? await limiter.countFailure(request, reply, handle) : await limiter.reserve(request, reply, guess, handle)
+      if (answer instanceof OAuthError) throw answer
+      return 'finish' in answer ? await limiter.reserve(request, reply, answer.check, answer.finish) : answer
     })
   }))
 }

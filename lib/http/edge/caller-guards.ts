@@ -6,6 +6,7 @@ import type { GrantDeps } from '../../oauth/deps.ts'
 import type { Client } from '../../ports/client-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
+import { type AuthenticationContext, contextOf } from '../../protocol/authentication.ts'
 import { headerOrFormToken, insufficientScope, isBearer, missingToken } from '../../protocol/bearer.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
 import { isFromOtherOrigin, isSameOrigin } from '../../protocol/same-origin.ts'
@@ -26,8 +27,8 @@ interface AccountCaller {
   user: User
   /** The sign-in by which they ask: a token family, or the browser session. */
   sid: string
-  /** When the person proved who they are, by that sign-in; in milliseconds since the epoch. */
-  authenticatedAt: number
+  /** What that sign-in was worth, and when the person proved who they are. */
+  authentication: AuthenticationContext
   /** The browser session by which they ask, or in which the family began. */
   sessionSid: string | null
 }
@@ -110,7 +111,7 @@ function accountHook (deps: GuardDeps): Hook {
 async function accountOfToken (claims: AccessTokenClaims | null, { grants }: GuardDeps): Promise<AccountCaller> {
   if (claims !== null) await requireFirstParty(claims, grants.clients)
   const { user, family } = await liveSession(claims, { sessions: grants.sessions, users: grants.accounts.users })
-  return { user, sid: family.sid, authenticatedAt: family.authenticatedAt, sessionSid: family.sessionSid }
+  return { user, sid: family.sid, authentication: { acr: family.acr, amr: family.amr, authenticatedAt: family.authenticatedAt }, sessionSid: family.sessionSid }
 }
 
 /** Checks first where the request comes from, so that another site is not even told whether its visitor is signed in. */
@@ -118,8 +119,8 @@ async function accountOfBrowser (request: FastifyRequest, { grants, browser }: G
   if (!isSameOrigin(request.headers, grants.accounts.issuer)) throw crossSite()
   const signedIn = await browser.signedIn(request)
   if (signedIn === null) throw missingToken()
-  const { user, session: { sid, authenticatedAt } } = signedIn
-  return { user, sid, authenticatedAt, sessionSid: sid }
+  const { user, session } = signedIn
+  return { user, sid: session.sid, authentication: { ...contextOf(session), authenticatedAt: session.authenticatedAt }, sessionSid: session.sid }
 }
 
 async function provenClient (request: FastifyRequest, reply: Parameters<Hook>[1], { grants, clientsOf, limiter }: GuardDeps): Promise<Client> {

@@ -50,7 +50,7 @@ export function sendOAuthError (error: OAuthError, request: FastifyRequest, repl
     return
   }
   reply.code(error.statusCode).type('application/json; charset=utf-8').serializer(JSON.stringify)
-  reply.send({ error: error.error, error_description: error.message, ...(error.reason === 'email_not_verified' ? { error_reason: error.reason } : {}) })
+  reply.send({ error: error.error, error_description: error.message, ...(error.reason === 'email_not_verified' ? { error_reason: error.reason } : {}), ...error.members })
 }
 
 /**

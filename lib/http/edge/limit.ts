@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Events } from '../../events.ts'
 import { type AttemptDeps, countFailure, reserveAttempt } from '../../limits/attempt.ts'
-import { accountKey, addressKey, apiKeyKey, customKey, knownDeviceKey, networkKey } from '../../limits/attempt-keys.ts'
+import { accountKey, addressKey, apiKeyKey, customKey, knownDeviceKey, networkKey, secondFactorKey } from '../../limits/attempt-keys.ts'
 import { type BypassList, parseBypassList } from '../../limits/bypass-list.ts'
 import { extendDevice, verifyDevice } from '../../limits/known-devices.ts'
-import { networkMax, type AddressRuleName, type RateLimitsOf, type Rule, type RuleName } from '../../limits/rules.ts'
+import { networkMax, type AddressRuleName, type RateLimitsOf, type Rule, type RuleName, type SecondFactorCheck } from '../../limits/rules.ts'
 import type { AttemptLimit, AttemptOutcome } from '../../ports/attempt-store.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Random } from '../../ports/random.ts'
@@ -35,7 +35,7 @@ export interface RequestLimiter {
    * the outcome says so (see limits/attempt).
    * @throws LimitedError where a limit refuses: before the work has done anything
    */
-  reserve<T>(request: FastifyRequest, reply: FastifyReply, check: AttemptCheck, work: (user: AttemptUser) => Promise<T>): Promise<T>
+  reserve<T>(request: FastifyRequest, reply: FastifyReply, check: AttemptCheck | SecondFactorCheck, work: (user: AttemptUser) => Promise<T>): Promise<T>
   /**
    * The same for an attempt by the host's own code, where there is no request and so no address: under the rule `account` alone.
    * @throws LimitedError
@@ -85,8 +85,24 @@ export function createRequestLimiter (options: Limits | false, deps: RequestLimi
     refuse: async (by) => await refuse(request, reply, by, options.onLimit, { ...deps, tell })
   })
 
+  const reserveSecondFactor = async <T>(request: FastifyRequest, reply: FastifyReply, { userId, proof }: SecondFactorCheck, work: () => Promise<T>): Promise<T> => {
+    const { secondFactor: rule } = options.rules
+    if (rule === false) return await work()
+    const { deviceKey, random, secureCookies } = deps
+    // No username has a NUL. A browser that has given the password alone is not known here: whoever knows the password would have as many as they like.
+    const account = `\0second-factor ${userId}`
+    const token = readDeviceCookie(request, secureCookies)
+    const device = verifyDevice(deviceKey, token, account)
+    const key = device?.isCurrent(proof) === true ? knownDeviceKey(account, device.deviceId) : secondFactorKey(userId)
+    const limits = [limitOf('secondFactor', rule, { key, max: rule.max })]
+    const result = await reserveAttempt({ id: random.id(), limits, givenBack: countsFailuresOnly(options, 'secondFactor') ? limits : [] }, work, attemptDeps(request, reply))
+    if (!reply.sent && isFromBrowser(request)) setDeviceCookie(reply, extendDevice(deviceKey, token, { account, password: proof }, random.id()), secureCookies)
+    return result
+  }
+
   return {
     async reserve (request, reply, check, work) {
+      if (check.rule === 'secondFactor') return await reserveSecondFactor(request, reply, check, async () => await work({ known: null, leaves () {} }))
       const device = options.rules.account === false ? null : await deviceOf(request, check, deps)
       const limits = await limitsOf(request, check, device?.known ?? null, { options, bypass, deps })
       let left: User | undefined

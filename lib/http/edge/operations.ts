@@ -23,7 +23,7 @@ const OF_REQUESTS: OperationErrors = { 400: ['invalid_client', 'invalid_request'
 
 /** What each operation may answer beside what follows from who may call it, for the host's API document alone. */
 const ERRORS: Readonly<Record<string, OperationErrors>> = {
-  'POST token': { 400: ['invalid_grant', 'invalid_scope', 'unauthorized_client', 'unmet_authentication_requirements', 'unsupported_grant_type'], 401: ['invalid_client'], ...LIMITED },
+  'POST token': { 400: ['invalid_code', 'invalid_grant', 'invalid_scope', 'mfa_required', 'unauthorized_client', 'unmet_authentication_requirements', 'unsupported_grant_type'], 401: ['invalid_client'], ...LIMITED },
   'POST refresh': { 401: ['invalid_token'], ...LIMITED },
   'POST revoke': { 400: ['unauthorized_client'], 401: ['invalid_client'], ...LIMITED },
   'POST introspect': LIMITED,
@@ -36,6 +36,11 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'POST email': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
   'POST emailResend': { 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'], ...LIMITED },
   'DELETE account': { 400: ['invalid_grant'], ...NOT_FRESH, ...LIMITED },
+  'POST factorsTotp': { ...NOT_FRESH, 400: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'] },
+  'POST factorsTotpConfirm': { 400: ['invalid_code', 'invalid_token'], 409: ['factor_limit'] },
+  'POST factorsRecoveryCodes': { ...NOT_FRESH, 400: ['invalid_request'], 409: ['invalid_request'], 413: ['invalid_request'], 415: ['invalid_request'] },
+  'PATCH factors': { ...NOT_FRESH, 404: ['not_found'] },
+  'DELETE factors': { ...NOT_FRESH, 400: ['invalid_request'], 404: ['not_found'] },
   'DELETE sessions': { 400: ['invalid_request'], 404: ['not_found'] },
   'DELETE connections': { 400: ['invalid_request'], ...NOT_FRESH, 404: ['not_found'], 409: ['last_sign_in_method'] },
   'GET session': { 401: ['login_required'] },
@@ -44,6 +49,9 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'GET resetPassword': { 400: ['invalid_token'] },
   'GET verifyEmail': { 400: ['invalid_token'] },
   'POST login': { 400: ['invalid_grant'], ...LIMITED },
+  'POST secondFactor': { 400: ['invalid_code', 'invalid_grant'], ...LIMITED },
+  'POST security': { 400: ['invalid_request'], ...NOT_FRESH, 404: ['not_found'], 409: ['invalid_request'] },
+  'POST securityTotp': { 400: ['invalid_code', 'invalid_token'], 409: ['factor_limit'] },
   'POST signup': { 400: ['invalid_password'], 409: ['username_taken'], ...LIMITED },
   'POST forgotPassword': LIMITED,
   'POST resetPassword': { 400: ['invalid_password', 'invalid_token'], ...LIMITED },

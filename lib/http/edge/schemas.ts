@@ -22,7 +22,9 @@ export function describeRoute (description: RouteDescription): FastifySchema {
 export const ErrorResponse = Type.Object({
   error: Type.String({ description: 'A code to act on.' }),
   error_description: Type.String({ description: 'A sentence for the developer.' }),
-  error_reason: Type.Optional(Type.Literal('email_not_verified', { description: 'Of a sign-in whose password was right, for an account whose e-mail address must be confirmed first.' }))
+  error_reason: Type.Optional(Type.Literal('email_not_verified', { description: 'Of a sign-in whose password was right, for an account whose e-mail address must be confirmed first.' })),
+  mfa_token: Type.Optional(Type.String({ description: 'With `mfa_required`: what the second step is made with.' })),
+  methods: Type.Optional(Type.Array(Type.String(), { description: 'With `mfa_required`: what the second step takes.' }))
 }, { additionalProperties: true })
 
 export const TokenRequest = Type.Object({
@@ -35,7 +37,10 @@ export const TokenRequest = Type.Object({
   code_verifier: Type.Optional(Type.String()),
   scope: Type.Optional(Type.String()),
   client_id: Type.Optional(Type.String()),
-  client_secret: Type.Optional(Type.String())
+  client_secret: Type.Optional(Type.String()),
+  mfa_token: Type.Optional(Type.String({ description: 'Of the answer `mfa_required`.' })),
+  otp: Type.Optional(Type.String({ description: 'Six digits that an authenticator app shows.' })),
+  recovery_code: Type.Optional(Type.String({ description: 'In place of `otp`.' }))
 })
 
 export const TokenResponse = Type.Object({
@@ -73,6 +78,10 @@ export const EmailAddress = Type.String({ minLength: 1, maxLength: 254 })
 export const OneTimeTokenValue = Type.String({ minLength: 1, maxLength: 512 })
 
 /** The password again, where the sign-in is not fresh. */
+/** Spaces and hyphens don't count. */
+export const SecondFactorCode = Type.String({ maxLength: 64, description: 'Six digits that an authenticator app shows.' })
+export const FactorName = Type.String({ maxLength: 200, description: 'What its person calls it; 64 characters of it are kept.' })
+export const RecoveryCode = Type.String({ maxLength: 128, description: 'A recovery code, which works once.' })
 export const PasswordAgain = Type.Optional(Type.String({ minLength: 1, maxLength: 16_384, description: 'Needed where the sign-in is more than five minutes old.' }))
 
 export const Profile = Type.Object({

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digest } from '../../protocol/digest.ts'
 import { cookieValues } from './cookie-header.ts'
 
-/** The cookie of browser sessions. Its value is not verified here. */
+/** The cookie of browser sessions, or that of a sign-in that is not done yet. Its value is not verified here. */
 export interface SessionCookie {
   name: string
   /** `undefined` where there is none or more than one: two cookies of this name mean that one was injected, for example from a subdomain, so neither is trusted. */
@@ -21,6 +21,8 @@ export interface CookieOwner {
 }
 
 interface SessionCookieOptions extends CookieOwner {
+  /** `step`: what a browser carries from the first factor to the second. */
+  of?: 'session' | 'step'
   /** Absolute lifetime of a session. A cookie is only set when one begins, or begins anew. */
   maxAgeSeconds: number
 }
@@ -41,9 +43,9 @@ export function cookieNaming ({ issuer, prefix }: CookieOwner): { secure: boolea
  * authorization endpoint.
  * @see RFC 6265bis §4.1.3.2
  */
-export function sessionCookie ({ issuer, prefix, maxAgeSeconds }: SessionCookieOptions): SessionCookie {
+export function sessionCookie ({ issuer, prefix, maxAgeSeconds, of = 'session' }: SessionCookieOptions): SessionCookie {
   const { secure, nameOf } = cookieNaming({ issuer, prefix })
-  const name = nameOf('session')
+  const name = nameOf(of)
   const write = (reply: FastifyReply, value: string, seconds: number): void => {
     // reply.header adds to the set-cookie headers that are there, and replaces none.
     reply.header('set-cookie', `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`)

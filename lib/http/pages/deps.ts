@@ -3,6 +3,7 @@ import type { ScopeTexts } from '../../pages/own-texts.ts'
 import type { PathName } from '../../settings/paths.ts'
 import type { HttpDeps } from '../edge/deps.ts'
 import type { RequestBrowser } from '../edge/request-browser.ts'
+import type { SessionCookie } from '../edge/session-cookie.ts'
 import type { PageErrorDeps } from './errors.ts'
 import type { ConnectDeps } from './connect/cookies.ts'
 import type { Journeys } from './journey.ts'
@@ -11,6 +12,8 @@ import type { Journeys } from './journey.ts'
 export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'registration' | 'path'> {
   authorize: AuthorizeDeps
   browser: RequestBrowser
+  /** Between the first factor and the second. */
+  stepCookie: SessionCookie
   journeys: Journeys
   /** Least length of a new password, in code points. */
   minLength: number

@@ -3,6 +3,7 @@ import type { TObject } from '@sinclair/typebox'
 import type { OAuthError } from '../../errors.ts'
 import type { FormModel, PageModels, PageName } from '../../pages/model.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
+import type { SecondFactorCheck } from '../../accounts/factors/deps.ts'
 import type { Origin } from '../../sessions/sessions.ts'
 import type { PathName } from '../../settings/paths.ts'
 import { originOf } from '../edge/deps.ts'
@@ -43,7 +44,7 @@ export interface Submission<Shown> {
    * What the work counts under: a rule before the work for what can be guessed or costs much, or `failures` for what proves itself by a
    * secret of 256 bits; `null` for what a person who is signed in may do as often as they like.
    */
-  limit: AttemptCheck | 'failures' | null
+  limit: AttemptCheck | SecondFactorCheck | 'failures' | null
   /** What has to succeed before that, under a limit of its own. What it throws is shown on the form. */
   before?: { limit: AttemptCheck, work(): Promise<void> }
   /** The use case. What it throws is shown on the form. Resolves to what the page shows next, or to the way on. */

@@ -1,15 +1,20 @@
 import type { FastifyRequest } from 'fastify'
 import { authorize as decide } from '../../authorize/authorize.ts'
-import type { SessionBegun } from '../../accounts/begin-session.ts'
+import type { SessionBegun, StepNeeded } from '../../accounts/begin-session.ts'
 import { originOf } from '../edge/deps.ts'
 import { follow } from './authorize.ts'
 import type { PageDeps } from './deps.ts'
 import { goOn, type Leave } from './form-page.ts'
 import type { Journey } from './journey.ts'
 
-/** After a first factor, whichever it was: gives the browser what it has now, and leads on to where the journey goes. */
-export function leadOn ({ cookie, session }: SessionBegun, { next, nativeRequest }: Pick<Journey, 'next' | 'nativeRequest'>, request: FastifyRequest, deps: PageDeps): Leave {
+/** After a first factor, whichever it was: gives the browser what it has now, and leads on to where the journey goes, or to the second factor. */
+export function leadOn (begun: SessionBegun | StepNeeded, { next, nativeRequest, query }: Pick<Journey, 'next' | 'nativeRequest' | 'query'>, request: FastifyRequest, deps: PageDeps): Leave {
   return async (reply) => {
+    if ('ticket' in begun) {
+      deps.stepCookie.set(reply, begun.ticket)
+      return await goOn(`${deps.link('secondFactor')}${query}`)(reply)
+    }
+    const { cookie, session } = begun
     deps.browser.setCookie(reply, cookie)
     if (nativeRequest === null) return await goOn(next)(reply)
     return await follow(await decide(nativeRequest, { session, origin: originOf(request), answered: 'sign_in' }, deps.authorize), nativeRequest.params, request, reply, deps)

@@ -77,7 +77,7 @@ function passwordSignIn (form: Form, { request, journey }: Visit, deps: PageDeps
       const done = await signIn({ username, password, clientId: clientId === '' ? null : clientId, known }, await browser.read(request), authorize)
       leaves(done.user)
       const confirm = confirmUrl(request, done.user.id, journey, deps)
-      return leadOn(done, confirm === null ? journey : { next: confirm, nativeRequest: null }, request, deps)
+      return leadOn(done, confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }, request, deps)
     }
   }
 }

@@ -58,7 +58,7 @@ export function signupPage (child: FastifyInstance, deps: PageDeps, registration
             try {
               const { sid, userId } = await browser.signIn(request, reply, registered.user.id, [passwordProof(accounts.clock.now())])
               const clientId = queryParam(request, 'client_id')
-              accounts.events.emit('authenticated', { userId, sid, clientId: clientId === '' ? null : clientId, method: 'password' }, origin)
+              accounts.events.emit('authenticated', { userId, sid, clientId: clientId === '' ? null : clientId, method: 'password', methods: ['password'] }, origin)
             } catch (error) {
               // The account exists now: the sign-up form would only find its name taken.
               request.log.error(...logLine('FST_AUTHORITY_WORK_FAILED', 'a new user could not be signed in', { err: error }))

@@ -60,6 +60,26 @@ export const DE: MailTexts = {
     text: 'Ein Konto bei einem anderen Anbieter wurde von Ihrem Konto getrennt. Damit kann sich niemand mehr in Ihrem Konto anmelden.',
     otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“.'
   },
+  second_factor_failed: {
+    heading: 'Eine Anmeldung kam nicht über den zweiten Schritt hinaus',
+    text: 'Jemand hat das richtige Passwort Ihres Kontos eingegeben, aber im zweiten Schritt einen falschen Code.',
+    otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“.'
+  },
+  factor_added: {
+    heading: 'Ihre Anmeldung in zwei Schritten wurde geändert',
+    text: 'Für Ihr Konto wurden eine Authenticator-App oder neue Wiederherstellungscodes eingerichtet.',
+    otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“.'
+  },
+  factor_removed: {
+    heading: 'Eine Authenticator-App wurde entfernt',
+    text: 'Eine Authenticator-App gehört nicht mehr zu Ihrem Konto und wird bei der Anmeldung nicht mehr gebraucht.',
+    otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“.'
+  },
+  recovery_code_used: {
+    heading: 'Ein Wiederherstellungscode wurde verwendet',
+    text: 'Für die Anmeldung bei Ihrem Konto wurden das Passwort und ein Wiederherstellungscode verwendet. Dieser Code gilt nicht mehr.',
+    otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“.'
+  },
   validity: 'Der Link gilt {duration} lang und funktioniert einmal.',
   hint: 'Wenn die Schaltfläche nicht funktioniert, öffnen Sie diese Adresse:',
   account: 'Konto: {username}'

@@ -60,6 +60,26 @@ export const EN: MailTexts = {
     text: 'An account at another provider was disconnected from your account. Nobody can sign in to your account with it any more.',
     otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
   },
+  second_factor_failed: {
+    heading: 'A sign-in stopped at the second step',
+    text: 'Somebody entered the right password of your account, but a wrong code at the second step.',
+    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
+  },
+  factor_added: {
+    heading: 'Your two-step sign-in was changed',
+    text: 'An authenticator app or new recovery codes were set up for your account.',
+    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
+  },
+  factor_removed: {
+    heading: 'An authenticator app was removed',
+    text: 'An authenticator app no longer belongs to your account, and is not asked for at sign-in.',
+    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
+  },
+  recovery_code_used: {
+    heading: 'A recovery code was used',
+    text: 'The password and a recovery code were used to sign in to your account. That code no longer works.',
+    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
+  },
   validity: 'The link is valid for {duration} and works once.',
   hint: 'If the button does not work, open this address:',
   account: 'Account: {username}'

@@ -60,6 +60,26 @@ export const ES: MailTexts = {
     text: 'Se ha desvinculado de su cuenta una cuenta de otro proveedor. Ya nadie puede iniciar sesión en su cuenta con ella.',
     otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
   },
+  second_factor_failed: {
+    heading: 'Un inicio de sesión se detuvo en el segundo paso',
+    text: 'Alguien ha introducido la contraseña correcta de su cuenta, pero un código incorrecto en el segundo paso.',
+    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+  },
+  factor_added: {
+    heading: 'Se ha cambiado su inicio de sesión en dos pasos',
+    text: 'Se han configurado una aplicación de autenticación o nuevos códigos de recuperación para su cuenta.',
+    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+  },
+  factor_removed: {
+    heading: 'Se ha quitado una aplicación de autenticación',
+    text: 'Una aplicación de autenticación ya no pertenece a su cuenta y no se pide al iniciar sesión.',
+    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+  },
+  recovery_code_used: {
+    heading: 'Se ha usado un código de recuperación',
+    text: 'Se han usado la contraseña y un código de recuperación para iniciar sesión en su cuenta. Ese código ya no funciona.',
+    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+  },
   validity: 'El enlace es válido durante {duration} y funciona una sola vez.',
   hint: 'Si el botón no funciona, abra esta dirección:',
   account: 'Cuenta: {username}'

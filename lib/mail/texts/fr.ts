@@ -61,6 +61,26 @@ export const FR: MailTexts = {
     text: 'Un compte chez un autre fournisseur a été dissocié de votre compte. Plus personne ne peut s’en servir pour se connecter à votre compte.',
     otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
   },
+  second_factor_failed: {
+    heading: 'Une connexion s’est arrêtée à la deuxième étape',
+    text: 'Quelqu’un a saisi le bon mot de passe de votre compte, mais un code incorrect à la deuxième étape.',
+    otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
+  },
+  factor_added: {
+    heading: 'Votre connexion en deux étapes a été modifiée',
+    text: 'Une application d’authentification ou de nouveaux codes de récupération ont été configurés pour votre compte.',
+    otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
+  },
+  factor_removed: {
+    heading: 'Une application d’authentification a été supprimée',
+    text: 'Une application d’authentification n’est plus associée à votre compte et n’est plus demandée à la connexion.',
+    otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
+  },
+  recovery_code_used: {
+    heading: 'Un code de récupération a été utilisé',
+    text: 'Le mot de passe et un code de récupération ont été utilisés pour se connecter à votre compte. Ce code ne fonctionne plus.',
+    otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
+  },
   validity: 'Le lien est valable {duration} et ne fonctionne qu’une seule fois.',
   hint: 'Si le bouton ne fonctionne pas, ouvrez cette adresse\u00a0:',
   account: 'Compte\u00a0: {username}'

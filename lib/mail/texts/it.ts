@@ -60,6 +60,26 @@ export const IT: MailTexts = {
     text: 'Un account presso un altro fornitore è stato scollegato dal suo account. Nessuno può più usarlo per accedere al suo account.',
     otherwise: 'Se non riconosce questa operazione, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
   },
+  second_factor_failed: {
+    heading: 'Un accesso si è fermato al secondo passaggio',
+    text: 'È stata inserita la password corretta del suo account, ma un codice errato al secondo passaggio.',
+    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+  },
+  factor_added: {
+    heading: 'Il suo accesso in due passaggi è stato modificato',
+    text: 'Per il suo account sono stati configurati un’app di autenticazione o nuovi codici di recupero.',
+    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+  },
+  factor_removed: {
+    heading: 'Un’app di autenticazione è stata rimossa',
+    text: 'Un’app di autenticazione non appartiene più al suo account e non viene più richiesta all’accesso.',
+    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+  },
+  recovery_code_used: {
+    heading: 'È stato usato un codice di recupero',
+    text: 'Per accedere al suo account sono stati usati la password e un codice di recupero. Quel codice non funziona più.',
+    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+  },
   validity: 'Il link è valido per {duration} e può essere usato una sola volta.',
   hint: 'Se il pulsante non funziona, apra questo indirizzo:',
   account: 'Account: {username}'

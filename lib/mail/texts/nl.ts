@@ -60,6 +60,26 @@ export const NL: MailTexts = {
     text: 'Een account bij een andere aanbieder is van uw account losgekoppeld. Niemand kan er nog mee inloggen op uw account.',
     otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
   },
+  second_factor_failed: {
+    heading: 'Een inlogpoging stopte bij de tweede stap',
+    text: 'Iemand heeft het juiste wachtwoord van uw account ingevuld, maar bij de tweede stap een onjuiste code.',
+    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+  },
+  factor_added: {
+    heading: 'Uw inloggen in twee stappen is gewijzigd',
+    text: 'Voor uw account zijn een authenticator-app of nieuwe herstelcodes ingesteld.',
+    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+  },
+  factor_removed: {
+    heading: 'Een authenticator-app is verwijderd',
+    text: 'Een authenticator-app hoort niet meer bij uw account en wordt bij het inloggen niet meer gevraagd.',
+    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+  },
+  recovery_code_used: {
+    heading: 'Een herstelcode is gebruikt',
+    text: 'Voor het inloggen op uw account zijn het wachtwoord en een herstelcode gebruikt. Die code werkt niet meer.',
+    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+  },
   validity: 'De link is {duration} geldig en werkt één keer.',
   hint: 'Werkt de knop niet, open dan dit adres:',
   account: 'Account: {username}'

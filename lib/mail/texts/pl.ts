@@ -60,6 +60,26 @@ export const PL: MailTexts = {
     text: 'Konto u innego dostawcy zostało odłączone od Twojego konta. Nikt już nie zaloguje się za jego pomocą na Twoje konto.',
     otherwise: 'Jeśli ta zmiana nie pochodzi od Ciebie, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
   },
+  second_factor_failed: {
+    heading: 'Logowanie zatrzymane na drugim etapie',
+    text: 'Ktoś podał prawidłowe hasło do Twojego konta, ale nieprawidłowy kod na drugim etapie.',
+    otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+  },
+  factor_added: {
+    heading: 'Zmieniono logowanie dwuetapowe',
+    text: 'Na Twoim koncie skonfigurowano aplikację uwierzytelniającą lub nowe kody odzyskiwania.',
+    otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+  },
+  factor_removed: {
+    heading: 'Usunięto aplikację uwierzytelniającą',
+    text: 'Aplikacja uwierzytelniająca nie jest już powiązana z Twoim kontem i nie jest wymagana przy logowaniu.',
+    otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+  },
+  recovery_code_used: {
+    heading: 'Użyto kodu odzyskiwania',
+    text: 'Do zalogowania na Twoje konto użyto hasła i kodu odzyskiwania. Ten kod już nie działa.',
+    otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+  },
   validity: 'Czas ważności linku: {duration}. Można go użyć tylko raz.',
   hint: 'Jeśli przycisk nie działa, otwórz ten adres:',
   account: 'Konto: {username}'

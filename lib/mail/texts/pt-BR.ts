@@ -60,6 +60,26 @@ export const PT_BR: MailTexts = {
     text: 'Uma conta de outro provedor foi desvinculada da sua conta. Ninguém mais pode entrar na sua conta com ela.',
     otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
   },
+  second_factor_failed: {
+    heading: 'Uma entrada parou na segunda etapa',
+    text: 'Alguém informou a senha correta da sua conta, mas um código incorreto na segunda etapa.',
+    otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
+  },
+  factor_added: {
+    heading: 'Sua entrada em duas etapas foi alterada',
+    text: 'Um aplicativo autenticador ou novos códigos de recuperação foram configurados para sua conta.',
+    otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
+  },
+  factor_removed: {
+    heading: 'Um aplicativo autenticador foi removido',
+    text: 'Um aplicativo autenticador não pertence mais à sua conta e não é mais pedido na entrada.',
+    otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
+  },
+  recovery_code_used: {
+    heading: 'Um código de recuperação foi usado',
+    text: 'A senha e um código de recuperação foram usados para entrar na sua conta. Esse código não funciona mais.',
+    otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
+  },
   validity: 'O link é válido por {duration} e funciona uma única vez.',
   hint: 'Se o botão não funcionar, abra este endereço:',
   account: 'Conta: {username}'

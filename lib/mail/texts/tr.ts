@@ -60,6 +60,26 @@ export const TR: MailTexts = {
     text: 'Başka bir sağlayıcıdaki bir hesabın hesabınızla bağlantısı kaldırıldı. Artık kimse onunla hesabınızda oturum açamaz.',
     otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
   },
+  second_factor_failed: {
+    heading: 'Bir giriş ikinci adımda durdu',
+    text: 'Birisi hesabınızın doğru şifresini girdi, ancak ikinci adımda yanlış bir kod girdi.',
+    otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
+  },
+  factor_added: {
+    heading: 'İki adımlı girişiniz değiştirildi',
+    text: 'Hesabınız için bir kimlik doğrulama uygulaması veya yeni kurtarma kodları ayarlandı.',
+    otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
+  },
+  factor_removed: {
+    heading: 'Bir kimlik doğrulama uygulaması kaldırıldı',
+    text: 'Bir kimlik doğrulama uygulaması artık hesabınıza ait değil ve girişte istenmiyor.',
+    otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
+  },
+  recovery_code_used: {
+    heading: 'Bir kurtarma kodu kullanıldı',
+    text: 'Hesabınıza giriş için şifre ve bir kurtarma kodu kullanıldı. Bu kod artık çalışmıyor.',
+    otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
+  },
   validity: 'Bağlantı {duration} geçerlidir ve yalnızca bir kez kullanılabilir.',
   hint: 'Düğme çalışmıyorsa şu adresi açın:',
   account: 'Hesap: {username}'

@@ -1,20 +1,22 @@
-import { authenticatePassword, confirmAuthentic } from '../../accounts/authenticate-password.ts'
+import { confirmAuthentic, proveByPassword } from '../../accounts/authenticate-password.ts'
+import { hasSecondFactor } from '../../accounts/factors/deps.ts'
 import { isFirstParty } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
-import type { User } from '../../ports/user-store.ts'
+import type { UserFactors } from '../../ports/factor-store.ts'
 import { passwordProof } from '../../protocol/authentication.ts'
 import { grantScope, parseScope } from '../../protocol/scope.ts'
 import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
-import { issueTokens, reportIssued } from '../issue-tokens.ts'
+import { commitTokens } from './commit-tokens.ts'
+import { mfaRequired } from './mfa.ts'
 
 /**
  * The resource owner password credentials grant, for the host's own front ends.
  * RFC 9700 §2.4 says that this grant must not be used, with third parties in mind; docs/adr says why it is here and how it is fenced.
  * @see RFC 6749 §4.3
  */
-export async function passwordGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<TokenResponse> {
+export async function passwordGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<TokenResponse | OAuthError> {
   const username = required(params, 'username')
   const password = required(params, 'password')
   if (client === null && deps.passwordGrant !== 'first-party') throw new OAuthError('unauthorized_client', 'The password grant is for registered clients.')
@@ -22,19 +24,18 @@ export async function passwordGrant (params: TokenRequestParams, { client, origi
   const scopes = grantScope(parseScope(params.scope), allowedScopes(client, deps.scopes))
 
   const clientId = client?.clientId ?? null
-  const user = await authenticatePassword({ username, password, clientId, origin }, deps.accounts)
-  const issue = { user, client, methods: [passwordProof(deps.accounts.clock.now())], scopes, origin, grantType: 'password' }
-  const { sid, response } = await issueTokens(issue, deps)
-  // Looked up again after the commit: if the password was changed or the account disabled between the check and the commit, that could not
-  // end this family. It is ended too where the user can't be looked up.
-  let confirmed: User | null = null
-  try {
-    confirmed = await confirmAuthentic(user, password, deps.accounts, { clientId, origin })
-  } finally {
-    if (confirmed === null) await deps.sessions.revoke(user.id, sid, 'undone', origin)
-  }
-  if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
-  deps.accounts.events.emit('authenticated', { userId: user.id, sid, clientId, method: 'password' }, origin)
-  reportIssued(issue, sid, deps)
-  return response
+  const { factors } = deps.accounts
+  const { user, factors: found } = await proveByPassword({ username, password, clientId, origin }, deps.accounts)
+  const methods = [passwordProof(deps.accounts.clock.now())]
+  // The password was right, so this is no failure: the attempt is given back.
+  const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
+    factors !== null && now !== null && hasSecondFactor(now) ? await mfaRequired({ user, methods, scopes, factors }, { client, origin }, deps) : null
+  const needed = await second(found)
+  if (needed !== null) return needed
+  return await commitTokens({ user, client, methods, scopes, origin, grantType: 'password' }, async () => {
+    const [confirmed, now] = await Promise.all([confirmAuthentic(user, password, deps.accounts, { clientId, origin }), factors?.store.findFactors(user.id) ?? null])
+    if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
+    // Whoever added their first factor has ended all sign-ins that were there then. This one came after that, or sees it here.
+    return await second(now)
+  }, deps)
 }

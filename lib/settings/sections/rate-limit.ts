@@ -30,6 +30,7 @@ export const RATE_LIMIT_DEFAULTS = {
   register: { windowMs: 3_600_000, max: 3, count: 'all' },
   passwordReset: { windowMs: 3_600_000, max: 3, count: 'all' },
   account: { windowMs: 900_000, max: 10, count: 'failed' },
+  secondFactor: { windowMs: 900_000, max: 5, count: 'failed' },
   refresh: { windowMs: 900_000, max: 100, count: 'failed' },
   connect: { windowMs: 900_000, max: 30, count: 'failed' },
   apiKey: { header: 'x-api-key' },
@@ -50,6 +51,7 @@ export const RATE_LIMIT_SCHEMA = optional(Type.Union([Type.Literal(false), Type.
   register: rule('Registrations, per address.', '3 in an hour'),
   passwordReset: rule('Password reset requests, per address. With it goes a bound per account: one message of a kind in five minutes.', '3 in an hour'),
   account: rule('Failed attempts on one username, from whatever address.', '10 in 15 minutes'),
+  secondFactor: rule('Wrong codes of second factors of one user, from whatever address and at every way in. A browser that this user has signed in with completely has an allowance of its own. Beside it, authenticator apps are disabled for good after 100 wrong codes in a row, whatever this rule says.', '5 in 15 minutes'),
   refresh: rule('Refresh tokens, codes, one-time tokens and client secrets that were no good, per address, counted when they have failed. What is good always passes, so `count` makes no difference here.', '100 in 15 minutes'),
   connect: rule('Sign-ins through connections that come back from the provider, per address: each has the server ask there.', '30 in 15 minutes, failed ones'),
   key: optional(fn({ takes: 'a function', description: '`(request) => string` replaces the address as what is counted.' })),
@@ -71,6 +73,7 @@ export function resolveRateLimits (given: RateLimitOptions | false = {}): RateLi
       register: resolveRule('register', given.register),
       passwordReset: resolveRule('passwordReset', given.passwordReset),
       account: resolveRule('account', given.account),
+      secondFactor: resolveRule('secondFactor', given.secondFactor),
       refresh: resolveRule('refresh', given.refresh),
       connect: resolveRule('connect', given.connect)
     },

@@ -1,7 +1,7 @@
 import Fastify, { type FastifyInstance } from 'fastify'
 import swagger from '@fastify/swagger'
 import t from 'tap'
-import authPlugin from '../../../lib/index.ts'
+import authPlugin, { memoryFactorStore } from '../../../lib/index.ts'
 import { bearer } from '../../support/app.ts'
 import { CLIENTS, KEYS } from '../../support/openid.ts'
 import { authJourney, ownOptions } from './support/host.ts'
@@ -15,7 +15,7 @@ const JOURNEY = [...AUTHORIZATION, 'return_to'].sort()
 const LOGOUT = ['client_id', 'id_token_hint', 'logout_hint', 'post_logout_redirect_uri', 'returnTo', 'state', 'ui_locales']
 const TOKEN_QUERY = ['client_id', 'client_secret', 'token', 'token_type_hint']
 const EXPECTED: Record<string, Expected> = {
-  'post /auth/token': { fields: ['client_id', 'client_secret', 'code', 'code_verifier', 'grant_type', 'password', 'redirect_uri', 'refresh_token', 'scope', 'username'], types: 2, success: '200' },
+  'post /auth/token': { fields: ['client_id', 'client_secret', 'code', 'code_verifier', 'grant_type', 'mfa_token', 'otp', 'password', 'recovery_code', 'redirect_uri', 'refresh_token', 'scope', 'username'], types: 2, success: '200' },
   'post /auth/refresh': { success: '200' },
   'post /auth/revoke': { fields: TOKEN_QUERY, types: 2, success: '200' },
   'post /auth/introspect': { fields: TOKEN_QUERY, types: 2, success: '200' },
@@ -30,6 +30,12 @@ const EXPECTED: Record<string, Expected> = {
   'delete /auth/account': { fields: ['password'], secured: true, success: '204' },
   'get /auth/sessions': { secured: true, success: '200' },
   'delete /auth/sessions/{id}': { secured: true, success: '204' },
+  'get /auth/factors': { secured: true, success: '200' },
+  'post /auth/factors/totp': { secured: true, success: '200' },
+  'post /auth/factors/totp/confirm': { fields: ['code', 'enrolment', 'name'], secured: true, success: '201' },
+  'post /auth/factors/recovery-codes': { secured: true, success: '200' },
+  'patch /auth/factors/{id}': { fields: ['name'], secured: true, success: '204' },
+  'delete /auth/factors/{id}': { secured: true, success: '204' },
   'get /auth/session': { success: '200' },
   'post /auth/session': { success: '200' },
   'delete /auth/session': { success: '200' },
@@ -39,6 +45,12 @@ const EXPECTED: Record<string, Expected> = {
   'post /auth/authorize': { fields: AUTHORIZATION },
   'get /auth/login': { query: JOURNEY },
   'post /auth/login': { fields: ['password', 'username'], query: JOURNEY },
+  'get /auth/second-factor': { query: JOURNEY },
+  'post /auth/second-factor': { fields: ['code', 'recovery_code'], query: JOURNEY },
+  'get /auth/security': {},
+  'post /auth/security': { fields: ['decision', 'factor', 'name'] },
+  'get /auth/security/totp': {},
+  'post /auth/security/totp': { fields: ['code', 'enrolment', 'name'] },
   'get /auth/account': {},
   'get /auth/account/email': {},
   'post /auth/account/email': { fields: ['current_password', 'decision', 'email'] },
@@ -71,7 +83,7 @@ t.test('@fastify/swagger lists every route with its schemas', async (t) => {
   const app = Fastify() as unknown as FastifyInstance
   t.teardown(async () => { await app.close() })
   await app.register(swagger, { openapi: {} })
-  await app.register(authPlugin, ownOptions({ rateLimit: false, keys: KEYS, clients: CLIENTS }))
+  await app.register(authPlugin, ownOptions({ rateLimit: false, keys: KEYS, clients: CLIENTS, factors: memoryFactorStore() }))
   await app.ready()
   const { paths = {} } = app.swagger() as { paths?: Record<string, Record<string, Operation>> }
   const operations = new Map(Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, operation]) => [`${method} ${path}`, operation])))

@@ -109,6 +109,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     registration: options.registration === false ? null : await registrationWith(options.fields ?? null, (names) => names),
     path: (name) => `/auth${PATHS[name]}`,
     journeys: { read: readJourney, from: async () => { throw new Error('no connections here') } },
+    stepCookie: { name: 'step', read: () => undefined, set () {}, clear () {} },
     browser: {
       hasCookie: () => false,
       signedIn: async () => null,

@@ -22,7 +22,7 @@ t.test('another implementation makes the same codes of keys of all lengths', asy
   }
 })
 
-// covers TOTP-02 R6238-5.2
+// covers TOTP-02 R6238-5.2 ASVS-6.5.8
 t.test('the code of the step before and of the next one are taken, and no other', async (t) => {
   const now = 1_800_000_015_000
   const present = totpStep(now)

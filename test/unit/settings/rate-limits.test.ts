@@ -8,6 +8,7 @@ t.test('RL the defaults are the documented ones', async (t) => {
       register: { windowMs: 3_600_000, max: 3, count: 'all' },
       passwordReset: { windowMs: 3_600_000, max: 3, count: 'all' },
       account: { windowMs: 900_000, max: 10, count: 'failed' },
+      secondFactor: { windowMs: 900_000, max: 5, count: 'failed' },
       refresh: { windowMs: 900_000, max: 100, count: 'failed' },
       connect: { windowMs: 900_000, max: 30, count: 'failed' }
     },

@@ -1,7 +1,7 @@
 /** What the host leaves out, or gives as `undefined`, is what the documents say it is, wherever it is left out. */
 import { Kind, type TSchema, Type } from '@sinclair/typebox'
 import t from 'tap'
-import { memoryState, memoryUserStore } from '../../../lib/index.ts'
+import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { oidc } from '../../../lib/connections/index.ts'
 import { DEFAULTS } from '../../../lib/settings/defaults.ts'
 import { settingsOf } from '../../../lib/settings/check.ts'
@@ -75,11 +75,14 @@ const EVERYTHING = {
     profile: () => ({}), sync: 'always', assurance: () => ({}), onSignIn: () => {}, button: { label: 'Acme', logoUrl: 'https://acme.example/logo.svg' }, pkce: false, enabled: false
   })],
   sendMessage: fn,
+  factors: memoryFactorStore(),
+  mfa: { totpIssuer: 'Acme accounts' },
   rateLimit: {
     login: { windowMs: 1, max: 1, count: 'failed' },
     register: { windowMs: 2, max: 2, count: 'failed' },
     passwordReset: { windowMs: 3, max: 4, count: 'failed' },
     account: { windowMs: 4, max: 5, count: 'all' },
+    secondFactor: { windowMs: 6, max: 7, count: 'all' },
     refresh: { windowMs: 5, max: 6, count: 'all' },
     connect: { windowMs: 8, max: 9, count: 'all' },
     key: fn,

@@ -92,7 +92,8 @@ async function signIn ({ connection, result, flow }: Answered, request: FastifyR
     const { begun, isNew } = outcome
     tellHost(connection, { user: begun.user, claims: result.claims, tokens: result.tokens, isNew }, accounts)
     // An app on a device gets its code as the answer to a page of ours. This is none. @see RFC 8252 §8.6
-    if (journey.clientName === null) return leadOn(begun, { next: journey.next, nativeRequest: null }, request, deps)
+    // The second factor is asked for on a page of ours, so that needs none in between.
+    if (journey.clientName === null || 'ticket' in begun) return leadOn(begun, { ...journey, nativeRequest: null }, request, deps)
     const { clientName } = journey
     // A page and no redirect: the browser may have come by a form of the provider, whose `form-action` holds for every redirect after it and
     // knows our origin at most, and not the client's.

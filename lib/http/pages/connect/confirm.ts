@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { linkToAccount } from '../../../accounts/link-identity.ts'
 import { federatedSignIn } from '../../../accounts/federated-sign-in.ts'
-import { requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import { freshnessOf, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
 import { type OAuthError, UpstreamError } from '../../../errors.ts'
 import type { Connection } from '../../../ports/upstream.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
@@ -79,8 +79,8 @@ export function confirmUrl (request: FastifyRequest, userId: string, { query }: 
 async function ownerIn ({ pending, request }: Waiting, { authorize: { accounts }, browser }: ConnectPageDeps): Promise<SignedInPerson | null> {
   const person = await browser.signedIn(request)
   if (person === null || person.user.id !== pending.userId) return null
-  const { user, session: { sid, authenticatedAt } } = person
-  return await requireFreshSignIn({ user, sid, authenticatedAt, origin: originOf(request) }, accounts).then(() => person, () => null)
+  const { user, session } = person
+  return await requireFreshSignIn({ user, sid: session.sid, authentication: freshnessOf(session), origin: originOf(request) }, accounts).then(() => person, () => null)
 }
 
 async function linkNow ({ pending: { person }, connection, request }: Waiting, { user, session: { sid } }: SignedInPerson, { authorize: { accounts } }: ConnectPageDeps): Promise<void> {
@@ -120,6 +120,6 @@ async function signUp ({ pending: { person }, connection, journey, request }: Wa
     locale: localeOf(request),
     complete: (profile) => profile
   }, { accounts, browserSessions })
-  if (outcome.to === 'session') return leadOn(outcome.begun, { next: journey.next, nativeRequest: null }, request, deps)
+  if (outcome.to === 'session') return leadOn(outcome.begun, { ...journey, nativeRequest: null }, request, deps)
   throw new UpstreamError('other_way', `An account has come to have the address meanwhile; ${link('login')} leads on.`)
 }

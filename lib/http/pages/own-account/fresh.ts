@@ -1,5 +1,7 @@
 import type { AccountsDeps } from '../../../accounts/deps.ts'
-import { requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import { hasSecondFactor } from '../../../accounts/factors/deps.ts'
+import { freshnessOf, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import { OAuthError } from '../../../errors.ts'
 import type { PathName } from '../../../settings/paths.ts'
 import type { PageDeps } from '../deps.ts'
 import type { Submission } from '../form-page.ts'
@@ -9,11 +11,18 @@ import { passwordLimit, type PersonVisit, signInUrl } from './account-page.ts'
 /** What the page asks for before it goes on. */
 export interface Proof { askPassword: boolean, signInUrl: string | null }
 
-/** `always`: a fresh sign-in is not enough where there is a password. Who has none signs in again. */
+async function asksSecondFactor (userId: string, { factors }: AccountsDeps): Promise<boolean> {
+  return factors !== null && hasSecondFactor(await factors.store.findFactors(userId))
+}
+
+/** `always`: a fresh sign-in is not enough where there is a password. Who has none, or has a second factor, signs in again. */
 export async function proofOf (path: PathName, visit: PersonVisit, deps: PageDeps, { always = false } = {}): Promise<Proof> {
   const { user } = visit.person
-  const fresh = await requireFreshSignIn(facts(visit), deps.authorize.accounts).then(() => true, () => false)
-  if (user.passwordHash !== null) return { askPassword: always || !fresh, signInUrl: null }
+  const fresh = await requireFreshSignIn(facts(visit), deps.authorize.accounts).then(() => true, (error: unknown) => {
+    if (error instanceof OAuthError && error.error === 'insufficient_user_authentication') return false
+    throw error
+  })
+  if (user.passwordHash !== null && !await asksSecondFactor(user.id, deps.authorize.accounts)) return { askPassword: always || !fresh, signInUrl: null }
   return { askPassword: false, signInUrl: fresh ? null : signInUrl(path, visit, deps, true) }
 }
 
@@ -31,5 +40,5 @@ export async function proven (form: Form, { askPassword }: Proof, visit: PersonV
 }
 
 function facts ({ person: { user, session }, origin }: PersonVisit): Parameters<typeof requireFreshSignIn>[0] {
-  return { user, sid: session.sid, authenticatedAt: session.authenticatedAt, origin }
+  return { user, sid: session.sid, authentication: freshnessOf(session), origin }
 }

@@ -8,6 +8,7 @@ import { type AccountLinks, overviewPage } from './overview.ts'
 import { passwordPage } from './password.ts'
 import { profilePage } from './profile.ts'
 import { removePage } from './remove.ts'
+import { securityPages } from './security.ts'
 import { sessionsPage } from './sessions.ts'
 
 type Part = keyof AccountLinks
@@ -19,7 +20,7 @@ interface AccountPart {
 
 /** A part of the account page is there where its stores can do what it is for. */
 function partsOf (deps: PageDeps): Record<Part, AccountPart> {
-  const { authorize: { accounts: { users, outbox } }, connect, offers, registration } = deps
+  const { authorize: { accounts: { users, outbox, factors } }, connect, offers, registration } = deps
   const fields = registration?.profile ?? null
   const part = (path: PathName, isThere: boolean, add: (child: FastifyInstance, deps: PageDeps) => void): AccountPart => ({ path, add: isThere ? (child) => { add(child, deps) } : null })
   return {
@@ -27,6 +28,7 @@ function partsOf (deps: PageDeps): Record<Part, AccountPart> {
     email: part('accountEmail', outbox !== null && (users.update !== undefined || users.setEmailVerified !== undefined), emailPage),
     password: part('accountPassword', users.setPasswordHash !== undefined, passwordPage),
     connections: part('accountConnections', connect !== null && users.listIdentities !== undefined && users.unlinkIdentity !== undefined, connectionsPage),
+    security: part('security', factors !== null, (child) => { if (factors !== null) securityPages(child, deps, factors) }),
     sessions: part('accountSessions', true, sessionsPage),
     access: part('accountAccess', offers.consents, accessPage),
     remove: part('accountRemove', users.remove !== undefined, removePage)

@@ -1,0 +1,28 @@
+import type { SecondFactorCheck } from '../../limits/rules.ts'
+import type { FactorStore, UserFactors } from '../../ports/factor-store.ts'
+import type { Sealer } from '../../ports/sealer.ts'
+import type { User } from '../../ports/user-store.ts'
+
+export type { SecondFactorCheck } from '../../limits/rules.ts'
+
+/** What second factors need, where the option `factors` is set. */
+export interface FactorDeps {
+  store: FactorStore
+  /** For the keys of apps, and for what a browser or a client carries between two steps. */
+  sealer: Sealer
+  /** What authenticator apps show beside the account. */
+  totpIssuer: string
+}
+
+/**
+ * Whether the user is asked for a second factor. One that no longer works counts too: else whoever makes a hundred wrong guesses would turn
+ * it off.
+ */
+export function hasSecondFactor ({ totp, passkeys }: UserFactors): boolean {
+  return totp.length > 0 || passkeys.length > 0
+}
+
+/** What a guess at the user's second factor counts under. */
+export function secondFactorCheck ({ id, passwordHash }: User, { deviceEpoch }: UserFactors): SecondFactorCheck {
+  return { rule: 'secondFactor', userId: id, proof: `${passwordHash ?? ''}\0${deviceEpoch}` }
+}

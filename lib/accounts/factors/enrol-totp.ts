@@ -1,0 +1,100 @@
+import { OAuthError } from '../../errors.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { AuthenticationProof } from '../../protocol/authentication.ts'
+import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '../../protocol/totp.ts'
+import { addressed, type MessageCause } from '../outbox.ts'
+import type { ProvingDeps } from './prove-factor.ts'
+import { newRecoveryCodes } from './recovery-codes.ts'
+import { hasSecondFactor } from './deps.ts'
+import { sealTotpSecret } from './totp-secret.ts'
+
+/** An authenticator app that is about to be added. Nothing of it is stored. */
+export interface Enrolment {
+  /** The whole of it, sealed for the user and the sign-in that began it. Comes back with the first code. */
+  enrolment: string
+  /** base32, for people who type it. */
+  secret: string
+  /** What the QR code says. @see https://github.com/google/google-authenticator/wiki/Key-Uri-Format */
+  uri: string
+}
+
+interface Enroller { user: User, sid: string }
+
+const LIFETIME_MS = 10 * 60 * 1000
+/** Authenticator apps of one user. */
+const MAX_APPS = 10
+const MAX_NAME = 64
+
+const contextOf = ({ user, sid }: Enroller, issuer: string): string => JSON.stringify(['totp enrolment', issuer, user.id, sid])
+
+/**
+ * A new key, which is stored only once a code of it was right: an enrolment that is given up leaves what there is. To be asked by a fresh
+ * sign-in, which the sealed enrolment is proof of for ten minutes.
+ */
+export function startEnrolment (of: Enroller, deps: ProvingDeps): Enrolment {
+  const { issuer, random, clock, factors: { sealer } } = deps
+  const secret = Buffer.from(random.secret(), 'base64url').subarray(0, TOTP_SECRET_BYTES)
+  return shown(secret, sealer.seal(JSON.stringify({ factorId: random.id(), secret: secret.toString('base64url'), at: clock.now() }), contextOf(of, issuer)), of, deps)
+}
+
+/** The same enrolment once more, for a page that is shown again. `null`: it is none of this sign-in, or too old. */
+export function reopenEnrolment (enrolment: string, of: Enroller, deps: ProvingDeps): Enrolment | null {
+  const opened = open(enrolment, of, deps)
+  return opened === null ? null : shown(opened.secret, enrolment, of, deps)
+}
+
+function shown (secret: Buffer, enrolment: string, { user }: Enroller, { factors: { totpIssuer } }: ProvingDeps): Enrolment {
+  return { enrolment, secret: toBase32(secret), uri: totpUri({ issuer: totpIssuer, account: user.username, secret }) }
+}
+
+function open (enrolment: string, of: Enroller, { issuer, clock, factors: { sealer } }: ProvingDeps): { factorId: string, secret: Buffer } | null {
+  const opened = enrolment.length > 4096 ? null : sealer.open(enrolment, contextOf(of, issuer))
+  if (opened === null) return null
+  const { factorId, secret, at } = JSON.parse(opened) as { factorId: string, secret: string, at: number }
+  return clock.now() - at < LIFETIME_MS ? { factorId, secret: Buffer.from(secret, 'base64url') } : null
+}
+
+interface Confirmation extends Enroller, MessageCause { enrolment: string, code: string, name: string }
+
+/**
+ * Stores the app once a code of it is right. The first second factor of a user ends all their other sign-ins: whoever got in by the password
+ * alone is out. `recoveryCodes`: those that were made with it, to be shown now and never again; `null` where there were some already.
+ * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`
+ */
+export async function confirmEnrolment ({ enrolment, code, name, locale, origin, ...of }: Confirmation, deps: ProvingDeps): Promise<{ factorId: string, recoveryCodes: string[] | null, proof: AuthenticationProof }> {
+  const { issuer, clock, events, sessions, outbox, factors: { store, sealer } } = deps
+  const { user, sid } = of
+  const opened = open(enrolment, of, deps)
+  if (opened === null) throw new OAuthError('invalid_token', 'The enrolment is invalid or has expired. Begin again.', { statusCode: 400 })
+  const digits = readTotpCode(code)
+  if (digits === null) throw new OAuthError('invalid_code', 'A code has six digits.', { field: 'code', reason: 'code_form' })
+  const now = clock.now()
+  const { factorId, secret } = opened
+  const step = matchTotp(secret, digits, now)
+  if (step === null) throw new OAuthError('invalid_code', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
+  const isFirst = !hasSecondFactor(await store.findFactors(user.id))
+  const endOthers = async (): Promise<void> => { await sessions.revokeAll(user.id, 'factors_changed', { exceptSid: sid, origin }) }
+  if (isFirst) await endOthers()
+  const { codes, digests } = newRecoveryCodes(deps)
+  const factor = { id: factorId, sealedSecret: sealTotpSecret(secret, { issuer, userId: user.id, factorId }, sealer), lastStep: step, failures: 0, disabled: false, name: nameOf(name), createdAt: now, lastUsedAt: null }
+  const added = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS, recoveryDigests: digests })
+  if (added.outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
+  if (added.outcome === 'duplicate') throw new OAuthError('invalid_token', 'The enrolment was used already.', { statusCode: 400 })
+  events.emit('factor_added', { userId: user.id, factorId, kind: 'totp', sid }, origin)
+  outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
+  if (isFirst) {
+    // For a sign-in by the password alone that began in between. The person has to see the codes whatever becomes of it.
+    const what = 'the other sign-ins of somebody who added a second factor could not be ended'
+    await endOthers().catch((error: unknown) => {
+      deps.onError(error, what)
+      deps.background.run(`factors ${user.id}`, what, endOthers)
+    })
+  }
+  return { factorId, recoveryCodes: added.codesStored ? codes : null, proof: { method: 'otp', at: now } }
+}
+
+/** What a person calls it, in one line. `null`: nothing. */
+export function nameOf (given: string): string | null {
+  const name = [...given.replace(/[\p{C}\s]+/gu, ' ').trim()].slice(0, MAX_NAME).join('')
+  return name === '' ? null : name
+}

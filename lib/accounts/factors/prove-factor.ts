@@ -1,0 +1,97 @@
+import { OAuthError } from '../../errors.ts'
+import type { TotpFactor, UserFactors } from '../../ports/factor-store.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { AuthenticationProof } from '../../protocol/authentication.ts'
+import { recoveryDigest } from '../../protocol/recovery-code.ts'
+import { matchTotp, readTotpCode } from '../../protocol/totp.ts'
+import type { AccountsDeps } from '../deps.ts'
+import { addressed, type MessageCause } from '../outbox.ts'
+import type { FactorDeps } from './deps.ts'
+import { openTotpSecret, sealTotpSecret } from './totp-secret.ts'
+
+/** A second factor as somebody gave it, and read: six digits, or the digest of a recovery code. */
+export type GivenFactor = { kind: 'totp', code: string } | { kind: 'recovery_code', digest: string }
+
+export type ProvingDeps = AccountsDeps & { factors: FactorDeps }
+
+/** Wrong codes in a row after which an app is disabled until it is set up anew, whatever the limits say. @see NIST SP 800-63B-4 §3.2.2 */
+const MAX_FAILURES = 100
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/**
+ * Reads what was typed. What can't be a code is a slip, and no guess.
+ * @throws OAuthError `invalid_code`, or `invalid_request` where there is neither
+ */
+export function readFactor ({ code = '', recoveryCode = '' }: { code?: string | undefined, recoveryCode?: string | undefined }, fields = { code: 'code', recoveryCode: 'recovery_code' }): GivenFactor {
+  if (recoveryCode.trim() !== '') {
+    const digest = recoveryDigest(recoveryCode)
+    if (digest === null) throw new OAuthError('invalid_code', 'This is no recovery code.', { field: fields.recoveryCode, reason: 'wrong_recovery_code' })
+    return { kind: 'recovery_code', digest }
+  }
+  if (code.trim() === '') throw new OAuthError('invalid_request', `${fields.code}: it is required.`, { field: fields.code, reason: 'required' })
+  const digits = readTotpCode(code)
+  if (digits === null) throw new OAuthError('invalid_code', 'A code has six digits.', { field: fields.code, reason: 'code_form' })
+  return { kind: 'totp', code: digits }
+}
+
+/**
+ * Proves a second factor and uses it up: of any number of parallel calls with one code, one succeeds. To be limited by the rule `secondFactor`.
+ * @throws OAuthError `invalid_grant` with the reason
+ */
+export async function proveFactor (given: GivenFactor, user: User, found: UserFactors, cause: MessageCause & { clientId: string | null }, deps: ProvingDeps): Promise<AuthenticationProof> {
+  const now = deps.clock.now()
+  if (given.kind === 'recovery_code') {
+    await useRecoveryCode(given.digest, user, cause, deps)
+    return { method: 'recovery_code', at: now }
+  }
+  await useTotpCode(given.code, user, found.totp, now, cause, deps)
+  return { method: 'otp', at: now }
+}
+
+async function useTotpCode (code: string, user: User, apps: readonly TotpFactor[], now: number, { origin, locale, clientId }: MessageCause & { clientId: string | null }, deps: ProvingDeps): Promise<void> {
+  const { issuer, events, factors: { store, sealer } } = deps
+  const userId = user.id
+  const fail = (reason: 'wrong' | 'replayed' | 'disabled'): never => {
+    events.emit('second_factor_failed', { userId, kind: 'totp', reason, clientId }, origin)
+    if (reason === 'replayed') throw new OAuthError('invalid_grant', 'This code was used already. Wait for the next one.', { field: 'code', reason: 'used_code' })
+    if (reason === 'disabled') throw new OAuthError('invalid_grant', 'Authenticator apps do not work for this account any more.', { field: 'code', reason: 'factor_disabled' })
+    throw new OAuthError('invalid_grant', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
+  }
+  const enabled = apps.filter(({ disabled }) => !disabled)
+  if (enabled.length === 0) return fail('disabled')
+  for (const app of enabled) {
+    const secret = openTotpSecret(app, { issuer, userId }, sealer)
+    if (secret === null) deps.onError(new Error('The key of an authenticator app does not open: it was sealed under a secret that is not among those of the option secret.'), 'a second factor could not be looked at')
+    const step = secret === null ? null : matchTotp(secret, code, now)
+    if (secret === null || step === null) continue
+    const used = await store.useTotp({ userId, factorId: app.id, step, now, sealedSecret: sealTotpSecret(secret, { issuer, userId, factorId: app.id }, sealer) })
+    if (used === 'used') return
+    // It was removed meanwhile, or a parallel guess has disabled it.
+    if (used !== 'replayed') return fail('disabled')
+    events.emit('factor_replayed', { userId, factorId: app.id }, origin)
+    return fail('replayed')
+  }
+  if (await store.countFailure({ userId, max: MAX_FAILURES }) === 'disabled') events.emit('factor_disabled', { userId, kind: 'totp' }, origin)
+  await tellOfFailure(user, { origin, locale }, deps)
+  fail('wrong')
+}
+
+async function useRecoveryCode (digest: string, user: User, { origin, locale, clientId }: MessageCause & { clientId: string | null }, deps: ProvingDeps): Promise<void> {
+  const { events, outbox, factors: { store } } = deps
+  const used = await store.useRecoveryCode({ userId: user.id, digest })
+  if (used.outcome === 'used') {
+    events.emit('recovery_code_used', { userId: user.id, left: used.left }, origin)
+    outbox?.post({ kind: 'recovery_code_used', user: addressed(user), locale, origin })
+    return
+  }
+  events.emit('second_factor_failed', { userId: user.id, kind: 'recovery_code', reason: 'wrong', clientId }, origin)
+  await tellOfFailure(user, { origin, locale }, deps)
+  throw new OAuthError('invalid_grant', 'The recovery code is wrong.', { field: 'recovery_code', reason: 'wrong_recovery_code' })
+}
+
+/** Somebody knows the password. Once a day, or whoever does could have a mailbox filled. */
+async function tellOfFailure (user: User, { origin, locale }: MessageCause, { outbox, messageBound, onError }: AccountsDeps): Promise<void> {
+  if (outbox === null) return
+  const post = async (): Promise<void> => { outbox.post({ kind: 'second_factor_failed', user: addressed(user), locale, origin }) }
+  await messageBound.send(['second_factor_failed', user.id], post, { spacingMs: DAY_MS }).catch((error: unknown) => { onError(error, 'the message about a wrong second factor could not be sent') })
+}

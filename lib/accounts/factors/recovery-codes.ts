@@ -1,0 +1,24 @@
+import { OAuthError } from '../../errors.ts'
+import type { Random } from '../../ports/random.ts'
+import type { User } from '../../ports/user-store.ts'
+import { recoveryCode, RECOVERY_CODES, recoveryDigest } from '../../protocol/recovery-code.ts'
+import { addressed, type MessageCause } from '../outbox.ts'
+import type { ProvingDeps } from './prove-factor.ts'
+
+/** New codes, and what is kept of them. */
+export function newRecoveryCodes ({ random }: { random: Random }): { codes: string[], digests: string[] } {
+  const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(Buffer.from(random.secret(), 'base64url')))
+  return { codes, digests: codes.flatMap((code) => recoveryDigest(code) ?? []) }
+}
+
+/**
+ * New recovery codes in place of all that the user has. They are shown now and never again.
+ * @throws OAuthError `invalid_request` where the user has no second factor that they could stand in for
+ */
+export async function replaceRecoveryCodes ({ user, sid, locale, origin }: MessageCause & { user: User, sid: string }, deps: ProvingDeps): Promise<string[]> {
+  const { codes, digests } = newRecoveryCodes(deps)
+  if (!await deps.factors.store.replaceRecoveryCodes(user.id, digests)) throw new OAuthError('invalid_request', 'Recovery codes go with a second factor, and there is none.', { statusCode: 409 })
+  deps.events.emit('recovery_codes_replaced', { userId: user.id, sid }, origin)
+  deps.outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
+  return codes
+}

@@ -1,0 +1,69 @@
+import type { User } from '../../ports/user-store.ts'
+import { type AuthenticationProof, formatProofs, readProofs } from '../../protocol/authentication.ts'
+import { digest, equalSecrets } from '../../protocol/digest.ts'
+import { failureOf, onceRehashed } from '../authenticate-password.ts'
+import type { AccountsDeps } from '../deps.ts'
+import type { FactorDeps } from './deps.ts'
+
+/** How long a person has between the first factor and the second. */
+export const STEP_LIFETIME_SECONDS = 600
+
+/** Somebody who has given a first factor and owes the second. */
+export interface PendingStep {
+  user: User
+  /** The first factor: what it was, and when. */
+  by: 'password' | 'connection'
+  connection?: string | undefined
+  methods: AuthenticationProof[]
+  clientId: string | null
+  /** What a client asked for with the first factor. */
+  scope: string
+}
+
+/** Where the second factor is to be given: on the page, or at the token endpoint by the client of this id. */
+type StepPlace = { page: true } | { page: false, clientId: string | null }
+
+type StepDeps = Pick<AccountsDeps, 'issuer' | 'users' | 'hashing' | 'background' | 'clock' | 'verifyEmail' | 'enforcedDomains'> & { factors: FactorDeps }
+
+const contextOf = (issuer: string, place: StepPlace): string => JSON.stringify(['second step', issuer, place.page ? 'page' : 'grant', place.page ? null : place.clientId])
+
+/** Another value once the password is another one. A ticket is no place for the hash itself. */
+const passwordMark = ({ id, passwordHash }: User): string => digest(`second step ${id} ${passwordHash ?? ''}`)
+
+/**
+ * A ticket for the second step: nothing is stored for it, and nothing but the second step takes it. It names the user and the password hash of
+ * now, so that it ends with a change of the password.
+ */
+export async function sealStep ({ user, by, connection, methods, clientId, scope }: PendingStep, place: StepPlace, deps: StepDeps): Promise<string> {
+  const { issuer, clock, factors: { sealer } } = deps
+  const now = clock.now()
+  // A sign-in with a hash of an old format has it replaced, which is no change of the password.
+  const bound = await onceRehashed(user, deps) ?? user
+  return sealer.seal(JSON.stringify({ userId: user.id, by, connection, methods: formatProofs({ methods, authenticatedAt: now }), at: now, clientId, scope, mark: passwordMark(bound) }), contextOf(issuer, place))
+}
+
+/**
+ * Who a ticket is of, as they are now. `null`: it is none, or not one for this place, it is older than ten minutes, or the account is not as
+ * it was (disabled, another password).
+ */
+export async function openStep (ticket: string, place: StepPlace, deps: StepDeps): Promise<PendingStep | null> {
+  const { issuer, users, clock, factors: { sealer } } = deps
+  const opened = ticket.length > 8192 ? null : sealer.open(ticket, contextOf(issuer, place))
+  if (opened === null) return null
+  const { userId, by, connection, methods, at, clientId, scope, mark } = JSON.parse(opened) as { userId: string, by: PendingStep['by'], connection?: string, methods: string, at: number, clientId: string | null, scope: string, mark: string }
+  const now = clock.now()
+  if (now - at >= STEP_LIFETIME_SECONDS * 1000) return null
+  const user = await users.findById(userId)
+  if (user === null || !stillHolds(user, by, mark, deps)) return null
+  return { user, by, connection, methods: readProofs(methods, at), clientId, scope }
+}
+
+/** Whether the first factor of somebody is worth what it was, by the user as they are now. */
+export function stepHolds (user: User | null, { user: former, by }: PendingStep, deps: Pick<AccountsDeps, 'verifyEmail' | 'enforcedDomains'>): user is User {
+  return user !== null && stillHolds(user, by, passwordMark(former), deps)
+}
+
+function stillHolds (user: User, by: PendingStep['by'], mark: string, deps: Pick<AccountsDeps, 'verifyEmail' | 'enforcedDomains'>): boolean {
+  const isRefused = by === 'password' ? failureOf(user, 'match', deps) !== null : user.disabled === true
+  return !isRefused && equalSecrets(passwordMark(user), mark)
+}

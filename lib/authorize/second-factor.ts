@@ -1,0 +1,43 @@
+import { commitSession, type SessionBegun } from '../accounts/begin-session.ts'
+import { type GivenFactor, proveFactor } from '../accounts/factors/prove-factor.ts'
+import type { FactorDeps } from '../accounts/factors/deps.ts'
+import { type PendingStep, stepHolds } from '../accounts/factors/second-step.ts'
+import { OAuthError } from '../errors.ts'
+import type { UserFactors } from '../ports/factor-store.ts'
+import type { Browser } from '../sessions/browser-sessions.ts'
+import type { AuthorizeDeps } from './deps.ts'
+
+interface SecondFactor {
+  /** Of an opened ticket. */
+  step: PendingStep
+  /** What the user had when the ticket was opened. */
+  found: UserFactors
+  given: GivenFactor
+  locale: string | undefined
+}
+
+/**
+ * Signs in somebody who has given their first factor before and gives the second now. The code is used up first, and then the session begins.
+ * @throws OAuthError `invalid_grant` with the reason; `login_required` where the first factor does not hold any more
+ */
+export async function finishSignIn ({ step, found, given, locale }: SecondFactor, browser: Browser, deps: AuthorizeDeps & { accounts: { factors: FactorDeps } }): Promise<SessionBegun> {
+  const { accounts } = deps
+  const { user, by, connection, clientId } = step
+  const proof = await proveFactor(given, user, found, { clientId, origin: browser.origin, locale }, accounts)
+  const begun = await commitSession({
+    user,
+    by,
+    connection,
+    methods: [...step.methods, proof],
+    clientId,
+    async confirm () {
+      const [now, factors] = await Promise.all([accounts.users.findById(user.id), accounts.factors.store.findFactors(user.id)])
+      // Other factors than before: they were reset, or whoever added one has ended all other sign-ins.
+      if (stepHolds(now, step, accounts) && factors.deviceEpoch === found.deviceEpoch) return now
+      accounts.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, browser.origin)
+      return null
+    }
+  }, browser, deps)
+  if (begun === null) throw new OAuthError('login_required', 'Sign in again.')
+  return begun
+}

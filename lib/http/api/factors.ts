@@ -1,0 +1,88 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import type { FactorDeps } from '../../accounts/factors/deps.ts'
+import { confirmEnrolment, startEnrolment } from '../../accounts/factors/enrol-totp.ts'
+import { listFactors, removeFactor, renameFactor } from '../../accounts/factors/manage-factors.ts'
+import { replaceRecoveryCodes } from '../../accounts/factors/recovery-codes.ts'
+import { requireFreshSignIn } from '../../accounts/fresh-sign-in.ts'
+import { registerBodyParsers } from '../edge/body.ts'
+import { accountOf } from '../edge/caller-guards.ts'
+import { callableBy } from '../edge/callers.ts'
+import { type HttpDeps, originOf } from '../edge/deps.ts'
+import { guarded, noStoreHook } from '../edge/error-reply.ts'
+import { localeOf } from '../edge/locale.ts'
+import { describeRoute, Empty, ErrorResponse, FactorName, FOR_THE_ACCOUNT, SecondFactorCode } from '../edge/schemas.ts'
+
+const common = { ...callableBy('account'), bodyLimit: 16_384, onRequest: noStoreHook }
+const failures = { '4xx': ErrorResponse, 503: ErrorResponse }
+const described = { description: FOR_THE_ACCOUNT }
+const Factors = Type.Object({
+  factors: Type.Array(Type.Object({
+    id: Type.String(),
+    kind: Type.String({ description: '`totp`: an authenticator app.' }),
+    name: Type.Union([Type.String(), Type.Null()]),
+    created_at: Type.String({ format: 'date-time' }),
+    last_used_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
+    disabled: Type.Boolean({ description: 'After too many wrong codes.' })
+  })),
+  recovery_codes_left: Type.Integer()
+})
+const Enrolment = Type.Object({
+  enrolment: Type.String({ description: 'Goes back with the first code, within ten minutes.' }),
+  secret: Type.String({ description: 'base32, for people who type it.' }),
+  uri: Type.String({ description: 'The `otpauth:` URI, for a link on the same device.' }),
+  qr_svg: Type.String({ description: 'The same as an SVG image of a QR code.' })
+})
+const Id = Type.Object({ id: Type.String({ maxLength: 128 }) })
+const RecoveryCodes = Type.Array(Type.String(), { description: 'Shown this once.' })
+const ConfirmBody = Type.Object({ enrolment: Type.String({ maxLength: 4096 }), code: SecondFactorCode, name: Type.Optional(FactorName) }, { additionalProperties: false })
+
+/** What people do with their own second factors while they are signed in. Whoever changes any has signed in just now, with all that the account takes. */
+export function factorRoutes (child: FastifyInstance, { grants, path }: HttpDeps, factors: FactorDeps): void {
+  const accounts = { ...grants.accounts, factors }
+  registerBodyParsers(child, { forms: false })
+
+  async function fresh (request: FastifyRequest): Promise<ReturnType<typeof accountOf> & { locale: string | undefined, origin: ReturnType<typeof originOf> }> {
+    const caller = { ...accountOf(request), locale: localeOf(request), origin: originOf(request) }
+    await requireFreshSignIn(caller, accounts)
+    return caller
+  }
+
+  child.get(path('factors'), { ...common, schema: describeRoute({ summary: 'My second factors', ...described, response: { 200: Factors, '4xx': ErrorResponse, 503: ErrorResponse } }) }, async (request) => await guarded(async () => {
+    const { factors: listed, recoveryCodesLeft } = await listFactors(accountOf(request).user.id, accounts)
+    return {
+      factors: listed.map(({ id, kind, name, createdAt, lastUsedAt, disabled }) => ({ id, kind, name, created_at: new Date(createdAt).toISOString(), last_used_at: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(), disabled })),
+      recovery_codes_left: recoveryCodesLeft
+    }
+  }))
+
+  child.post(path('factorsTotp'), { ...common, schema: describeRoute({ summary: 'Begin to set up an authenticator app', ...described, response: { 200: Enrolment, ...failures } }) }, async (request) => await guarded(async () => {
+    const { user, sid } = await fresh(request)
+    const begun = startEnrolment({ user, sid }, accounts)
+    const { qrSvg } = await import('../../pages/qr.ts')
+    return { ...begun, qr_svg: qrSvg(begun.uri) }
+  }))
+
+  child.post<{ Body: { enrolment: string, code: string, name?: string } }>(path('factorsTotpConfirm'), { ...common, schema: describeRoute({ summary: 'Set up an authenticator app', ...described, body: ConfirmBody, response: { 201: Type.Object({ id: Type.String(), recovery_codes: Type.Optional(RecoveryCodes) }), ...failures } }) }, async (request, reply) => await guarded(async () => {
+    const { user, sid } = accountOf(request)
+    const { enrolment, code, name = '' } = request.body
+    const { factorId, recoveryCodes } = await confirmEnrolment({ user, sid, enrolment, code, name, locale: localeOf(request), origin: originOf(request) }, accounts)
+    reply.code(201)
+    return { id: factorId, ...(recoveryCodes === null ? {} : { recovery_codes: recoveryCodes }) }
+  }))
+
+  child.post(path('factorsRecoveryCodes'), { ...common, schema: describeRoute({ summary: 'New recovery codes', ...described, response: { 200: Type.Object({ recovery_codes: RecoveryCodes }), ...failures } }) }, async (request) => await guarded(async () => {
+    return { recovery_codes: await replaceRecoveryCodes(await fresh(request), accounts) }
+  }))
+
+  child.patch<{ Params: { id: string }, Body: { name: string } }>(`${path('factors')}/:id`, { ...common, schema: describeRoute({ summary: 'Rename one of my second factors', ...described, params: Id, body: Type.Object({ name: FactorName }, { additionalProperties: false }), response: { 204: Empty, ...failures } }) }, async (request, reply) => await guarded(async () => {
+    const { user } = await fresh(request)
+    await renameFactor({ userId: user.id, factorId: request.params.id, name: request.body.name }, accounts)
+    reply.code(204)
+  }))
+
+  child.delete<{ Params: { id: string } }>(`${path('factors')}/:id`, { ...common, schema: describeRoute({ summary: 'Remove one of my second factors', ...described, params: Id, response: { 204: Empty, ...failures } }) }, async (request, reply) => await guarded(async () => {
+    await removeFactor({ ...await fresh(request), factorId: request.params.id, by: 'user' }, accounts)
+    reply.code(204)
+  }))
+}

@@ -1,0 +1,129 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { confirmEnrolment, type Enrolment, reopenEnrolment, startEnrolment } from '../../../accounts/factors/enrol-totp.ts'
+import { listFactors, removeFactor, renameFactor } from '../../../accounts/factors/manage-factors.ts'
+import { replaceRecoveryCodes } from '../../../accounts/factors/recovery-codes.ts'
+import type { FactorDeps } from '../../../accounts/factors/deps.ts'
+import { freshnessOf, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import { OAuthError } from '../../../errors.ts'
+import type { AccountFactor, AccountModel, PageModels } from '../../../pages/model.ts'
+import { FactorName, SecondFactorCode } from '../../edge/schemas.ts'
+import type { PageDeps } from '../deps.ts'
+import type { Leave, Visit } from '../form-page.ts'
+import { required } from '../forms.ts'
+import { accountPage, type PersonVisit, signInUrl } from './account-page.ts'
+
+type Overview = Omit<PageModels['account_security'], keyof AccountModel>
+type Enrolling = Omit<PageModels['account_totp'], keyof AccountModel>
+
+/** The person's second factors: what there is, and a new one. Whoever changes any has signed in just now, with all that the account takes. */
+export function securityPages (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
+  const accounts = { ...deps.authorize.accounts, factors }
+  overview(child, deps, accounts)
+  enrolment(child, deps, accounts)
+}
+
+type Accounts = PageDeps['authorize']['accounts'] & { factors: FactorDeps }
+
+async function requireFresh ({ person: { user, session }, origin }: PersonVisit, accounts: Accounts): Promise<void> {
+  await requireFreshSignIn({ user, sid: session.sid, authentication: freshnessOf(session), origin }, accounts)
+}
+
+/** Where to sign in again; `null`: no need to. */
+async function signInAgainUrl (path: 'security' | 'securityTotp', visit: PersonVisit, deps: PageDeps, accounts: Accounts): Promise<string | null> {
+  try {
+    await requireFresh(visit, accounts)
+    return null
+  } catch (error) {
+    if (error instanceof OAuthError && error.error === 'insufficient_user_authentication') return signInUrl(path, visit, deps, true)
+    throw error
+  }
+}
+
+function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
+  const { link } = deps
+  accountPage<'account_security', Overview>(child, {
+    name: 'account_security',
+    path: 'security',
+    summaries: { page: 'Page of the second factors', form: 'Change second factors by a form' },
+    body: Type.Object({ factor: Type.Optional(Type.String({ maxLength: 128 })), name: Type.Optional(FactorName), decision: Type.Union([Type.Literal('rename'), Type.Literal('remove'), Type.Literal('codes')]) }),
+    fields: [],
+    async open (visit) {
+      const { factors: listed, recoveryCodesLeft } = await listFactors(visit.person.user.id, accounts)
+      return {
+        factors: listed.map(({ id, name, createdAt, lastUsedAt, disabled }): AccountFactor => ({ id, name, createdAt, lastUsedAt, disabled })),
+        recoveryCodesLeft: listed.length === 0 ? null : recoveryCodesLeft,
+        enrolUrl: `${link('securityTotp')}${visit.journey.query}`,
+        signInUrl: await signInAgainUrl('security', visit, deps, accounts)
+      }
+    },
+    async submit (form, visit) {
+      const { person: { user, session: { sid } }, locale, origin } = visit
+      await requireFresh(visit, accounts)
+      return {
+        limit: null,
+        async work () {
+          if (form.decision === 'codes') return showCodes(await replaceRecoveryCodes({ user, sid, locale, origin }, accounts), visit, deps)
+          const { factor: factorId } = required(form, ['factor'])
+          if (form.decision === 'rename') {
+            await renameFactor({ userId: user.id, factorId, name: form.name ?? '' }, accounts)
+            return 'factor_renamed'
+          }
+          if (form.decision !== 'remove') throw new OAuthError('invalid_request', 'decision: it does not fit.')
+          await removeFactor({ user, factorId, by: 'user', locale, origin }, accounts)
+          return 'factor_removed'
+        }
+      }
+    },
+    content: (shown) => shown
+  }, deps)
+}
+
+function enrolment (child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
+  const { browser } = deps
+  accountPage<'account_totp', Enrolling>(child, {
+    name: 'account_totp',
+    path: 'securityTotp',
+    summaries: { page: 'Page to set up an authenticator app', form: 'Set up an authenticator app by a form' },
+    body: Type.Object({ enrolment: Type.String({ maxLength: 4096 }), code: SecondFactorCode, name: Type.Optional(FactorName) }),
+    fields: ['code', 'name'],
+    async open (visit, form) {
+      const { person: { user, session } } = visit
+      const of = { user, sid: session.sid }
+      const { factors: listed } = await listFactors(user.id, accounts)
+      // After a wrong code the same key again: the app has it by now.
+      const begun = form === null ? null : reopenEnrolment(form.enrolment ?? '', of, accounts)
+      const signInUrl = begun === null ? await signInAgainUrl('securityTotp', visit, deps, accounts) : null
+      return { enrolment: signInUrl === null ? await withQr(begun ?? startEnrolment(of, accounts)) : null, name: form?.name ?? '', signInUrl, endsOthers: listed.length === 0 }
+    },
+    submit (form, visit) {
+      const { request, person: { user, session }, locale, origin } = visit
+      const { enrolment: sealed, code } = required(form, ['enrolment', 'code'])
+      return {
+        limit: null,
+        async work () {
+          const { recoveryCodes, proof } = await confirmEnrolment({ user, sid: session.sid, enrolment: sealed, code, name: form.name ?? '', locale, origin }, accounts)
+          const shown = recoveryCodes === null ? 'factor_added' : showCodes(recoveryCodes, visit, deps)
+          if (typeof shown === 'string') return shown
+          return async (reply) => {
+            // Whoever has just given a code of the app has signed in with it.
+            await browser.signIn(request, reply, user.id, [...session.methods.filter(({ method }) => method !== 'otp'), proof])
+            return await shown(reply)
+          }
+        }
+      }
+    },
+    content: (shown) => shown
+  }, deps)
+}
+
+/** The encoder is read where somebody enrols: few starts of the server see one. */
+async function withQr ({ enrolment, secret, uri }: Enrolment): Promise<Enrolling['enrolment']> {
+  const { qrPath } = await import('../../../pages/qr.ts')
+  return { token: enrolment, secret, uri, qr: qrPath(uri) }
+}
+
+/** The one answer that has them. A reload posts the form again, which is refused. */
+function showCodes (codes: string[], { request, journey: { query, uiLocales }, person: { user } }: PersonVisit & Visit, { pages, link }: PageDeps): Leave {
+  return async (reply) => await pages.send(request, reply, 'account_recovery_codes', { username: user.username, codes, backUrl: `${link('security')}${query}` }, { uiLocales })
+}

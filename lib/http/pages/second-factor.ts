@@ -1,0 +1,79 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { readFactor } from '../../accounts/factors/prove-factor.ts'
+import { type FactorDeps, hasSecondFactor, secondFactorCheck } from '../../accounts/factors/deps.ts'
+import { type PendingStep, openStep } from '../../accounts/factors/second-step.ts'
+import { finishSignIn } from '../../authorize/second-factor.ts'
+import { OAuthError } from '../../errors.ts'
+import type { UserFactors } from '../../ports/factor-store.ts'
+import { JourneySchema, SecondFactorCode, RecoveryCode } from '../edge/schemas.ts'
+import { confirmUrl } from './connect/confirm.ts'
+import type { PageDeps } from './deps.ts'
+import { formPage, goOn, type Leave, type Visit } from './form-page.ts'
+import { leadOn } from './lead-on.ts'
+
+interface Pending { step: PendingStep, found: UserFactors }
+
+/** `GET` and `POST /auth/second-factor`: what is asked after a right password, or after a sign-in elsewhere. Nobody is signed in here yet. */
+export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
+  const { authorize, browser, link, stepCookie } = deps
+  const accounts = { ...authorize.accounts, factors }
+
+  async function pendingOf (request: FastifyRequest): Promise<Pending | null> {
+    const ticket = stepCookie.read(request)
+    const step = ticket === undefined ? null : await openStep(ticket, { page: true }, accounts)
+    if (step === null) return null
+    const found = await factors.store.findFactors(step.user.id)
+    // They were reset meanwhile: the password is enough, but it has to be given for a sign-in without a second factor.
+    return hasSecondFactor(found) ? { step, found } : null
+  }
+
+  /** The journey begins again where its first step is no good any more. That is no error of the person. */
+  const beginAgain = ({ journey: { query } }: Visit): Leave => async (reply) => {
+    stepCookie.clear(reply)
+    return await goOn(`${link('login')}${query}`)(reply)
+  }
+
+  formPage<'second_factor', Pending>(child, {
+    name: 'second_factor',
+    path: 'secondFactor',
+    summaries: { page: 'Page of the second factor', form: 'Give the second factor by a form' },
+    querystring: JourneySchema,
+    body: Type.Object({ code: Type.Optional(SecondFactorCode), recovery_code: Type.Optional(RecoveryCode) }),
+    fields: ['code', 'recovery_code'],
+    leadsOn: true,
+    open: async (visit) => await pendingOf(visit.request) ?? beginAgain(visit),
+    async submit ({ code, recovery_code: recoveryCode }, visit) {
+      const { request, journey, locale } = visit
+      const pending = await pendingOf(request)
+      if (pending === null) return { limit: null, work: async () => beginAgain(visit) }
+      const given = readFactor({ code, recoveryCode })
+      return {
+        limit: secondFactorCheck(pending.step.user, pending.found),
+        async work () {
+          try {
+            const begun = await finishSignIn({ ...pending, given, locale }, await browser.read(request), { ...authorize, accounts })
+            return async (reply) => {
+              stepCookie.clear(reply)
+              const confirm = confirmUrl(request, begun.user.id, journey, deps)
+              return await leadOn(begun, confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }, request, deps)(reply)
+            }
+          } catch (error) {
+            if (error instanceof OAuthError && error.error === 'login_required') return beginAgain(visit)
+            throw error
+          }
+        }
+      }
+    },
+    async again (_form, refused, { request }) {
+      const pending = await pendingOf(request)
+      if (pending === null) throw refused
+      return pending
+    },
+    content: ({ step: { user }, found }, { journey: { query } }) => ({
+      username: user.username,
+      asksCode: found.totp.some(({ disabled }) => !disabled),
+      loginUrl: `${link('login')}${query}`
+    })
+  }, deps)
+}

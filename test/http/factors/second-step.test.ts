@@ -1,0 +1,256 @@
+/** After a right password the second factor is asked for, at every way in, and until it is given nobody is signed in anywhere. */
+import type { FastifyInstance } from 'fastify'
+import t from 'tap'
+import { memoryUserStore } from '../../../lib/index.ts'
+import { ISSUER, PASSWORD, signIn, signUp } from '../../support/app.ts'
+import { type TestBrowser, testBrowser } from '../../support/browser.ts'
+import { codeFor, enrol, factorApp, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'
+
+const NEXT = 'a better horse battery'
+const STEP = /^authority_step=/
+function browserWith (app: FastifyInstance, ticket: string): TestBrowser {
+  const browser = testBrowser(app)
+  browser.cookies.set('authority_step', ticket)
+  return browser
+}
+const cookies = (reply: { headers: Record<string, unknown> }): string[] => [reply.headers['set-cookie'] ?? []].flat().map(String)
+
+// covers SF-01 ADV-GHSA-xg6x-h9c9-2m83
+t.test('the right password alone begins no session, no code and no token', async (t) => {
+  const subject = await factorApp(t)
+  subject.events.length = 0
+  const browser = testBrowser(subject.app)
+  const reply = await logIn(browser)
+  t.equal(reply.statusCode, 303)
+  t.equal(reply.headers.location, '/auth/second-factor')
+  t.notOk(cookies(reply).some((cookie) => cookie.startsWith('authority_session')), 'no cookie of a session')
+  t.match(cookies(reply).find((cookie) => STEP.test(cookie)), /; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/)
+  t.same(await signedInAnywhere(browser), [])
+  t.same(subject.events.map(({ name }) => name).filter((name) => name !== 'message_sent'), ['second_factor_required'])
+  t.same((await subject.app.authority.sessions(subject.sub)).length, 1, 'that of the browser in which it was set up')
+
+  const page = await browser.get('/auth/second-factor')
+  t.equal(page.statusCode, 200)
+  t.match(page.body, /autocomplete="one-time-code" inputmode="numeric"/)
+  t.match(page.headers['cache-control'], /no-store/)
+  const done = await browser.submit(formOf(page.body).action, { code: subject.code() })
+  t.equal(done.statusCode, 303)
+  t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_session=')))
+  t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_step=; Max-Age=0')), 'the ticket is taken back')
+  t.same(subject.events.map(({ name }) => name).filter((name) => name !== 'message_sent'), ['second_factor_required', 'authenticated'])
+  t.match(subject.events.at(-1)?.payload, { method: 'password', methods: ['password', 'otp'] })
+  t.equal((await browser.get('/auth/account')).statusCode, 200)
+})
+
+// covers SF-02
+t.test('a ticket is good for its own purpose and user, ten minutes, and the password it was given for', async (t) => {
+  const subject = await factorApp(t)
+  const { app, clock } = subject
+  const stepOf = async (): Promise<string> => cookies(await logIn(testBrowser(app))).find((cookie) => STEP.test(cookie))?.split(';')[0]?.slice('authority_step='.length) ?? ''
+  const give = async (ticket: string, fields: Record<string, string>) => await browserWith(app, ticket).submit('/auth/second-factor', fields)
+  const toLogin = { statusCode: 303, headers: { location: '/auth/login' } }
+
+  const { json } = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })
+  const { mfa_token: grantTicket } = json<{ mfa_token: string }>()
+  t.match(await give(grantTicket, { code: subject.code() }), toLogin, 'that of the token endpoint')
+  const ticket = await stepOf()
+  t.match(await give('', { code: subject.code() }), toLogin, 'none')
+  t.match(await give(`${ticket.slice(0, -2)}xx`, { code: subject.code() }), toLogin, 'changed')
+  t.match(await give(ticket.repeat(50), { code: subject.code() }), toLogin, 'huge')
+  clock.step(599_999)
+  t.match(await browserWith(app, ticket).get('/auth/second-factor'), { statusCode: 200 })
+  clock.step(1)
+  t.match(await browserWith(app, ticket).get('/auth/second-factor?return_to=/cart'), { statusCode: 303, headers: { location: '/auth/login?return_to=%2Fcart' } }, 'too old: the journey begins again')
+  t.match(await give(ticket, { code: subject.code() }), toLogin)
+
+  const before = await stepOf()
+  await app.authority.changePassword(subject.sub, NEXT)
+  t.match(await give(before, { code: subject.code() }), toLogin, 'the password is another one')
+  t.same(await app.authority.sessions(subject.sub), [])
+})
+
+// covers SF-02 ADV-CVE-2025-10908
+t.test('a disabled account is refused at the second step', async (t) => {
+  const users = memoryUserStore()
+  let disabled = false
+  const subject = await factorApp(t, { users: { ...users, findById: async (id) => { const user = await users.findById(id); return user === null ? null : { ...user, disabled } } } })
+  const browser = testBrowser(subject.app)
+  await logIn(browser)
+  disabled = true
+  t.match(await browser.submit('/auth/second-factor', { code: subject.code() }), { statusCode: 303, headers: { location: '/auth/login' } })
+  t.same(await signedInAnywhere(browser), [])
+})
+
+// covers SF-02 ADV-YSA-2026-02 ADV-CVE-2025-64175 RC-03
+t.test('one person\'s factor is nothing at the second step of another', async (t) => {
+  const subject = await factorApp(t)
+  const { app } = subject
+  await signUp(app, 'bob')
+  const bobs = testBrowser(app)
+  await logIn(bobs, 'bob')
+  const bob = await enrol(subject, bobs)
+  subject.clock.step(30_000)
+  const browser = testBrowser(app)
+  await logIn(browser)
+  t.match(await browser.submit('/auth/second-factor', { code: codeFor(bob.secret, subject.clock.now()) }), { statusCode: 400 })
+  t.match(await browser.submit('/auth/second-factor', { recovery_code: bob.codes[0] ?? '' }), { statusCode: 400 })
+  t.same(await signedInAnywhere(browser), [])
+  const own = testBrowser(app)
+  await logIn(own, 'bob')
+  t.equal((await own.submit('/auth/second-factor', { recovery_code: bob.codes[0] ?? '' })).statusCode, 303, 'and is not used up by that')
+})
+
+// covers TOTP-03 TOTP-04 TOTP-05 ADV-CVE-2026-27855
+t.test('a code works once, whichever way it comes, and none of before it', async (t) => {
+  const subject = await factorApp(t)
+  const give = async (code: string): Promise<number> => {
+    const browser = testBrowser(subject.app)
+    await logIn(browser)
+    return (await browser.submit('/auth/second-factor', { code })).statusCode
+  }
+  t.equal(await give(subject.code(-1)), 400, 'that of the enrolment')
+  t.match(subject.events.at(-1), { name: 'second_factor_failed', payload: { reason: 'replayed' } })
+  const code = subject.code()
+  t.equal(await give(subject.code(1)), 303, 'one of the next step')
+  t.equal(await give(subject.code(1)), 400)
+  t.equal(await give(code), 400, 'and one of before it')
+  const { mfa_token: mfaToken } = (await subject.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })).json<{ mfa_token: string }>()
+  t.match((await subject.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'urn:fastify-authority:grant-type:mfa', mfa_token: mfaToken, otp: subject.code(1) } })).json(), { error: 'invalid_grant' })
+})
+
+// covers TOTP-06 RC-02 ADV-GHSA-4hf6-3x24-c9m8
+t.test('of fifty parallel uses of one code, one succeeds', async (t) => {
+  const subject = await factorApp(t)
+  const race = async (fields: Record<string, string>): Promise<number> => {
+    const browsers = await Promise.all(Array.from({ length: 50 }, async () => {
+      const browser = testBrowser(subject.app)
+      await logIn(browser)
+      return browser
+    }))
+    const replies = await Promise.all(browsers.map(async (browser) => await browser.submit('/auth/second-factor', fields)))
+    return replies.filter(({ statusCode }) => statusCode === 303).length
+  }
+  t.equal(await race({ code: subject.code() }), 1)
+  t.equal(await race({ recovery_code: subject.codes[0] ?? '' }), 1)
+  t.equal((await subject.app.authority.sessions(subject.sub)).length, 3)
+})
+
+// covers TOTP-07 SF-01
+t.test('an outage of the store is 503, and never a sign-in without the factor', async (t) => {
+  const subject = await factorApp(t)
+  const { app, broken } = subject
+  const late = testBrowser(app)
+  await logIn(late)
+  broken.add('findFactors')
+  for (const username of ['ann', 'nobody']) {
+    const browser = testBrowser(app)
+    t.equal((await logIn(browser, username)).statusCode, 503, username)
+    t.equal((await logIn(browser, username, 'not the password')).statusCode, 503, 'whatever the password is')
+    t.same(await signedInAnywhere(browser), [])
+    t.match(await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password: PASSWORD } }), { statusCode: 503 })
+  }
+  t.equal((await late.submit('/auth/second-factor', { code: subject.code() })).statusCode, 503)
+  broken.clear()
+  broken.add('useTotp').add('useRecoveryCode')
+  t.equal((await late.submit('/auth/second-factor', { code: subject.code() })).statusCode, 503)
+  t.equal((await late.submit('/auth/second-factor', { recovery_code: subject.codes[0] ?? '' })).statusCode, 503)
+  broken.clear()
+  t.same(await signedInAnywhere(late), [])
+  t.equal((await late.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303, 'the code is as good as before')
+})
+
+// covers SF-03
+t.test('a sign-in by the password alone that races an enrolment does not outlive it', async (t) => {
+  const subject = await factorApp(t, {}, { enrolled: false })
+  const { app, store } = subject
+  const owner = testBrowser(app)
+  await logIn(owner)
+  // The thief's look for factors is answered, and then the owner adds one.
+  const thief = testBrowser(app)
+  const answered = store.findFactors.bind(store)
+  let hold: (() => Promise<void>) | null = async () => {
+    hold = null
+    await enrol(subject, owner)
+  }
+  store.findFactors = async (userId) => {
+    const found = await answered(userId)
+    await hold?.()
+    return found
+  }
+  const reply = await logIn(thief)
+  t.equal(reply.headers.location, '/auth/second-factor')
+  t.notOk(cookies(reply).some((cookie) => cookie.startsWith('authority_session=')), 'no session')
+  t.same(await signedInAnywhere(thief), [])
+  t.equal((await app.authority.sessions(subject.sub)).length, 1)
+})
+
+// covers SF-03
+t.test('factors that are reset between the code and the session end it', async (t) => {
+  const subject = await factorApp(t)
+  const browser = testBrowser(subject.app)
+  await logIn(browser)
+  const use = subject.store.useTotp.bind(subject.store)
+  subject.store.useTotp = async (given) => {
+    const used = await use(given)
+    await subject.store.removeFactorsOfUser(subject.sub)
+    return used
+  }
+  t.match(await browser.submit('/auth/second-factor', { code: subject.code() }), { statusCode: 303, headers: { location: '/auth/login' } })
+  t.same(await signedInAnywhere(browser), [])
+})
+
+// covers SF-04
+t.test('the session that begins has a secret of its own, also where somebody was signed in before', async (t) => {
+  const subject = await factorApp(t)
+  const { app } = subject
+  await signUp(app, 'bob')
+  const browser = testBrowser(app)
+  await logIn(browser, 'bob')
+  const former = browser.cookies.get('authority_session')
+  await logIn(browser)
+  t.equal(browser.cookies.get('authority_session'), former, 'BA-9203: until it is done, the former session goes on')
+  t.match((await browser.get('/auth/account')).body, /bob/)
+  await browser.submit('/auth/second-factor', { code: subject.code() })
+  t.not(browser.cookies.get('authority_session'), former)
+  t.match((await browser.get('/auth/account')).body, /ann/)
+})
+
+// covers SF-06 TOTP-13
+t.test('the journey goes on after the second step, and mistakes on it are shown there', async (t) => {
+  const subject = await factorApp(t)
+  const browser = testBrowser(subject.app)
+  t.equal((await logIn(browser, 'ann', PASSWORD, '?return_to=/cart&ui_locales=de')).headers.location, '/auth/second-factor?return_to=%2Fcart&ui_locales=de')
+  const page = await browser.get('/auth/second-factor?return_to=/cart')
+  const { action } = formOf(page.body)
+  for (const [fields, text] of [[{}, 'Please fill in this field.'], [{ code: '12345' }, 'A code has six digits.'], [{ recovery_code: 'abc' }, 'This recovery code is wrong'], [{ code: '000000' }, 'This code is wrong.']] as const) {
+    const reply = await browser.submit(action, fields)
+    t.equal(reply.statusCode, 400)
+    t.match(reply.body, text)
+  }
+  const code = subject.code()
+  t.match(await browser.submit(action, { code: ` ${code.slice(0, 3)} ${code.slice(3)}` }), { statusCode: 303, headers: { location: '/cart' } })
+})
+
+t.test('a form of another site is refused before anything is counted', async (t) => {
+  const subject = await factorApp(t, { rateLimit: {} })
+  const browser = testBrowser(subject.app)
+  await logIn(browser)
+  for (let n = 0; n < 9; n++) t.equal((await browser.submit('/auth/second-factor', { code: '000000' }, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' })).statusCode, 403)
+  t.equal((await browser.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
+})
+
+t.test('what the host vouches for asks for no second factor, and says no more than that', async (t) => {
+  const subject = await factorApp(t)
+  const { access_token: token } = await subject.app.authority.issueTokens(subject.sub, { amr: ['pwd'] })
+  t.match(await subject.app.authority.verify(token), { acr: 'password', amr: ['pwd'] })
+  t.ok(await subject.app.authority.verifyPassword('ann', PASSWORD), 'a password is looked at alone')
+})
+
+t.test('without the option there is no page and no look-up', async (t) => {
+  const subject = await factorApp(t, { factors: undefined }, { enrolled: false })
+  t.equal((await subject.app.inject('/auth/second-factor')).statusCode, 404)
+  t.equal((await subject.app.inject('/auth/security')).statusCode, 404)
+  t.ok(await signIn(subject.app))
+  t.notMatch((await testBrowser(subject.app).get('/auth/login')).body, /second/)
+  t.equal(new URL(ISSUER).protocol, 'http:')
+})

@@ -1,0 +1,83 @@
+/** Somebody with a second factor, set up as a person does it. */
+import { totpCode as codeOf, totpStep } from '../../lib/protocol/totp.ts'
+import { memoryFactorStore, type AuthorityOptions, type FactorStore } from '../../lib/index.ts'
+import { delayed } from '../../lib/testing/index.ts'
+import { ISSUER, PASSWORD, signUp, type LightMyRequestResponse, type TestApp, testApp } from './app.ts'
+import { type TestBrowser, testBrowser } from './browser.ts'
+
+export interface FactorApp extends TestApp {
+  sub: string
+  store: FactorStore
+  /** Set: this method of the store fails. */
+  broken: Set<keyof FactorStore>
+  /** The base32 of the app's key, and the recovery codes. */
+  secret: string
+  codes: string[]
+  /** The code that the app shows now, or so many steps later. */
+  code(offset?: number): string
+  /** The browser in which it was set up. */
+  browser: TestBrowser
+}
+
+/** Ann, who has an authenticator app, in a browser where she signed in with it; the clock stands a step after that. */
+export async function factorApp (t: { teardown(close: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}, { enrolled = true } = {}): Promise<FactorApp> {
+  const broken = new Set<keyof FactorStore>()
+  const store = delayed(memoryFactorStore())
+  const factors = new Proxy(store, {
+    get (target, name, receiver) {
+      if (broken.has(name as keyof FactorStore)) return async () => { throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' }) }
+      return Reflect.get(target, name, receiver) as unknown
+    }
+  })
+  const subject = await testApp({ factors, ...options })
+  t.teardown(subject.close)
+  const { sub } = await signUp(subject.app)
+  const browser = testBrowser(subject.app)
+  const found: FactorApp = { ...subject, sub, store, broken, secret: '', codes: [], code: (offset = 0) => codeFor(found.secret, subject.clock.now(), offset), browser }
+  if (enrolled) {
+    await logIn(browser)
+    Object.assign(found, await enrol(found, browser))
+    subject.clock.step(30_000)
+  }
+  return found
+}
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'
+/** What an app makes of the base32 that it scanned. */
+export function codeFor (base32: string, now: number, offset = 0): string {
+  const bits = [...base32].map((character) => ALPHABET.indexOf(character).toString(2).padStart(5, '0')).join('')
+  return codeOf(Buffer.from((bits.match(/.{8}/g) ?? []).map((byte) => parseInt(byte, 2))), totpStep(now) + offset)
+}
+
+export const logIn = async (browser: TestBrowser, username = 'ann', password = PASSWORD, query = ''): Promise<LightMyRequestResponse> => await browser.submit(`/auth/login${query}`, { username, password })
+
+/** The form of a page, with what is hidden in it. */
+export function formOf (html: string, from = 0): { action: string, fields: Record<string, string> } {
+  const start = html.indexOf('<form method="post"', from)
+  const form = html.slice(start, html.indexOf('</form>', start))
+  const unescape = (text = ''): string => text.replaceAll('&amp;', '&').replaceAll('&quot;', '"')
+  return {
+    action: unescape(/action="([^"]*)"/.exec(form)?.[1]),
+    fields: Object.fromEntries([...form.matchAll(/<input type="hidden" name="([^"]+)" value="([^"]*)">/g)].map(([, name = '', value]) => [name, unescape(value)]))
+  }
+}
+
+export async function enrol ({ clock }: Pick<TestApp, 'clock'>, browser: TestBrowser, name = ''): Promise<{ secret: string, codes: string[], reply: LightMyRequestResponse }> {
+  const { body } = await browser.get('/auth/security/totp')
+  const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(body)?.[1] ?? '').replaceAll(' ', '')
+  const { action, fields } = formOf(body)
+  const reply = await browser.submit(action, { ...fields, code: codeFor(secret, clock.now()), name })
+  if (![200, 303].includes(reply.statusCode)) throw new Error(`enrol: ${reply.statusCode} ${reply.body}`)
+  return { secret, codes: [...reply.body.matchAll(/<li><code>([^<]+)<\/code>/g)].map(([, code = '']) => code), reply }
+}
+
+/** Who is signed in in the browser, by every route that reads its session. */
+export async function signedInAnywhere (browser: TestBrowser): Promise<string[]> {
+  const found: string[] = []
+  for (const url of ['/auth/account', '/auth/security', '/auth/security/totp', '/auth/account/password', '/auth/account/sessions', '/auth/session', '/auth/sessions', '/auth/profile', '/auth/factors']) {
+    const { statusCode, headers } = await browser.get(url)
+    if (statusCode < 300 || (statusCode === 303 && !String(headers.location).startsWith('/auth/login'))) found.push(`${url}: ${statusCode}`)
+  }
+  return found
+}
+export { ISSUER }
