@@ -5,6 +5,7 @@ import { systemClock } from '../adapters/node/system-clock.ts'
 import { redisAttemptStore } from '../adapters/redis/attempt-store.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 import { sharedConnection } from '../adapters/redis/shared-connection.ts'
+import type { RedisFactorStore } from '../adapters/redis/factor-store.ts'
 import { redisState, type RedisState } from '../adapters/redis/state.ts'
 import { StartError } from '../errors.ts'
 import type { Events } from '../events.ts'
@@ -115,7 +116,10 @@ export function connectStores (settings: Settings, { redis, events, log }: { red
           const policy = await counters.evictionPolicy()
           if (policy !== null) log.warn(...logLine('FST_AUTHORITY_EVICTION', `the Redis with the rate limits has maxmemory-policy ${policy}, so it may forget attempts when its memory is full, and let more through than the limits say. Set it to noeviction.`))
         }, `rateLimit.onStoreError ('${settings.rateLimit.onStoreError}') says what counts`)],
-        ...factors?.prepare === undefined ? [] : [prepareOne('the factor store', async () => { await factors.prepare?.() })],
+        ...factors?.prepare === undefined ? [] : [prepareOne('the factor store', async () => {
+          await factors.prepare?.()
+          if (await isAppendOnly(factors) === false) log.warn(...logLine('FST_AUTHORITY_UNSAFE', 'the Redis with the second factors has no append-only file, so a crash loses those that were added last, and recovery codes that were used count again. Set appendonly to yes, or keep them in a database.'))
+        })],
         prepareOne('the user store', async () => { await preparationOf(settings.users)?.() })
       ])
     },
@@ -144,6 +148,11 @@ function tracedState (state: State): State {
 
 async function evictionPolicyOf (state: State & Partial<Pick<RedisState, 'evictionPolicy'>>): Promise<string | null> {
   return await state.evictionPolicy?.() ?? null
+}
+
+/** Whether it writes each change to a file before long; `null` where that is no question. */
+async function isAppendOnly (store: FactorStore & Partial<Pick<RedisFactorStore, 'isAppendOnly'>>): Promise<boolean | null> {
+  return await store.isAppendOnly?.() ?? null
 }
 
 /** A user store of ours may have tables to make. */

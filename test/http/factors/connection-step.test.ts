@@ -1,0 +1,69 @@
+/** Somebody who signs in at another provider and has a second factor here: it is asked for after that, too. */
+import t from 'tap'
+import { memoryFactorStore } from '../../../lib/index.ts'
+import { testBrowser } from '../../support/browser.ts'
+import { codeFor, enrol, signedInAnywhere } from '../../support/factors.ts'
+import { connectApp } from '../connect/support.ts'
+
+// covers SF-01 BA-9552
+t.test('a sign-in at another provider begins no session until the second factor was given', async (t) => {
+  const test = await connectApp(t, { factors: memoryFactorStore() })
+  t.equal((await test.through()).statusCode, 303)
+  const sub = await test.who()
+  t.ok(sub)
+  const { secret, codes } = await enrol(test, test.browser)
+  test.clock.step(30_000)
+
+  const browser = testBrowser(test.app)
+  const asked = await test.through('?return_to=%2Fauth%2Faccount', browser)
+  t.equal(asked.statusCode, 303)
+  t.match(asked.headers.location, /^\/auth\/second-factor\?/)
+  t.equal(await test.who(browser), null)
+  t.strictSame(await signedInAnywhere(browser), [])
+  const query = String(asked.headers.location).replace('/auth/second-factor', '')
+
+  const wrong = await browser.submit(`/auth/second-factor${query}`, { code: '000000' })
+  t.equal(wrong.statusCode, 400)
+  t.equal(await test.who(browser), null)
+  const done = await browser.submit(`/auth/second-factor${query}`, { code: codeFor(secret, test.clock.now()) })
+  t.equal(done.statusCode, 303)
+  t.equal(done.headers.location, '/auth/account', 'the journey goes on')
+  t.equal(await test.who(browser), sub)
+  t.match(test.payloads('authenticated').at(-1), { userId: sub, method: 'connection', connection: 'acme', methods: ['connection', 'otp'] })
+
+  // Both together are what the account takes, so whoever has no password can manage their factors.
+  const { headers } = await browser.get('/auth/security/totp')
+  t.equal(headers.location, undefined, 'fresh enough')
+  const recovery = testBrowser(test.app)
+  const again = await test.through('', recovery)
+  t.equal((await recovery.submit(String(again.headers.location), { recovery_code: codes[0] ?? '' })).statusCode, 303)
+  t.equal(await test.who(recovery), sub)
+})
+
+t.test('a ticket of a sign-in at another provider ends with the account', async (t) => {
+  const test = await connectApp(t, { factors: memoryFactorStore() })
+  await test.through()
+  const sub = await test.who() ?? ''
+  const { secret } = await enrol(test, test.browser)
+  test.clock.step(30_000)
+  const browser = testBrowser(test.app)
+  const asked = await test.through('', browser)
+  await test.app.authority.resetFactors(sub)
+  const late = await browser.submit(String(asked.headers.location), { code: codeFor(secret, test.clock.now()) })
+  t.match(late.headers.location, /^\/auth\/login/, 'the factors were reset meanwhile')
+  t.equal(await test.who(browser), null)
+})
+
+t.test('whose factors can not be read signs in at no provider', async (t) => {
+  const store = memoryFactorStore()
+  let isDown = false
+  const test = await connectApp(t, { factors: { ...store, findFactors: async (userId) => { if (isDown) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' }); return await store.findFactors(userId) } } })
+  await test.through()
+  const browser = testBrowser(test.app)
+  isDown = true
+  const reply = await test.through('', browser)
+  t.equal(reply.statusCode, 503)
+  isDown = false
+  t.equal(await test.who(browser), null)
+})
+
