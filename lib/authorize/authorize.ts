@@ -1,3 +1,4 @@
+import { hasSecondFactor } from '../accounts/factors/deps.ts'
 import { userOf } from '../sessions/active-user.ts'
 import { disclosureOf } from '../tokens/disclosure.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
@@ -7,7 +8,8 @@ import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
-import type { AuthenticationContext } from '../protocol/authentication.ts'
+import type { User } from '../ports/user-store.ts'
+import { type AuthenticationContext, MFA_ACR } from '../protocol/authentication.ts'
 import { formatAuthorizationDetails } from '../protocol/authorization-details.ts'
 import { type AuthorizationParams, type AuthorizationRequest, parseAuthorizationRequest, responseModeOf } from '../protocol/authorization-request.ts'
 import { wordsOf } from '../protocol/authorization-params.ts'
@@ -94,6 +96,8 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
   const signedIn = session === null || user === null ? null : { session, user }
   const consent = await findConsent(client, signedIn, now, deps)
   const required = requiredAcr(request, client)
+  const possible = required?.filter((value) => deps.acrValues.includes(value)) ?? null
+  const authentication = session === null || user === null ? null : contextFor(request, possible, session)
   return {
     request,
     client,
@@ -101,8 +105,9 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
     scopes: grantableScopes(request, client, consent, deps),
     signedIn,
     required,
-    authentication: session === null || user === null ? null : contextFor(request, required?.filter((value) => deps.acrValues.includes(value)) ?? null, session),
+    authentication,
     acrValues: deps.acrValues,
+    canProveMore: user === null || authentication !== null || possible === null || await canProve(possible, user, deps),
     hostedSignIn: deps.hostedSignIn,
     hint: request.idTokenHint === undefined ? undefined : await deps.idTokens.readHint(request.idTokenHint),
     consent,
@@ -110,6 +115,11 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
     answered: answered ?? null,
     now
   }
+}
+
+/** Whether a sign-in of this user can be worth one of these. */
+async function canProve (values: readonly string[], { id }: User, { accounts: { factors } }: AuthorizeDeps): Promise<boolean> {
+  return values.some((value) => value !== MFA_ACR) || (factors !== null && hasSecondFactor(await factors.store.findFactors(id)))
 }
 
 /**

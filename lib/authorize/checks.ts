@@ -23,6 +23,8 @@ export interface Facts {
   authentication: AuthenticationContext | null
   /** The values of `acr` that this configuration can give. */
   acrValues: readonly string[]
+  /** Whether another sign-in can show what is required and this one did not: nobody gives a second factor that they do not have. */
+  canProveMore: boolean
   /** Whether a page of ours can ask for what is missing. */
   hostedSignIn: boolean
   /** `undefined`: none was sent; `null`: it is not one of ours. */
@@ -110,8 +112,9 @@ const CHECKS: readonly Check[] = [
     see: 'RFC 9470 §5',
     check (facts) {
       if (facts.required === null || facts.authentication !== null) return null
-      // The host's page has asked for what it asks for: sent there again, the person would come back with the same.
-      return facts.hostedSignIn ? anotherSignIn(facts) : mayBeTold(facts) ? unmet() : null
+      // The host's page has asked for what it asks for, and ours for all that the account has: sent there again, the person would come back
+      // with the same.
+      return facts.hostedSignIn && facts.canProveMore ? anotherSignIn(facts) : mayBeTold(facts) ? unmet() : null
     }
   },
   {
