@@ -36,11 +36,16 @@ export async function removeAccount ({ user, sid, locale, origin }: Removal, dep
   deps.events.emit('account_removed', { userId: user.id, sid }, origin)
   deps.outbox?.post({ kind: 'account_removed', user: addressed(user), locale, origin })
   const what = 'what a removed user left behind could not be ended'
-  try {
+  // Their second factors go only now: where the removal fails half-way, the account is not left with its password alone.
+  const endRest = async (): Promise<void> => {
     await endAll(user.id, { origin }, deps)
+    await deps.factors?.store.removeFactorsOfUser(user.id)
+  }
+  try {
+    await endRest()
   } catch (error) {
     deps.onError(error, what)
-    deps.background.run(`end ${user.id}`, what, async () => { await endAll(user.id, { origin }, deps) })
+    deps.background.run(`end ${user.id}`, what, endRest)
   }
 }
 
