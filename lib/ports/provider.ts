@@ -121,7 +121,11 @@ export interface ConnectionOptions {
   sync?: 'create' | 'always' | undefined
   /** How the provider authenticated the person, for ID tokens of this service. Default: only that it was a connection. */
   assurance?: ((claims: Readonly<Record<string, unknown>>) => { amr?: string[] | undefined, acr?: string | undefined }) | undefined
-  /** Told after a sign-in. No reply waits for it. It alone sees the provider's tokens, once. */
+  /**
+   * Told after a sign-in that is finished with the provider's answer. No reply waits for it. It alone sees the provider's tokens, once. A sign-in
+   * that ends on a page of this service (a second factor, fields of a new account, linking to an account) is told by events alone, for the
+   * tokens are kept nowhere until then.
+   */
   onSignIn?: ((event: ConnectionSignIn) => void | Promise<void>) | undefined
   /** Of the link on the sign-in page. */
   button?: { label?: string | undefined, logoUrl?: string | undefined } | undefined

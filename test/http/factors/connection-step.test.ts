@@ -7,8 +7,10 @@ import { connectApp } from '../connect/support.ts'
 
 // covers SF-01 BA-9552
 t.test('a sign-in at another provider begins no session until the second factor was given', async (t) => {
-  const test = await connectApp(t, { factors: memoryFactorStore() })
+  const told: boolean[] = []
+  const test = await connectApp(t, { factors: memoryFactorStore(), connection: { onSignIn: ({ isNew }) => { told.push(isNew) } } })
   t.equal((await test.through()).statusCode, 303)
+  t.same(told, [true])
   const sub = await test.who()
   t.ok(sub)
   const { secret, codes } = await enrol(test, test.browser)
@@ -20,6 +22,7 @@ t.test('a sign-in at another provider begins no session until the second factor 
   t.match(asked.headers.location, /^\/auth\/second-factor\?/)
   t.equal(await test.who(browser), null)
   t.strictSame(await signedInAnywhere(browser), [])
+  t.same(told, [true], 'a host is told of nobody who is not signed in')
   const query = String(asked.headers.location).replace('/auth/second-factor', '')
 
   const wrong = await browser.submit(`/auth/second-factor${query}`, { code: '000000' })

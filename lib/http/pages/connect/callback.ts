@@ -90,7 +90,8 @@ async function signIn ({ connection, result, flow }: Answered, request: FastifyR
   }, { accounts, browserSessions })
   if (outcome.to === 'session') {
     const { begun, isNew } = outcome
-    tellHost(connection, { user: begun.user, claims: result.claims, tokens: result.tokens, isNew }, accounts)
+    // With a second factor to come nobody is signed in yet, and what the provider gave is kept nowhere until then.
+    if ('session' in begun) tellHost(connection, { user: begun.user, claims: result.claims, tokens: result.tokens, isNew }, accounts)
     // An app on a device gets its code as the answer to a page of ours. This is none. @see RFC 8252 §8.6
     // The second factor is asked for on a page of ours, so that needs none in between.
     if (journey.clientName === null || 'ticket' in begun) return leadOn(begun, { ...journey, nativeRequest: null }, request, deps)
