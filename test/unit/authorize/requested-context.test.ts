@@ -33,7 +33,8 @@ t.test('a session shows what a client must have, or nothing', async (t) => {
   const asked = asks(['password'])
   const shown = (...methods: AuthenticationMethod[]): string | null | undefined => contextFor(asked, requiredAcr(asked, { acr: 'mfa' }), session(...methods))?.acr
   t.equal(shown('password'), undefined)
-  t.equal(shown('connection', 'otp'), undefined)
+  t.equal(shown('connection'), undefined)
+  t.equal(shown('connection', 'otp'), 'mfa', 'two factors of different kinds, whichever the first was')
   t.equal(shown('password', 'otp'), 'mfa', 'and the token says so')
   t.equal(shown('passkey'), 'phr')
 })
