@@ -72,7 +72,8 @@ t.test('postgres: a release that knows nothing of factors, and one that is newer
 t.test('postgres: the documented rights are enough, each that is missing is named, and no more is asked for', async (t) => {
   const database = await server.database()
   const owner = database.pool()
-  await postgresFactorStore(owner).prepare()
+  const all = postgresFactorStore(owner)
+  await all.prepare()
   await owner.query('CREATE ROLE second_factors LOGIN')
   for (const [table, rights] of Object.entries(FACTOR_RIGHTS)) await owner.query(`GRANT ${rights.join(', ')} ON ${table} TO second_factors`)
   const limited = database.pool({ user: 'second_factors' })
@@ -85,8 +86,11 @@ t.test('postgres: the documented rights are enough, each that is missing is name
     for (const right of rights) {
       await owner.query(`REVOKE ${right} ON ${table} FROM second_factors`)
       await t.rejects(postgresFactorStore(limited).prepare(), { name: 'StartError', message: new RegExp(`role of postgresFactorStore lacks rights: ${right} on ${table}`) })
-      const done = await Promise.allSettled(factorOperations(own).map(async ([, call]) => await call()).concat([Promise.resolve(own.sweep(Date.now()))]))
-      t.ok(done.some(({ status }) => status === 'rejected'), `${right} on ${table} is needed`)
+      await all.removeFactorsOfUser(ALICE)
+      // One after the other: what one of them finds depends on what those before it left.
+      let refused = 0
+      for (const call of [...factorOperations(own).map(([, operation]) => operation), async () => { await own.sweep(Date.now()) }]) await call().catch(() => { refused++ })
+      t.ok(refused > 0, `${right} on ${table} is needed`)
       await owner.query(`GRANT ${right} ON ${table} TO second_factors`)
     }
   }
