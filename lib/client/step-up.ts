@@ -23,10 +23,7 @@ export function stepUpChallenge ({ status, headers }: Response): StepUpChallenge
   const challenge = headers.get('www-authenticate') ?? ''
   if (status !== 401 || !/\berror="?insufficient_user_authentication\b/.test(challenge)) return null
   const asked: StepUpChallenge = {}
-  for (const name of ['acr_values', 'max_age'] as const) {
-    const value = new RegExp(`\\b${name}="?([^",]+)`).exec(challenge)?.[1]
-    if (value) asked[name] = value
-  }
+  for (const [, name, value] of challenge.matchAll(/\b(acr_values|max_age)="?([^",]+)/g)) asked[name as keyof StepUpChallenge] ??= value as string
   return asked
 }
 

@@ -3,7 +3,7 @@ import { appNameField, codeField, form, formState, hidden, link, submit } from '
 import { attributes, formatHtml, html } from './html.ts'
 import { layout, name } from './layout.ts'
 import type { AccountFactor, PageModels } from './model.ts'
-import { format, type Messages, timeOf } from './texts.ts'
+import { format, type Messages, spaceOf, timeOf } from './texts.ts'
 
 export function accountSecurity (model: PageModels['account_security']): string {
   const { messages, action, error, factors, recoveryCodesLeft, enrolUrl, signInUrl } = model
@@ -44,7 +44,7 @@ export function accountTotp (model: PageModels['account_totp']): string {
 <p>${messages.enrolKey}</p>
 <p class="key"><code dir="ltr">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</code></p>
 <p>${link(uri, messages.enrolOpen)}</p>
-${form(action, state, html`${hidden('enrolment', token)}<p class="hint">${messages.enrolCode}${endsOthers && html` ${messages.enrolText}`}</p>
+${form(action, state, html`${hidden('enrolment', token)}<p class="hint">${messages.enrolCode}${endsOthers && html`${spaceOf(messages)}${messages.enrolText}`}</p>
 ${codeField(state, model)}${appNameField(state, model, typed)}${submit(messages.factorAdd)}
 `)}`)
 }

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
-import { type AuthorityOptions, memoryUserStore } from '../../lib/index.ts'
+import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
 import { github } from '../../lib/connections/index.ts'
 import { OAuthError } from '../../lib/errors.ts'
 import { ERROR_MEANINGS } from '../../scripts/reference.ts'
@@ -21,6 +21,7 @@ const EVERYTHING: Partial<AuthorityOptions> = {
   refreshToken: { rotate: 'always' },
   secret: 'a secret of this test, long enough for it',
   connections: [github({ clientId: 'app', clientSecret: 'secret' })],
+  factors: memoryFactorStore(),
   scopes: ['openid', 'profile', 'email', 'offline_access', 'orders:read']
 }
 const { create: _create, ...closedUsers } = memoryUserStore()

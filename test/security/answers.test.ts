@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { Writable } from 'node:stream'
 import { Type } from '@sinclair/typebox'
 import t from 'tap'
-import { memoryState, memoryUserStore } from '../../lib/index.ts'
+import { github } from '../../lib/connections/index.ts'
+import { memoryFactorStore, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { bearer, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 import { basic, CLIENTS, KEYS, openidApp, SECRET, tokensOf } from '../support/openid.ts'
 
@@ -11,7 +12,7 @@ const json = { 'content-type': 'application/json' }
 // covers ASVS-13.4.5 ASVS-6.1.3 ASVS-15.2.3 ASVS-2.1.1
 t.test('the routes are those of the reference, and no others', async (t) => {
   const routes: string[] = []
-  const { close } = await testApp({ keys: KEYS, clients: CLIENTS, registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } }, {}, (app) => { app.addHook('onRoute', ({ method, url }) => { for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url}`) }) })
+  const { close } = await testApp({ keys: KEYS, clients: CLIENTS, secret: SECRET, connections: [github({ clientId: 'app', clientSecret: 'secret' })], factors: memoryFactorStore(), registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } }, {}, (app) => { app.addHook('onRoute', ({ method, url }) => { for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url}`) }) })
   t.teardown(close)
   const reference = readFileSync(new URL('../../docs/reference/endpoints.md', import.meta.url), 'utf8')
   const documented = [...reference.matchAll(/^## `((?:GET|POST|DELETE|PUT|PATCH) [^`]+)`/gm)].map(([, route]) => route as string)

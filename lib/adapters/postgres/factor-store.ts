@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto'
 import type { AddedFactor, FactorStore, UsedPasskey } from '../../ports/factor-store.ts'
 import { factorsOf } from '../sql/factor-rows.ts'
 import { flag, integer, text } from '../sql/rows.ts'
@@ -130,8 +129,8 @@ export function postgresFactorStore (db: PostgresDatabase, { schema, namedStatem
 
     async prepare () {
       await prepare()
-      // A removal of nothing does what a removal does, so the start finds out whether the role can write.
-      await requireRights(query, { what: 'postgresFactorStore', prefix, rights: FACTOR_RIGHTS }, async () => { await call('remove_factors', '$1', `trial ${randomUUID()}`) })
+      // A removal of nothing does what a removal does, so the start finds out whether the role can write. Nobody has an empty id.
+      await requireRights(query, { what: 'postgresFactorStore', prefix, rights: FACTOR_RIGHTS }, async () => { await call('remove_factors', '$1', '') })
     },
     sweep: postgresSweep(query, prefix, [SWEPT_CLAIMS])
   }
