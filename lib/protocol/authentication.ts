@@ -68,7 +68,10 @@ export function contextOf ({ methods, authenticatedAt }: Authenticated, wanted: 
   const shown = CONTEXTS.flatMap(({ acr, by, amr }): AuthenticationContext[] => {
     const proofs = by.flatMap((method) => methods.find((proof) => proof.method === method) ?? [])
     if (proofs.length < by.length) return []
-    return [{ acr: proofs[0]?.acr ?? acr, amr: [...new Set([...amr, ...proofs.flatMap((proof) => proof.amr ?? [])])], authenticatedAt: Math.min(...proofs.map(({ at }) => at)) }]
+    const said = proofs[0]?.acr
+    // What a connection is said to be worth is of the sign-in there alone: with a second factor here it is not less than that makes it.
+    const isWorth = said !== undefined && (by.length === 1 || acr === null || covers(said, acr)) ? said : acr
+    return [{ acr: isWorth, amr: [...new Set([...amr, ...proofs.flatMap((proof) => proof.amr ?? [])])], authenticatedAt: Math.min(...proofs.map(({ at }) => at)) }]
   })
   const acr = wanted.length === 0 ? shown[0]?.acr ?? null : ACR_VALUES.toReversed().find((value) => wanted.includes(value) && shown.some((context) => covers(context.acr, value)))
   if (acr === undefined) return null

@@ -79,3 +79,12 @@ t.test('what a store has kept is read as it was, or as less', async (t) => {
   for (const text of odd) t.strictSame(readProofs(text, NOW), [], JSON.stringify(text))
   t.strictSame(readProofs(`[${NOW},[{"method":"retina","at":1},{"method":"otp","at":2}]]`, NOW), [{ method: 'otp', at: 2 }], 'a method of a newer release')
 })
+
+t.test('what a connection is said to be worth is never less with a second factor here', async (t) => {
+  const by = (acr: string): AuthenticationProof[] => [{ method: 'connection', at: NOW, acr }, ...proofs(['otp'])]
+  for (const [acr, worth] of [['password', 'mfa'], ['email', 'mfa'], ['urn:acme:bronze', 'mfa'], ['mfa', 'mfa'], ['phr', 'phr']] as const) {
+    t.equal(contextOf(session(by(acr))).acr, worth, acr)
+    t.equal(contextOf(session(by(acr)), ['mfa'])?.acr, 'mfa', `${acr}, where mfa is wanted`)
+    t.equal(contextOf(session(by(acr).slice(0, 1))).acr, acr, `${acr} alone`)
+  }
+})
