@@ -1,6 +1,6 @@
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
-import type { User } from '../ports/user-store.ts'
+import type { Identity, User } from '../ports/user-store.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { AccountsDeps } from './deps.ts'
@@ -14,6 +14,8 @@ interface FirstFactor {
   by: 'password' | 'connection'
   /** The `id` of the connection, where it was one. */
   connection?: string | undefined
+  /** Who they are there. */
+  identity?: Identity | undefined
   /** How, and when. */
   methods: AuthenticationProof[]
   clientId: string | null
@@ -44,9 +46,9 @@ export async function beginSession (first: FirstFactor, browser: Browser, deps: 
   const { accounts } = deps
   const { factors } = accounts
   if (factors === null) return await commitSession(first, browser, deps)
-  const { user, by, connection, methods, clientId } = first
+  const { user, by, connection, identity, methods, clientId } = first
   const askSecond = async (): Promise<StepNeeded> => {
-    const ticket = await sealStep({ user, by, connection, methods, clientId, scope: '' }, { page: true }, { ...accounts, factors })
+    const ticket = await sealStep({ user, by, connection, identity, methods, clientId, scope: '' }, { page: true }, { ...accounts, factors })
     accounts.events.emit('second_factor_required', { userId: user.id, clientId }, browser.origin)
     return { ticket, user }
   }

@@ -126,6 +126,7 @@ async function enter ({ connection, person, browser, clientId }: FederatedSignIn
     user,
     by: 'connection',
     connection: connection.id,
+    identity: { issuer: person.issuer, subject: person.subject },
     methods: [person.proof],
     clientId,
     async confirm () {

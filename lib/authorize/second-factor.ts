@@ -31,9 +31,9 @@ export async function finishSignIn ({ step, found, given, locale }: SecondFactor
     methods: [...step.methods, proof],
     clientId,
     async confirm () {
-      const [now, factors] = await Promise.all([accounts.users.findById(user.id), accounts.factors.store.findFactors(user.id)])
+      const [now, factors] = await Promise.all([stepHolds(step, accounts), accounts.factors.store.findFactors(user.id)])
       // Other factors than before: they were reset, or whoever added one has ended all other sign-ins.
-      if (stepHolds(now, step, accounts) && factors.deviceEpoch === found.deviceEpoch) return now
+      if (now !== null && factors.deviceEpoch === found.deviceEpoch) return now
       accounts.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, browser.origin)
       return null
     }

@@ -1,4 +1,4 @@
-import type { User } from '../../ports/user-store.ts'
+import type { Identity, User } from '../../ports/user-store.ts'
 import { type AuthenticationProof, formatProofs, readProofs } from '../../protocol/authentication.ts'
 import { digest, equalSecrets } from '../../protocol/digest.ts'
 import { failureOf, onceRehashed } from '../authenticate-password.ts'
@@ -14,6 +14,8 @@ export interface PendingStep {
   /** The first factor: what it was, and when. */
   by: 'password' | 'connection'
   connection?: string | undefined
+  /** Who they are there: the link must still lead to the user. */
+  identity?: Identity | undefined
   methods: AuthenticationProof[]
   clientId: string | null
   /** What a client asked for with the first factor. */
@@ -34,12 +36,12 @@ const passwordMark = ({ id, passwordHash }: User): string => digest(`second step
  * A ticket for the second step: nothing is stored for it, and nothing but the second step takes it. It names the user and the password hash of
  * now, so that it ends with a change of the password.
  */
-export async function sealStep ({ user, by, connection, methods, clientId, scope }: PendingStep, place: StepPlace, deps: StepDeps): Promise<string> {
+export async function sealStep ({ user, by, connection, identity, methods, clientId, scope }: PendingStep, place: StepPlace, deps: StepDeps): Promise<string> {
   const { issuer, clock, factors: { sealer } } = deps
   const now = clock.now()
   // A sign-in with a hash of an old format has it replaced, which is no change of the password.
   const bound = await onceRehashed(user, deps) ?? user
-  return sealer.seal(JSON.stringify({ userId: user.id, by, connection, methods: formatProofs({ methods, authenticatedAt: now }), at: now, clientId, scope, mark: passwordMark(bound) }), contextOf(issuer, place))
+  return sealer.seal(JSON.stringify({ userId: user.id, by, connection, identity, methods: formatProofs({ methods, authenticatedAt: now }), at: now, clientId, scope, mark: passwordMark(bound) }), contextOf(issuer, place))
 }
 
 /**
@@ -47,20 +49,27 @@ export async function sealStep ({ user, by, connection, methods, clientId, scope
  * it was (disabled, another password).
  */
 export async function openStep (ticket: string, place: StepPlace, deps: StepDeps): Promise<PendingStep | null> {
-  const { issuer, users, clock, factors: { sealer } } = deps
+  const { issuer, clock, factors: { sealer } } = deps
   const opened = ticket.length > 8192 ? null : sealer.open(ticket, contextOf(issuer, place))
   if (opened === null) return null
-  const { userId, by, connection, methods, at, clientId, scope, mark } = JSON.parse(opened) as { userId: string, by: PendingStep['by'], connection?: string, methods: string, at: number, clientId: string | null, scope: string, mark: string }
+  const { userId, by, connection, identity, methods, at, clientId, scope, mark } = JSON.parse(opened) as { userId: string, by: PendingStep['by'], connection?: string, identity?: Identity, methods: string, at: number, clientId: string | null, scope: string, mark: string }
   const now = clock.now()
   if (now - at >= STEP_LIFETIME_SECONDS * 1000) return null
-  const user = await users.findById(userId)
+  const user = await ledTo(userId, identity, deps)
   if (user === null || !stillHolds(user, by, mark, deps)) return null
-  return { user, by, connection, methods: readProofs(methods, at), clientId, scope }
+  return { user, by, connection, identity, methods: readProofs(methods, at), clientId, scope }
 }
 
-/** Whether the first factor of somebody is worth what it was, by the user as they are now. */
-export function stepHolds (user: User | null, { user: former, by }: PendingStep, deps: Pick<AccountsDeps, 'verifyEmail' | 'enforcedDomains'>): user is User {
-  return user !== null && stillHolds(user, by, passwordMark(former), deps)
+/** The user as they are now, if the first factor of theirs is worth what it was; else `null`. */
+export async function stepHolds ({ user: former, by, identity }: PendingStep, deps: Pick<AccountsDeps, 'users' | 'verifyEmail' | 'enforcedDomains'>): Promise<User | null> {
+  const user = await ledTo(former.id, identity, deps)
+  return user !== null && stillHolds(user, by, passwordMark(former), deps) ? user : null
+}
+
+/** The user, if the identity that they came by still leads to them. */
+async function ledTo (userId: string, identity: Identity | undefined, { users }: Pick<AccountsDeps, 'users'>): Promise<User | null> {
+  const user = identity === undefined ? await users.findById(userId) : await users.findByIdentity?.(identity) ?? null
+  return user?.id === userId ? user : null
 }
 
 function stillHolds (user: User, by: PendingStep['by'], mark: string, deps: Pick<AccountsDeps, 'verifyEmail' | 'enforcedDomains'>): boolean {

@@ -42,8 +42,8 @@ export async function mfaGrant (params: TokenRequestParams, { client, origin }: 
       const allowed = allowedScopes(client, deps.scopes)
       const scopes = step.scope.split(' ').filter((scope) => allowed.includes(scope))
       return await commitTokens({ user, client, methods: [...methods, proof], scopes, origin, grantType: 'mfa' }, async () => {
-        const [now, later] = await Promise.all([accounts.users.findById(user.id), factors.store.findFactors(user.id)])
-        if (stepHolds(now, step, accounts) && later.deviceEpoch === found.deviceEpoch) return null
+        const [now, later] = await Promise.all([stepHolds(step, accounts), factors.store.findFactors(user.id)])
+        if (now !== null && later.deviceEpoch === found.deviceEpoch) return null
         accounts.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, origin)
         throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
       }, deps)

@@ -1,9 +1,10 @@
 /** After a right password the second factor is asked for, at every way in, and until it is given nobody is signed in anywhere. */
 import type { FastifyInstance } from 'fastify'
 import t from 'tap'
-import { memoryUserStore } from '../../../lib/index.ts'
+import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { ISSUER, PASSWORD, signIn, signUp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
+import { connectApp } from '../connect/support.ts'
 import { codeFor, enrol, factorApp, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'
 
 const NEXT = 'a better horse battery'
@@ -253,4 +254,23 @@ t.test('without the option there is no page and no look-up', async (t) => {
   t.ok(await signIn(subject.app))
   t.notMatch((await testBrowser(subject.app).get('/auth/login')).body, /second/)
   t.equal(new URL(ISSUER).protocol, 'http:')
+})
+
+t.test('a link that is taken away between the two steps begins no session', async (t) => {
+  const subject = await connectApp(t, { factors: memoryFactorStore() })
+  const { app, clock, browser } = subject
+  await subject.through()
+  const sub = await subject.who() ?? ''
+  const { secret } = await enrol(subject, browser)
+  await app.authority.changePassword(sub, NEXT)
+  for (const isThere of [true, false]) {
+    clock.step(30_000)
+    const other = testBrowser(app)
+    await subject.through('', other)
+    t.equal(await subject.who(other), null)
+    if (!isThere) t.equal(await app.authority.unlinkIdentity(sub, (await app.authority.identities(sub))[0]?.id ?? ''), 'unlinked')
+    const reply = await other.submit('/auth/second-factor', { code: codeFor(secret, clock.now()) })
+    t.equal(await subject.who(other), isThere ? sub : null)
+    t.equal(String(reply.headers.location).startsWith('/auth/login'), !isThere)
+  }
 })
