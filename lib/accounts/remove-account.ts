@@ -36,17 +36,18 @@ export async function removeAccount ({ user, sid, locale, origin }: Removal, dep
   deps.events.emit('account_removed', { userId: user.id, sid }, origin)
   deps.outbox?.post({ kind: 'account_removed', user: addressed(user), locale, origin })
   const what = 'what a removed user left behind could not be ended'
-  // Their second factors go only now: where the removal fails half-way, the account is not left with its password alone.
-  const endRest = async (): Promise<void> => {
-    await endAll(user.id, { origin }, deps)
-    await deps.factors?.store.removeFactorsOfUser(user.id)
-  }
   try {
-    await endRest()
+    await endRest(user.id, origin, deps)
   } catch (error) {
     deps.onError(error, what)
-    deps.background.run(`end ${user.id}`, what, endRest)
+    deps.background.run(`end ${user.id}`, what, async () => { await endRest(user.id, origin, deps) })
   }
+}
+
+/** The second factors go last: as long as there is an account, it asks for them. */
+async function endRest (userId: string, origin: Origin, deps: AccountsDeps): Promise<void> {
+  await endAll(userId, { origin }, deps)
+  await deps.factors?.store.removeFactorsOfUser(userId)
 }
 
 /** Sign-ins first, for without one nobody allows anything or asks for a link. Each step is tried whatever became of the others. */

@@ -1,4 +1,5 @@
 import { OAuthError } from '../../errors.ts'
+import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '../../protocol/totp.ts'
@@ -29,17 +30,19 @@ const contextOf = ({ user, sid }: Enroller, issuer: string): string => JSON.stri
 
 /**
  * A new key, which is stored only once a code of it was right: an enrolment that is given up leaves what there is. To be asked by a fresh
- * sign-in, which the sealed enrolment is proof of for ten minutes.
+ * sign-in, which the sealed enrolment is proof of for ten minutes, or until the user's factors are others: with the first one a sign-in without it
+ * is no longer enough.
  */
-export function startEnrolment (of: Enroller, deps: ProvingDeps): Enrolment {
-  const { issuer, random, clock, factors: { sealer } } = deps
+export async function startEnrolment (of: Enroller, deps: ProvingDeps): Promise<Enrolment> {
+  const { issuer, random, clock, factors: { sealer, store } } = deps
+  const { deviceEpoch: epoch } = await store.findFactors(of.user.id)
   const secret = Buffer.from(random.secret(), 'base64url').subarray(0, TOTP_SECRET_BYTES)
-  return shown(secret, sealer.seal(JSON.stringify({ factorId: random.id(), secret: secret.toString('base64url'), at: clock.now() }), contextOf(of, issuer)), of, deps)
+  return shown(secret, sealer.seal(JSON.stringify({ factorId: random.id(), secret: secret.toString('base64url'), at: clock.now(), epoch }), contextOf(of, issuer)), of, deps)
 }
 
 /** The same enrolment once more, for a page that is shown again. `null`: it is none of this sign-in, or too old. */
-export function reopenEnrolment (enrolment: string, of: Enroller, deps: ProvingDeps): Enrolment | null {
-  const opened = open(enrolment, of, deps)
+export async function reopenEnrolment (enrolment: string, of: Enroller, deps: ProvingDeps): Promise<Enrolment | null> {
+  const opened = open(enrolment, of, await deps.factors.store.findFactors(of.user.id), deps)
   return opened === null ? null : shown(opened.secret, enrolment, of, deps)
 }
 
@@ -47,11 +50,11 @@ function shown (secret: Buffer, enrolment: string, { user }: Enroller, { factors
   return { enrolment, secret: toBase32(secret), uri: totpUri({ issuer: totpIssuer, account: user.username, secret }) }
 }
 
-function open (enrolment: string, of: Enroller, { issuer, clock, factors: { sealer } }: ProvingDeps): { factorId: string, secret: Buffer } | null {
+function open (enrolment: string, of: Enroller, { deviceEpoch }: UserFactors, { issuer, clock, factors: { sealer } }: ProvingDeps): { factorId: string, secret: Buffer } | null {
   const opened = enrolment.length > 4096 ? null : sealer.open(enrolment, contextOf(of, issuer))
   if (opened === null) return null
-  const { factorId, secret, at } = JSON.parse(opened) as { factorId: string, secret: string, at: number }
-  return clock.now() - at < LIFETIME_MS ? { factorId, secret: Buffer.from(secret, 'base64url') } : null
+  const { factorId, secret, at, epoch } = JSON.parse(opened) as { factorId: string, secret: string, at: number, epoch: number }
+  return clock.now() - at < LIFETIME_MS && epoch === deviceEpoch ? { factorId, secret: Buffer.from(secret, 'base64url') } : null
 }
 
 interface Confirmation extends Enroller, MessageCause { enrolment: string, code: string, name: string }
@@ -64,7 +67,8 @@ interface Confirmation extends Enroller, MessageCause { enrolment: string, code:
 export async function confirmEnrolment ({ enrolment, code, name, locale, origin, ...of }: Confirmation, deps: ProvingDeps): Promise<{ factorId: string, recoveryCodes: string[] | null, proof: AuthenticationProof }> {
   const { issuer, clock, events, sessions, outbox, factors: { store, sealer } } = deps
   const { user, sid } = of
-  const opened = open(enrolment, of, deps)
+  const found = await store.findFactors(user.id)
+  const opened = open(enrolment, of, found, deps)
   if (opened === null) throw new OAuthError('invalid_token', 'The enrolment is invalid or has expired. Begin again.', { statusCode: 400 })
   const digits = readTotpCode(code)
   if (digits === null) throw new OAuthError('invalid_code', 'A code has six digits.', { field: 'code', reason: 'code_form' })
@@ -72,7 +76,7 @@ export async function confirmEnrolment ({ enrolment, code, name, locale, origin,
   const { factorId, secret } = opened
   const step = matchTotp(secret, digits, now)
   if (step === null) throw new OAuthError('invalid_code', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
-  const isFirst = !hasSecondFactor(await store.findFactors(user.id))
+  const isFirst = !hasSecondFactor(found)
   const endOthers = async (): Promise<void> => { await sessions.revokeAll(user.id, 'factors_changed', { exceptSid: sid, origin }) }
   if (isFirst) await endOthers()
   const { codes, digests } = newRecoveryCodes(deps)

@@ -58,7 +58,7 @@ export function factorRoutes (child: FastifyInstance, { grants, path }: HttpDeps
 
   child.post(path('factorsTotp'), { ...common, schema: describeRoute({ summary: 'Begin to set up an authenticator app', ...described, response: { 200: Enrolment, ...failures } }) }, async (request) => await guarded(async () => {
     const { user, sid } = await fresh(request)
-    const begun = startEnrolment({ user, sid }, accounts)
+    const begun = await startEnrolment({ user, sid }, accounts)
     const { qrSvg } = await import('../../pages/qr.ts')
     return { ...begun, qr_svg: qrSvg(begun.uri) }
   }))

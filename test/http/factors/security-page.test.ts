@@ -189,3 +189,32 @@ t.test('a host resets what a user has lost: all sign-ins end, the user is told, 
   t.ok(ISSUER)
   t.same(cookies(await browser.get('/auth/login')), [])
 })
+
+t.test('an enrolment that began before the first factor adds none after it', async (t) => {
+  const subject = await factorApp(t, {}, { enrolled: false })
+  const { app, clock, sub } = subject
+  const { access_token: token } = await signIn(app)
+  const post = async (url: string, payload: object = {}) => await app.inject({ method: 'POST', url, headers: bearer(token), payload })
+  const begin = async () => (await post('/auth/factors/totp')).json<{ enrolment: string, secret: string }>()
+  const stolen = await begin()
+  const own = await begin()
+  t.equal((await post('/auth/factors/totp/confirm', { enrolment: own.enrolment, code: codeFor(own.secret, clock.now()) })).statusCode, 201)
+  t.match(await post('/auth/factors/totp/confirm', { enrolment: stolen.enrolment, code: codeFor(stolen.secret, clock.now()) }), { statusCode: 400, body: /invalid_token/ })
+  t.equal((await app.authority.factors(sub)).factors.length, 1)
+})
+
+t.test('the factors go with the account', async (t) => {
+  const subject = await factorApp(t)
+  const { app, browser, broken } = subject
+  await logIn(browser)
+  await browser.submit('/auth/second-factor', { code: subject.code() })
+  broken.add('removeFactorsOfUser')
+  const headers = { origin: ISSUER, 'sec-fetch-site': 'same-origin', cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ') }
+  t.equal((await app.inject({ method: 'DELETE', url: '/auth/account', headers })).statusCode, 204, 'an outage is no failure of the removal')
+
+  const again = await factorApp(t)
+  await logIn(again.browser)
+  await again.browser.submit('/auth/second-factor', { code: again.code() })
+  t.equal((await again.app.inject({ method: 'DELETE', url: '/auth/account', headers: { ...headers, cookie: [...again.browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ') } })).statusCode, 204)
+  t.match(await again.store.findFactors(again.sub), { totp: [], recoveryCodesLeft: 0 })
+})

@@ -92,9 +92,9 @@ function enrolment (child: FastifyInstance, deps: PageDeps, accounts: Accounts):
       const of = { user, sid: session.sid }
       const { factors: listed } = await listFactors(user.id, accounts)
       // After a wrong code the same key again: the app has it by now.
-      const begun = form === null ? null : reopenEnrolment(form.enrolment ?? '', of, accounts)
+      const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
       const signInUrl = begun === null ? await signInAgainUrl('securityTotp', visit, deps, accounts) : null
-      return { enrolment: signInUrl === null ? await withQr(begun ?? startEnrolment(of, accounts)) : null, name: form?.name ?? '', signInUrl, endsOthers: listed.length === 0 }
+      return { enrolment: signInUrl === null ? await withQr(begun ?? await startEnrolment(of, accounts)) : null, name: form?.name ?? '', signInUrl, endsOthers: listed.length === 0 }
     },
     submit (form, visit) {
       const { request, person: { user, session }, locale, origin } = visit
