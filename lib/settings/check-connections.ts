@@ -40,8 +40,9 @@ type Refuse = (field: string, got: unknown, takes: string, confidential?: boolea
  * Checks the connections beyond what the schema says of each field.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
-export function checkConnections ({ connections, users, secrets }: Settings): void {
+export function checkConnections ({ connections, users, secrets, pages }: Settings): void {
   if (connections.length === 0) return
+  if (pages === false) throw invalid('connections', connections, 'an array with something in it only where pages is not false: a sign-in elsewhere begins and ends on them')
   const missing = STORE_METHODS.find((method) => users[method] === undefined)
   if (missing !== undefined) throw invalid('connections', connections, `an array with something in it only where the user store has ${missing}`)
   if (secrets.length === 0) throw invalid('connections', connections, 'an array with something in it only where the option secret is set: it seals what a sign-in elsewhere begins with')

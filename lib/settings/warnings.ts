@@ -7,7 +7,7 @@ import { logLine } from '../ports/log.ts'
 const FORWARDING_HEADERS = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'cf-connecting-ip']
 
 /** Logs once what works but is unsafe, and how to mend it. Returns a hook for our own routes, where there is something to watch for. */
-export function warnOfUnsafeSettings (host: FastifyInstance, { issuer, keys, secrets }: Pick<Settings, 'issuer' | 'keys' | 'secrets'>, facts: { misplaced: Places['misplaced'], memoryState: boolean, ownCounters: boolean, severalProcesses: boolean }): onRequestHookHandler | null {
+export function warnOfUnsafeSettings (host: FastifyInstance, { issuer, keys, secrets, factors }: Pick<Settings, 'issuer' | 'keys' | 'secrets' | 'factors'>, facts: { misplaced: Places['misplaced'], memoryState: boolean, ownCounters: boolean, severalProcesses: boolean }): onRequestHookHandler | null {
   const warn = (text: string): void => { host.log.warn(...logLine('FST_AUTHORITY_UNSAFE', text)) }
   const trustProxy = trustProxyOf(host)
   if (isInsecure(issuer)) warn(`allowInsecureIssuer: THE ISSUER IS ${issuer}, so passwords, tokens and cookies cross the network in clear text and whoever listens can use them. For development alone: set an https: issuer for everything else.`)
@@ -16,6 +16,7 @@ export function warnOfUnsafeSettings (host: FastifyInstance, { issuer, keys, sec
   if (facts.ownCounters && !facts.memoryState) host.log.info(...logLine('FST_AUTHORITY_NOTICE', 'attempts are counted by this process alone, so several let through that many times more. Set the option redis to count them together.'))
   if (facts.memoryState && facts.severalProcesses) warn('this is one of several workers and the state is in memory, so a token of one worker is unknown to the next. Set the option redis, or state to a shared one.')
   if (keys === null && secrets.length === 0) warn('signing keys are kept in memory: they change at every start, and no other process knows them. Set the option secret (32 bytes or more) to keep and share them.')
+  if (factors !== null && !factors.store.durable && !facts.memoryState) warn('second factors are kept in memory: when this process ends, whoever has set one up is asked for the password alone. Set the option factors to a store that outlives the process, such as sqliteFactorStore(db) or postgresFactorStore(db).')
   if (trustProxy === true) warn('trustProxy is true, so every client can choose the address that its attempts are counted under. Set trustProxy to the addresses of your proxies.')
   if (typeof trustProxy === 'number') warn('trustProxy is a number, which Fastify takes to trust nobody, so that all clients share the address of your proxy. Set trustProxy to the addresses of your proxies.')
   return trustProxy === undefined || trustProxy === false ? forwardedRequestWatch(warn) : null

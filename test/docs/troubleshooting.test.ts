@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import Fastify, { type FastifyServerOptions } from 'fastify'
 import t from 'tap'
-import authPlugin, { memoryUserStore } from '../../lib/index.ts'
+import authPlugin, { memoryFactorStore, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { LOG_CODES } from '../../lib/ports/log.ts'
 import { ERROR_MEANINGS, START_ERRORS } from '../../scripts/reference.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
@@ -49,6 +49,7 @@ t.test('every warning of an unsafe configuration is on the page, in the words of
     // Fastify's types don't have it.
     ...await warningsOf({}, { trustProxy: 1 } as unknown as FastifyServerOptions),
     ...await warningsOf({ allowInsecureIssuer: true, issuer: 'http://192.0.2.1:3000' }),
+    ...await warningsOf({ factors: memoryFactorStore(), state: { ...memoryState(), kind: 'a server', shared: true } }),
     ...await warningsOf({ clients: [{ clientId: 'spa', redirectUris: ['http://localhost:3000/'] }] }, {}, '/api')
   ]
   for (const line of said) t.ok(isOn(line), line)

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import t from 'tap'
-import authPlugin, { type AuthorityOptions, memoryState, memoryUserStore } from '../../lib/index.ts'
+import authPlugin, { type AuthorityOptions, memoryFactorStore, memoryState, memoryUserStore } from '../../lib/index.ts'
 import { fastHasher } from '../../lib/testing/index.ts'
 import { warnOfUnsafeSettings } from '../../lib/settings/warnings.ts'
 import { ISSUER } from '../support/app.ts'
@@ -14,7 +14,8 @@ const TRUST_ALL = /trustProxy is true.*Set trustProxy to the addresses/
 const TRUST_COUNT = /trustProxy is a number.*Set trustProxy to the addresses/
 const FORWARDED = /forwarding headers but trustProxy is off.*Set trustProxy/
 const INSECURE = /THE ISSUER IS http:\/\/.*clear text.*set an https: issuer/
-const ALL = { INSECURE, MEMORY, KEYS, TRUST_ALL, TRUST_COUNT, FORWARDED }
+const FACTORS = /second factors are kept in memory.*Set the option factors to a store/
+const ALL = { INSECURE, MEMORY, KEYS, FACTORS, TRUST_ALL, TRUST_COUNT, FORWARDED }
 
 interface Heard { app: FastifyInstance, warnings(): string[] }
 
@@ -54,6 +55,8 @@ t.test('each unsafe setting is said once at start, with the mend', async (t) => 
     ['own keys', { keys: { secret: SECRET } }, {}, {}],
     ['trusted addresses', { secret: SECRET }, { trustProxy: '10.0.0.0/8' }, {}],
     ['a trust function', { secret: SECRET }, { trustProxy: () => false }, {}],
+    ['second factors that a state outlives', { secret: SECRET, state: shared(), factors: memoryFactorStore() }, {}, { FACTORS: 1 }],
+    ['second factors as lasting as all else', { secret: SECRET, factors: memoryFactorStore() }, {}, {}],
     ['no secret', {}, {}, { KEYS: 1 }],
     ['H12 an http issuer', { secret: SECRET, issuer: 'http://192.168.1.5:3000', allowInsecureIssuer: true }, {}, { INSECURE: 1 }],
     ['H12 a loopback issuer', { secret: SECRET, allowInsecureIssuer: true }, {}, {}],
@@ -138,7 +141,7 @@ t.test('forwarding headers that nobody was told to trust are said once', async (
 t.test('a host that hides its options is taken for one without trustProxy', async (t) => {
   const said: string[] = []
   const bare = { log: { info () {}, warn: (text: string) => { said.push(text) } } } as unknown as FastifyInstance
-  const watch = warnOfUnsafeSettings(bare, { issuer: ISSUER, keys: null, secrets: [SECRET] }, { misplaced: null, memoryState: true, ownCounters: true, severalProcesses: false })
+  const watch = warnOfUnsafeSettings(bare, { issuer: ISSUER, keys: null, secrets: [SECRET], factors: null }, { misplaced: null, memoryState: true, ownCounters: true, severalProcesses: false })
   t.type(watch, 'function')
   t.same(said, [])
 })

@@ -27,6 +27,7 @@ function refusal (connections: unknown, options: object = {}): string {
 t.test('each mistake is one error with the path', async (t) => {
   const pem = (type: 'ec' | 'rsa', options: object): string => generateKeyPairSync(type as 'rsa', options as { modulusLength: number }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const mistakes: Array<[path: string, connections: unknown, options?: object]> = [
+    ['connections', [google(client)], { pages: false }],
     ['connections', 'google'],
     ['connections', google(client)],
     ['connections[0]', [undefined]],
