@@ -103,7 +103,7 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
 }
 
 async function optionsPage (): Promise<string> {
-  const places = new Map((await endpoints()).map(({ url, pathName }) => [`paths.${pathName}`, `\`${url.replace(/\/:id$/, '')}\``]))
+  const places = new Map((await endpoints()).map(({ url, pathName }) => [`paths.${pathName}`, `\`${url.replace(/\/:id(?:\/.*)?$/, '')}\``]))
   return page('Options', [
     'What `app.register(authPlugin, options)` takes. Checked at start: a bad or unknown option stops it with one error, `FST_AUTHORITY_INVALID_OPTIONS`, that names the path. Times are whole seconds, but for names that end in `Ms`.',
     table(['option', 'takes', 'default', 'meaning'], optionRows().map((row) => [`\`${row.path}\``, row.takes, places.get(row.path) ?? row.default, row.description]))
