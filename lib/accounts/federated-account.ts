@@ -21,7 +21,16 @@ export interface FederatedPerson extends Identity {
 export function personOf ({ assertion, claims }: UpstreamResult, connection: Pick<Connection, 'profile' | 'assurance'>, now: number): FederatedPerson {
   const { issuer, subject, authenticatedAt } = assertion
   const email = usable(assertion.email)
-  return { issuer, subject, ...(email === undefined ? {} : { email }), profile: profileFields(connection.profile(claims)), proof: proofOf(connection.assurance(claims), Math.min(now, authenticatedAt ?? now)) }
+  return { issuer, subject, ...(email === undefined ? {} : { email }), profile: withoutOddLinks(profileFields(connection.profile(claims))), proof: proofOf(connection.assurance(claims), Math.min(now, authenticatedAt ?? now)) }
+}
+
+/** Of these, apps make links and pictures. @see OpenID Connect Core 1.0 §5.1 */
+const LINKS = ['picture', 'profile', 'website']
+
+/** Without addresses that would run something where they are clicked or shown, such as `javascript:` ones: people fill in these elsewhere. */
+function withoutOddLinks (profile: Record<string, unknown>): Record<string, unknown> {
+  const isOdd = (value: unknown): boolean => typeof value === 'string' && URL.canParse(value) && !['https:', 'http:'].includes(new URL(value).protocol)
+  return Object.fromEntries(Object.entries(profile).filter(([name, value]) => !(LINKS.includes(name) && isOdd(value))))
 }
 
 function usable (email: unknown): string | undefined {

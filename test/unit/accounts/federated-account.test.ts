@@ -1,0 +1,15 @@
+import t from 'tap'
+import { personOf } from '../../../lib/accounts/federated-account.ts'
+
+const CONNECTION = { profile: (claims: Readonly<Record<string, unknown>>) => ({ ...claims }), assurance: () => ({}) }
+const profileOf = (claims: Record<string, unknown>): Record<string, unknown> =>
+  personOf({ assertion: { issuer: 'https://sso.example', subject: '1', emailAuthoritative: false, profile: {} }, claims, tokens: { accessToken: 'a' } }, CONNECTION, 0).profile
+
+t.test('no link that would run something comes from a provider', async (t) => {
+  const odd = ['javascript:alert(1)', ' JavaScript:alert(1)', 'java\nscript:alert(1)', 'data:text/html,<script>alert(1)</script>', 'vbscript:x', 'file:///etc/passwd', 'blob:https://sso.example/1']
+  for (const name of ['picture', 'profile', 'website']) {
+    for (const value of odd) t.same(profileOf({ name: 'Ann', [name]: value }), { name: 'Ann' }, `${name}: ${value}`)
+    for (const value of ['https://sso.example/ann.png', 'http://ann.example', 'free']) t.same(profileOf({ [name]: value }), { [name]: value }, `${name}: ${value}`)
+  }
+  t.same(profileOf({ nickname: 'data:ann' }), { nickname: 'data:ann' }, 'what is no link stays as it is')
+})
