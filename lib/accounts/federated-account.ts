@@ -69,6 +69,6 @@ export function profileFields (profile: Readonly<Record<string, unknown>>): Reco
 export function newAccount ({ issuer, subject, email }: Identity & { email?: string }, { connection, fields, attempt }: { connection: string, fields: Readonly<Record<string, unknown>>, attempt: number }): NewUser {
   const given = profileFields(fields)
   if (email !== undefined) return { ...given, username: email, passwordHash: null, email, emailVerified: true }
-  const name = digest(`username ${JSON.stringify([issuer, subject])}`).toLowerCase().slice(0, 8 * (attempt + 1))
+  const name = digest(`username ${JSON.stringify([issuer, subject])}`).toLowerCase().replaceAll(/[^a-z0-9]/g, '').slice(0, 8 * (attempt + 1))
   return { ...given, username: `${connection}-${name}`, passwordHash: null }
 }

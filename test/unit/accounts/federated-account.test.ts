@@ -1,5 +1,5 @@
 import t from 'tap'
-import { personOf } from '../../../lib/accounts/federated-account.ts'
+import { newAccount, personOf } from '../../../lib/accounts/federated-account.ts'
 
 const CONNECTION = { profile: (claims: Readonly<Record<string, unknown>>) => ({ ...claims }), assurance: () => ({}) }
 const profileOf = (claims: Record<string, unknown>): Record<string, unknown> =>
@@ -12,4 +12,10 @@ t.test('no link that would run something comes from a provider', async (t) => {
     for (const value of ['https://sso.example/ann.png', 'http://ann.example', 'free']) t.same(profileOf({ [name]: value }), { [name]: value }, `${name}: ${value}`)
   }
   t.same(profileOf({ nickname: 'data:ann' }), { nickname: 'data:ann' }, 'what is no link stays as it is')
+})
+
+t.test('who has no address gets a name of letters and digits, a longer one each time it is taken', async (t) => {
+  const names = Array.from({ length: 300 }, (_, subject) => [0, 1].map((attempt) => newAccount({ issuer: 'https://sso.example', subject: `${subject}` }, { connection: 'acme', fields: {}, attempt }).username))
+  t.ok(names.every(([first = '', second = '']) => /^acme-[a-z0-9]{8}$/.test(first) && /^acme-[a-z0-9]{16}$/.test(second) && second.startsWith(first)))
+  t.equal(new Set(names.map(([first]) => first)).size, 300)
 })
