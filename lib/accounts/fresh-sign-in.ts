@@ -1,7 +1,8 @@
-import type { BrowserSession } from '../ports/session-store.ts'
+import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import { type AuthenticationContext, contextOf, covers, MFA_ACR } from '../protocol/authentication.ts'
 import { staleSignIn } from '../protocol/bearer.ts'
+import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import { failureOf, verifyOnce } from './authenticate-password.ts'
 import { wrongPassword } from './change-password.ts'
@@ -51,7 +52,20 @@ export async function requireFreshSignIn ({ user, sid, authentication: { acr, au
   throw wrongPassword()
 }
 
-/** How fresh a browser session is: what its sign-in was worth, and when it was made here, whatever another provider says of when it last asked. */
-export function freshnessOf (session: BrowserSession): Freshness {
-  return { acr: contextOf(session).acr, authenticatedAt: session.authenticatedAt }
+/** Whether it does without a password. What can't be looked up rejects: an outage is no stale sign-in. */
+export async function isFreshSignIn (signIn: Omit<FreshSignIn, 'password'>, deps: AccountsDeps): Promise<boolean> {
+  try {
+    await requireFreshSignIn(signIn, deps)
+    return true
+  } catch (error) {
+    if (error instanceof OAuthError && error.error === 'insufficient_user_authentication') return false
+    throw error
+  }
+}
+
+/**
+ * What a browser session has to show. It counts from when the sign-in was made here, whatever another provider says of when it last asked.
+ */
+export function freshnessIn ({ user, session }: SignedInPerson, origin: Origin): Omit<FreshSignIn, 'password'> {
+  return { user, sid: session.sid, authentication: { acr: contextOf(session).acr, authenticatedAt: session.authenticatedAt }, origin }
 }

@@ -2,7 +2,8 @@
 import t from 'tap'
 import { memoryFactorStore } from '../../../lib/index.ts'
 import { testBrowser } from '../../support/browser.ts'
-import { codeFor, enrol, signedInAnywhere } from '../../support/factors.ts'
+import { codeFor, enrol, logIn, signedInAnywhere } from '../../support/factors.ts'
+import { signUp } from '../../support/app.ts'
 import { connectApp } from '../connect/support.ts'
 
 // covers SF-01 BA-9552
@@ -70,3 +71,16 @@ t.test('whose factors can not be read signs in at no provider', async (t) => {
   t.equal(await test.who(browser), null)
 })
 
+t.test('a store of factors that is gone is no stale sign-in: linking says so, and leads nobody to sign in for nothing', async (t) => {
+  const store = memoryFactorStore()
+  let isDown = false
+  const test = await connectApp(t, { factors: { ...store, findFactors: async (userId) => { if (isDown) throw Object.assign(new Error('gone'), { code: 'ECONNREFUSED' }); return await store.findFactors(userId) } } })
+  await signUp(test.app)
+  await logIn(test.browser)
+  isDown = true
+  const reply = await test.browser.submit('/auth/connect/acme/link', {})
+  t.equal(reply.statusCode, 503)
+  t.equal(reply.headers.location, undefined)
+  isDown = false
+  t.equal((await test.browser.submit('/auth/connect/acme/link', {})).statusCode, 200)
+})

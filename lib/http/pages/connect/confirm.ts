@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { linkToAccount } from '../../../accounts/link-identity.ts'
 import { federatedSignIn } from '../../../accounts/federated-sign-in.ts'
-import { freshnessOf, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import { freshnessIn, isFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
 import { type OAuthError, UpstreamError } from '../../../errors.ts'
 import type { Connection } from '../../../ports/upstream.ts'
 import type { SignedInPerson } from '../../../sessions/browser-sessions.ts'
@@ -79,8 +79,7 @@ export function confirmUrl (request: FastifyRequest, userId: string, { query }: 
 async function ownerIn ({ pending, request }: Waiting, { authorize: { accounts }, browser }: ConnectPageDeps): Promise<SignedInPerson | null> {
   const person = await browser.signedIn(request)
   if (person === null || person.user.id !== pending.userId) return null
-  const { user, session } = person
-  return await requireFreshSignIn({ user, sid: session.sid, authentication: freshnessOf(session), origin: originOf(request) }, accounts).then(() => person, () => null)
+  return await isFreshSignIn(freshnessIn(person, originOf(request)), accounts) ? person : null
 }
 
 async function linkNow ({ pending: { person }, connection, request }: Waiting, { user, session: { sid } }: SignedInPerson, { authorize: { accounts } }: ConnectPageDeps): Promise<void> {

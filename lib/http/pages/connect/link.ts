@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { freshnessOf, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import { freshnessIn, isFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
 import { UpstreamError } from '../../../errors.ts'
 import { originOf } from '../../edge/deps.ts'
 import { JourneySchema } from '../../edge/schemas.ts'
@@ -20,7 +20,7 @@ export function connectLink (child: FastifyInstance, deps: ConnectPageDeps): voi
     const connection = await enabledConnection(request.params.id, connect)
     const journey = await journeys.read(request)
     const person = await browser.signedIn(request)
-    const fresh = person !== null && await requireFreshSignIn({ user: person.user, sid: person.session.sid, authentication: freshnessOf(person.session), origin: originOf(request) }, accounts).then(() => true, () => false)
+    const fresh = person !== null && await isFreshSignIn(freshnessIn(person, originOf(request)), accounts)
     if (person === null || !fresh) return await goOn(withQuery(link('login'), { return_to: journey.next, prompt: 'login' }))(reply)
     try {
       const url = await beginConnect({ connection, journey, asked: {}, linkTo: { userId: person.user.id, sid: person.session.sid } }, request, reply, deps)

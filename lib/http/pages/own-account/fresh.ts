@@ -1,7 +1,6 @@
 import type { AccountsDeps } from '../../../accounts/deps.ts'
 import { hasSecondFactor } from '../../../accounts/factors/deps.ts'
-import { freshnessOf, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
-import { OAuthError } from '../../../errors.ts'
+import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
 import type { PathName } from '../../../settings/paths.ts'
 import type { PageDeps } from '../deps.ts'
 import type { Submission } from '../form-page.ts'
@@ -17,11 +16,8 @@ async function asksSecondFactor (userId: string, { factors }: AccountsDeps): Pro
 
 /** `always`: a fresh sign-in is not enough where there is a password. Who has none, or has a second factor, signs in again. */
 export async function proofOf (path: PathName, visit: PersonVisit, deps: PageDeps, { always = false } = {}): Promise<Proof> {
-  const { user } = visit.person
-  const fresh = await requireFreshSignIn(facts(visit), deps.authorize.accounts).then(() => true, (error: unknown) => {
-    if (error instanceof OAuthError && error.error === 'insufficient_user_authentication') return false
-    throw error
-  })
+  const { person: { user }, origin } = visit
+  const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), deps.authorize.accounts)
   if (user.passwordHash !== null && !await asksSecondFactor(user.id, deps.authorize.accounts)) return { askPassword: always || !fresh, signInUrl: null }
   return { askPassword: false, signInUrl: fresh ? null : signInUrl(path, visit, deps, true) }
 }
@@ -30,15 +26,12 @@ export async function proofOf (path: PathName, visit: PersonVisit, deps: PageDep
  * Has the proof done before the work: the password under the limit of sign-ins, as the JSON endpoints count it.
  * @throws OAuthError `invalid_request` where the password was not typed; `insufficient_user_authentication`
  */
-export async function proven (form: Form, { askPassword }: Proof, visit: PersonVisit, accounts: AccountsDeps): Promise<Pick<Submission<never>, 'before'>> {
+export async function proven (form: Form, { askPassword }: Proof, { person, origin }: PersonVisit, accounts: AccountsDeps): Promise<Pick<Submission<never>, 'before'>> {
+  const signIn = freshnessIn(person, origin)
   if (!askPassword && (form.current_password ?? '') === '') {
-    await requireFreshSignIn(facts(visit), accounts)
+    await requireFreshSignIn(signIn, accounts)
     return {}
   }
   const { current_password: password } = required(form, ['current_password'])
-  return { before: { limit: passwordLimit(visit.person.user), async work () { await requireFreshSignIn({ ...facts(visit), password }, accounts) } } }
-}
-
-function facts ({ person: { user, session }, origin }: PersonVisit): Parameters<typeof requireFreshSignIn>[0] {
-  return { user, sid: session.sid, authentication: freshnessOf(session), origin }
+  return { before: { limit: passwordLimit(person.user), async work () { await requireFreshSignIn({ ...signIn, password }, accounts) } } }
 }

@@ -4,7 +4,7 @@ import { confirmEnrolment, type Enrolment, reopenEnrolment, startEnrolment } fro
 import { listFactors, removeFactor, renameFactor } from '../../../accounts/factors/manage-factors.ts'
 import { replaceRecoveryCodes } from '../../../accounts/factors/recovery-codes.ts'
 import type { FactorDeps } from '../../../accounts/factors/deps.ts'
-import { freshnessOf, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { AccountFactor, AccountModel, PageModels } from '../../../pages/model.ts'
 import { FactorName, SecondFactorCode } from '../../edge/schemas.ts'
@@ -25,19 +25,13 @@ export function securityPages (child: FastifyInstance, deps: PageDeps, factors: 
 
 type Accounts = PageDeps['authorize']['accounts'] & { factors: FactorDeps }
 
-async function requireFresh ({ person: { user, session }, origin }: PersonVisit, accounts: Accounts): Promise<void> {
-  await requireFreshSignIn({ user, sid: session.sid, authentication: freshnessOf(session), origin }, accounts)
+async function requireFresh ({ person, origin }: PersonVisit, accounts: Accounts): Promise<void> {
+  await requireFreshSignIn(freshnessIn(person, origin), accounts)
 }
 
 /** Where to sign in again; `null`: no need to. */
 async function signInAgainUrl (path: 'security' | 'securityTotp', visit: PersonVisit, deps: PageDeps, accounts: Accounts): Promise<string | null> {
-  try {
-    await requireFresh(visit, accounts)
-    return null
-  } catch (error) {
-    if (error instanceof OAuthError && error.error === 'insufficient_user_authentication') return signInUrl(path, visit, deps, true)
-    throw error
-  }
+  return await isFreshSignIn(freshnessIn(visit.person, visit.origin), accounts) ? null : signInUrl(path, visit, deps, true)
 }
 
 function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
