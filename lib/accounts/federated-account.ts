@@ -1,9 +1,8 @@
 import type { Connection, UpstreamResult } from '../ports/upstream.ts'
-import type { Identity, LinkedIdentity, NewUser, User } from '../ports/user-store.ts'
+import type { Identity, NewUser, User } from '../ports/user-store.ts'
 import type { AuthenticationProof } from '../protocol/authentication.ts'
 import { digest } from '../protocol/digest.ts'
 import { domainOf } from './enforced.ts'
-import { isProvisional } from './identities.ts'
 import { addressOf } from './outbox.ts'
 import { OWN_FIELDS } from './register.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
@@ -50,11 +49,6 @@ export function acceptsEmail ({ domains }: Pick<Connection, 'domains'>, email: s
 /** Whether the user has confirmed that this is their address. */
 export function hasConfirmed (user: User, email: string | undefined): boolean {
   return user.emailVerified === true && email !== undefined && normalizeUsername(addressOf(user)) === email
-}
-
-/** The link as it is stored; `user`: whom it is for, where they are there already. */
-export function linkOf ({ issuer, subject, email }: Identity & { email?: string }, { connection, now, user }: { connection: string, now: number, user: User | null }): LinkedIdentity {
-  return { issuer, subject, connection, ...(email === undefined ? {} : { email }), linkedAt: now, lastUsedAt: now, ...(user !== null && isProvisional(user) ? { provisional: true } : {}) }
 }
 
 /** Of a profile, what may become of an account: nothing that says who somebody is or what they may. */

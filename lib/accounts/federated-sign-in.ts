@@ -5,8 +5,9 @@ import { isActive } from '../sessions/active-user.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import { beginSession, type SessionBegun, type StepNeeded } from './begin-session.ts'
 import type { AccountsDeps } from './deps.ts'
-import { acceptsEmail, type FederatedPerson, hasConfirmed, linkOf, newAccount, profileFields } from './federated-account.ts'
+import { acceptsEmail, type FederatedPerson, hasConfirmed, newAccount, profileFields } from './federated-account.ts'
 import { allowed, decideFederated, type FederatedDecision } from './federated-decision.ts'
+import { linkOf } from './identities.ts'
 import { storeLink } from './store-link.ts'
 
 /** A sign-in at another provider that was checked, and on which a decision is due. */

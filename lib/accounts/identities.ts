@@ -13,7 +13,12 @@ export const linkIdOf = ({ issuer, subject }: Identity): string => digest(JSON.s
  * Whether a link that is made now is `provisional`: nobody has confirmed the user's own address, so the account may have been made by
  * somebody who named the address of another person. Without an address there is nobody else to whom a reset could go.
  */
-export const isProvisional = (user: User): boolean => user.emailVerified !== true && addressOf(user) !== ''
+const isProvisional = (user: User): boolean => user.emailVerified !== true && addressOf(user) !== ''
+
+/** The link as it is stored; `user`: whom it is for, where they are there already. */
+export function linkOf ({ issuer, subject, email }: Identity & { email?: string | undefined }, { connection, now, user }: { connection: string, now: number, user: User | null }): LinkedIdentity {
+  return { issuer, subject, connection, ...(email === undefined ? {} : { email }), linkedAt: now, lastUsedAt: now, ...(user !== null && isProvisional(user) ? { provisional: true } : {}) }
+}
 
 type LinkOutcome = Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>
 type UnlinkOutcome = Awaited<ReturnType<NonNullable<UserStore['unlinkIdentity']>>>
@@ -55,8 +60,7 @@ export async function linkByHost (userId: string, { issuer, subject, connection,
   if (users.linkIdentity === undefined) throw new OAuthError('invalid_request', 'The user store keeps no links to other providers.')
   const user = await users.findById(userId)
   if (user === null) return 'unknown_user'
-  const now = clock.now()
-  const link: LinkedIdentity = { issuer, subject, connection, ...(email === undefined ? {} : { email }), linkedAt: now, lastUsedAt: now, ...(isProvisional(user) ? { provisional: true } : {}) }
+  const link = linkOf({ issuer, subject, email }, { connection, now: clock.now(), user })
   const outcome = await users.linkIdentity(userId, link)
   if (outcome === 'linked') identityLinked(user, link, { by: 'host', locale: undefined, origin: NO_REQUEST }, deps)
   return outcome

@@ -4,8 +4,9 @@ import type { User } from '../ports/user-store.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
-import { acceptsEmail, type FederatedPerson, linkOf } from './federated-account.ts'
+import { acceptsEmail, type FederatedPerson } from './federated-account.ts'
 import { allowed, decideFederated } from './federated-decision.ts'
+import { linkOf } from './identities.ts'
 import { storeLink } from './store-link.ts'
 
 interface Link {
