@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, type LightMyRequestResponse } from 'fastify'
 import { memoryUserStore } from '../../../lib/adapters/memory/user-store.ts'
-import { createAuthority, type Authority } from '../../../lib/composition/authority.ts'
+import type { Authority } from '../../../lib/composition/authority.ts'
+import { createAuthority } from '../../../lib/composition/create-authority.ts'
 import type { AuthorizeDeps } from '../../../lib/authorize/deps.ts'
 import type { GrantDeps } from '../../../lib/oauth/deps.ts'
 import { requestBrowser } from '../../../lib/http/edge/request-browser.ts'

@@ -1,0 +1,134 @@
+import { isActive } from '../sessions/active-user.ts'
+import { authenticatePassword } from '../accounts/authenticate-password.ts'
+import { replacePassword } from '../accounts/change-password.ts'
+import { linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../accounts/identities.ts'
+import { normalizeUsername } from '../accounts/username.ts'
+import { listFactors, removeFactor, resetFactors } from '../accounts/factors/manage-factors.ts'
+import type { ProvingDeps } from '../accounts/factors/prove-factor.ts'
+import { startPasswordReset } from '../accounts/reset-password.ts'
+import { takeBackConsent } from '../authorize/consent.ts'
+import { OAuthError } from '../errors.ts'
+import { type Events, NO_REQUEST } from '../events.ts'
+import type { GrantDeps } from '../oauth/deps.ts'
+import { issueTokens, reportIssued } from '../oauth/issue-tokens.ts'
+import type { Hook } from '../http/edge/guard.ts'
+import type { RequestLimiter } from '../http/edge/limit.ts'
+import type { RequestBrowser } from '../http/edge/request-browser.ts'
+import type { ConsentStore } from '../ports/consent-store.ts'
+import type { User } from '../ports/user-store.ts'
+import { badOption } from '../settings/option-error.ts'
+import { hostProof } from '../protocol/authentication.ts'
+import { grantScope, parseScope } from '../protocol/scope.ts'
+import { listSessions } from '../sessions/list.ts'
+import type { AccessTokens } from '../tokens/access-tokens.ts'
+import { allowedScopes } from '../tokens/disclosure.ts'
+import type { Authority } from './authority.ts'
+
+interface AuthorityDeps {
+  grants: GrantDeps
+  accessTokens: AccessTokens
+  events: Events
+  health: Authority['health']
+  consents: ConsentStore
+  browser: Pick<RequestBrowser, 'signIn' | 'signOut'>
+  readSession: Hook
+  /** `null`: there is no sign-in page to lead to. */
+  requireSession: Authority['requireSession'] | null
+  limiter: Pick<RequestLimiter, 'reserveAccount'>
+  connections: Authority['connections']
+}
+
+export function createAuthority ({ health, grants, accessTokens, events, consents, browser, readSession, requireSession, limiter, connections }: AuthorityDeps): Authority {
+  const { accounts, sessions } = grants
+  async function activeUser (userId: string): Promise<User> {
+    const user = await accounts.users.findById(userId)
+    if (!isActive(user)) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
+    return user
+  }
+  function withFactors (): ProvingDeps {
+    const { factors } = accounts
+    if (factors === null) throw new TypeError('app.authority: there are no second factors without the option factors.')
+    return { ...accounts, factors }
+  }
+  async function existing (userId: string): Promise<User> {
+    const user = await accounts.users.findById(userId)
+    if (user === null) throw new OAuthError('invalid_grant', 'There is no such user.')
+    return user
+  }
+  return {
+    async factors (userId) {
+      const { factors } = accounts
+      if (factors === null) return { factors: [], recoveryCodesLeft: 0 }
+      const listed = await listFactors(userId, { factors })
+      return { ...listed, factors: listed.factors.map((factor) => ({ ...factor, createdAt: new Date(factor.createdAt), lastUsedAt: factor.lastUsedAt === null ? null : new Date(factor.lastUsedAt) })) }
+    },
+    async removeFactor (userId, factorId) {
+      try {
+        await removeFactor({ user: await existing(userId), factorId, by: 'host', locale: undefined, origin: NO_REQUEST }, withFactors())
+        return true
+      } catch (error) {
+        if (error instanceof OAuthError && error.error === 'not_found') return false
+        throw error
+      }
+    },
+    resetFactors: async (userId) => await resetFactors(await existing(userId), withFactors()),
+    verify: async (token) => await accessTokens.verify(token),
+    async issueTokens (userId, { scope, clientId, amr = [] } = {}) {
+      const methods = [hostProof(amr, accounts.clock.now())]
+      const client = clientId === undefined ? null : await grants.clients.findById(clientId)
+      if (clientId !== undefined && client === null) throw new OAuthError('invalid_client', 'There is no such client.')
+      const scopes = grantScope(parseScope(scope), allowedScopes(client, grants.scopes))
+      const user = await activeUser(userId)
+      const issue = { user, client, methods, scopes, origin: NO_REQUEST, grantType: 'host' }
+      const { sid, response } = await issueTokens(issue, grants)
+      reportIssued(issue, sid, grants)
+      return response
+    },
+    async signIn (request, reply, userId, { amr = [] } = {}) {
+      const proof = hostProof(amr, accounts.clock.now())
+      const user = await activeUser(userId)
+      await browser.signIn(request, reply, user.id, [proof])
+    },
+    signOut: browser.signOut,
+    readSession,
+    requireSession (required) {
+      if (requireSession === null) throw badOption('pages', 'got false; app.authority.requireSession needs a sign-in page to lead to')
+      return requireSession(required)
+    },
+    revokeUser: async (userId) => { await sessions.revokeAll(userId, 'host', { origin: NO_REQUEST }) },
+    sessions: async (userId) => await listSessions(userId, sessions),
+    revokeSession: async (userId, id) => await sessions.revoke(userId, id, 'host', NO_REQUEST),
+    consents: async (userId) => (await consents.listConsents(userId, accounts.clock.now())).map(({ clientId, scopes, grantedAt, expiresAt }) => ({ clientId, scopes, grantedAt: new Date(grantedAt), expiresAt: new Date(expiresAt) })),
+    revokeConsent: async (userId, clientId) => await takeBackConsent({ userId, clientId, by: 'host', origin: NO_REQUEST }, { consents, sessions, events }),
+    identities: async (userId) => (await listLinks(userId, accounts)).map((link) => ({
+      id: linkIdOf(link),
+      connection: link.connection,
+      issuer: link.issuer,
+      subject: link.subject,
+      email: link.email ?? null,
+      linkedAt: new Date(link.linkedAt),
+      lastUsedAt: new Date(link.lastUsedAt)
+    })),
+    linkIdentity: async (userId, identity) => await linkByHost(userId, identity, accounts),
+    async unlinkIdentity (userId, id) {
+      const user = await accounts.users.findById(userId)
+      return user === null ? 'unknown' : await unlinkIdentity(user, id, { by: 'host', locale: undefined, origin: NO_REQUEST }, accounts)
+    },
+    hashPassword: async (password) => await accounts.hashing.hash(password),
+    async verifyPassword (username, password) {
+      try {
+        const verified = await limiter.reserveAccount(normalizeUsername(username) ?? username, async () => await authenticatePassword({ username, password, clientId: null, origin: NO_REQUEST }, accounts))
+        return verified.id
+      } catch (error) {
+        if (error instanceof OAuthError && error.error === 'invalid_grant') return null
+        throw error
+      }
+    },
+    changePassword: async (userId, newPassword) => { await replacePassword(userId, newPassword, accounts) },
+    startPasswordReset: async (userId) => { await startPasswordReset(userId, accounts) },
+    connections,
+    health,
+    on: (name, handler) => { events.on(name, handler) },
+    off: (name, handler) => { events.off(name, handler) }
+  }
+}
