@@ -5,6 +5,9 @@ import type { UpstreamFailure } from './errors.ts'
 /** Why a sign-in failed: for the log and for handlers, never for the wire. */
 export type LoginFailure = 'unknown_user' | 'wrong_password' | 'disabled' | 'no_password' | 'email_not_verified' | 'unusable_hash' | 'changed_meanwhile' | 'connection_only'
 
+/** What somebody signs in with first. */
+export type FirstFactorKind = 'password' | 'connection' | 'passkey' | 'email'
+
 /** Why a client did not prove itself: for the log and for handlers, never for the wire. */
 export type ClientFailure = 'unknown_client' | 'no_secret' | 'wrong_secret' | 'malformed_credentials'
 
@@ -23,7 +26,7 @@ export const NO_REQUEST: Origin = Object.freeze({ requestId: null })
 /** What each event tells of itself. Nothing of it is a password, a token, a code or a digest of one. */
 export interface EventFacts {
   /** `sid`: the sign-in that began by it, a token family or a browser session. `method`: the first factor; `methods`: all that were proved. */
-  authenticated: { userId: string, sid: string, clientId: string | null, method: 'password' | 'connection', methods: string[], connection?: string }
+  authenticated: { userId: string, sid: string, clientId: string | null, method: FirstFactorKind, methods: string[], connection?: string }
   /** `sid`: of who is signed in and gave a wrong current password; else `null`. */
   login_failed: { reason: LoginFailure, userId?: string, username?: string, sid: string | null, clientId: string | null }
   /** `clientId` only where there is such a client: what is sent in its place may be anything. `method` is its name in client metadata. */

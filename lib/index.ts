@@ -6,7 +6,7 @@ export { authPlugin }
 
 export { IdentityTakenError, MisfitError, OAuthError, StartError, UsernameTakenError } from './errors.ts'
 export type { Misfit, OAuthErrorCode, OAuthErrorOptions, OAuthErrorReason, PasswordRefusalReason, StartErrorCode, UpstreamFailure } from './errors.ts'
-export type { AuthorityEventHandler, AuthorityEventName, AuthorityEvents, ClientFailure, EventFacts, Events, LoginFailure, Origin as EventOrigin } from './events.ts'
+export type { AuthorityEventHandler, AuthorityEventName, AuthorityEvents, ClientFailure, EventFacts, Events, FirstFactorKind, LoginFailure, Origin as EventOrigin } from './events.ts'
 export type { AuthRequirements } from './settings/auth-requirements.ts'
 export type { AuthorityOptions } from './settings/options.ts'
 export type { DecoratorName, DecoratorOptions } from './settings/sections/decorators.ts'

@@ -1,24 +1,13 @@
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
-import type { Identity, User } from '../ports/user-store.ts'
-import type { AuthenticationProof } from '../protocol/authentication.ts'
+import type { User } from '../ports/user-store.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { hasSecondFactor } from './factors/deps.ts'
-import { sealStep } from './factors/second-step.ts'
+import { type FirstFactor, sealStep } from './factors/second-step.ts'
 
-/** What somebody has proved who has just given a first factor: a password, or a sign-in at another provider. */
-interface FirstFactor {
-  /** As they were when that was proved. */
-  user: User
-  by: 'password' | 'connection'
-  /** The `id` of the connection, where it was one. */
-  connection?: string | undefined
-  /** Who they are there. */
-  identity?: Identity | undefined
-  /** How, and when. */
-  methods: AuthenticationProof[]
-  clientId: string | null
+/** What somebody has proved who has just given a first factor. */
+interface SignIn extends FirstFactor {
   /** What the user has beside it, where that was looked up meanwhile. */
   factors?: UserFactors | null
   /**
@@ -42,7 +31,7 @@ interface SessionDeps { accounts: AccountsDeps, browserSessions: BrowserSessions
  * had goes on until this succeeds.
  * @returns `null` where the sign-in does not hold any more
  */
-export async function beginSession (first: FirstFactor, browser: Browser, deps: SessionDeps): Promise<SessionBegun | StepNeeded | null> {
+export async function beginSession (first: SignIn, browser: Browser, deps: SessionDeps): Promise<SessionBegun | StepNeeded | null> {
   const { accounts } = deps
   const { factors } = accounts
   if (factors === null) return await commitSession(first, browser, deps)
@@ -67,7 +56,7 @@ export async function beginSession (first: FirstFactor, browser: Browser, deps: 
 }
 
 /** Commits a session of somebody who has proved all that they have to, and looks again. */
-export async function commitSession ({ user, by, connection, methods, clientId, confirm }: Omit<FirstFactor, 'factors'>, browser: Browser, { accounts: { events, sessions }, browserSessions }: SessionDeps): Promise<SessionBegun | null> {
+export async function commitSession ({ user, by, connection, methods, clientId, confirm }: Omit<SignIn, 'factors' | 'identity'>, browser: Browser, { accounts: { events, sessions }, browserSessions }: SessionDeps): Promise<SessionBegun | null> {
   const { origin } = browser
   const { session, cookie } = await browserSessions.start(user.id, methods, browser)
   let confirmed: User | null = null

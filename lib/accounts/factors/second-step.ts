@@ -1,3 +1,4 @@
+import type { FirstFactorKind } from '../../events.ts'
 import type { Identity, User } from '../../ports/user-store.ts'
 import { type AuthenticationProof, formatProofs, readProofs } from '../../protocol/authentication.ts'
 import { digest, equalSecrets } from '../../protocol/digest.ts'
@@ -8,16 +9,22 @@ import type { FactorDeps } from './deps.ts'
 /** How long a person has between the first factor and the second. */
 export const STEP_LIFETIME_SECONDS = 600
 
-/** Somebody who has given a first factor and owes the second. */
-export interface PendingStep {
+/** Who has given a first factor, and which. */
+export interface FirstFactor {
+  /** As they were when that was proved. */
   user: User
-  /** The first factor: what it was, and when. */
-  by: 'password' | 'connection'
+  by: FirstFactorKind
+  /** The `id` of the connection, where it was one. */
   connection?: string | undefined
   /** Who they are there: the link must still lead to the user. */
   identity?: Identity | undefined
+  /** How, and when. */
   methods: AuthenticationProof[]
   clientId: string | null
+}
+
+/** Somebody who has given a first factor and owes the second. */
+export interface PendingStep extends FirstFactor {
   /** What a client asked for with the first factor. */
   scope: string
 }
