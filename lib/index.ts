@@ -62,6 +62,7 @@ export type { RedisClient } from './adapters/redis/connection.ts'
 export type { SqliteDatabase, SqliteStatement, SqliteValue } from './adapters/sqlite/database.ts'
 
 export type { AttemptLimit, AttemptOutcome, AttemptStanding, AttemptStore, OnStoreError } from './ports/attempt-store.ts'
+export type { AssertionStore } from './ports/assertion-store.ts'
 export type { Client, ClientStore, GrantType } from './ports/client-store.ts'
 export type { Clock } from './ports/clock.ts'
 export type { Consent, ConsentStore } from './ports/consent-store.ts'

@@ -1,6 +1,8 @@
 import { isOutage } from '../errors.ts'
+import type { AssertionStore } from '../ports/assertion-store.ts'
 import type { Clock } from '../ports/clock.ts'
 import type { State } from '../ports/state.ts'
+import { outcomeFrom } from './answers.ts'
 import { within } from './within.ts'
 
 /** How long any one operation may take. A store may have a shorter limit of its own. */
@@ -132,10 +134,16 @@ export function surviveStateOutages (state: State, { graceMs, clock, onDegraded,
     browserSessions: guarded(state.browserSessions),
     consents: guarded(state.consents),
     keys: guarded(state.keys),
+    ...(state.assertions === undefined ? {} : { assertions: checkedAssertions(guarded(state.assertions)) }),
     ...(state.prepare === undefined ? {} : { prepare: state.prepare.bind(state) }),
     ...(state.time === undefined ? {} : { time: async () => await within(BUDGET_MS, clock, async () => await (state.time as () => Promise<number>)()) }),
     sweep: async (now) => { await state.sweep(now) }
   }
 }
+
+/** Whatever is neither of the two answers must not let anybody in. */
+const checkedAssertions = (assertions: AssertionStore): AssertionStore => ({
+  claim: async (digest, expiresAt) => outcomeFrom('state.assertions.claim', await assertions.claim(digest, expiresAt), ['fresh', 'replayed'] as const)
+})
 
 const together = (first: Outage, second: Outage): Outage => ({ ...second, beganAt: first.beganAt, downMs: first.downMs + second.downMs })

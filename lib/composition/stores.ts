@@ -135,14 +135,15 @@ export function connectStores (settings: Settings, { redis, events, log }: { red
 }
 
 function tracedState (state: State): State {
-  const { tokens, oneTimeTokens, browserSessions, consents, keys } = state
+  const { tokens, oneTimeTokens, browserSessions, consents, keys, assertions } = state
   return {
     ...state,
     tokens: tracedStore('tokens', tokens),
     oneTimeTokens: tracedStore('one_time_tokens', oneTimeTokens),
     browserSessions: tracedStore('browser_sessions', browserSessions),
     consents: tracedStore('consents', consents),
-    keys: tracedStore('keys', keys)
+    keys: tracedStore('keys', keys),
+    ...(assertions === undefined ? {} : { assertions: tracedStore('assertions', assertions) })
   }
 }
 

@@ -1,3 +1,4 @@
+import type { AssertionStore } from './assertion-store.ts'
 import type { ConsentStore } from './consent-store.ts'
 import type { KeyStore } from './key-store.ts'
 import type { OneTimeTokenStore } from './one-time-token-store.ts'
@@ -18,6 +19,8 @@ export interface State {
   browserSessions: SessionStore
   consents: ConsentStore
   keys: KeyStore
+  /** Needed only where a connection has `audiences`; a state without it is refused then. */
+  assertions?: AssertionStore
   /**
    * Makes what has to be there (tables, a connection) and looks whether it can be worked with. Called once at start, before any
    * other. Rejects with a `StartError` where only a person can mend it; an outage rejects with anything else.

@@ -27,6 +27,7 @@ export const STORE_OPERATIONS = {
   browser_sessions: ['createSession', 'findSession', 'useSession', 'renewSession', 'revokeSessionsOfUser', 'listSessionsOfUser'],
   consents: ['findConsent', 'grantConsent', 'revokeConsent', 'listConsents'],
   keys: ['list', 'addIfAbsent', 'remove'],
+  assertions: ['claim'],
   attempts: ['reserve', 'refund']
 } as const
 

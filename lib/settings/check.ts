@@ -72,6 +72,7 @@ function checkStores ({ users, state, redis }: AuthorityOptions): void {
   if (state !== undefined && !(isObject(state) && ['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'].every((port) => isObject((state as unknown as Record<string, unknown>)[port])))) {
     throw invalid('state', state, 'a State, such as memoryState(), sqliteState(db), redisState(client) or postgresState(db)')
   }
+  if (state?.assertions !== undefined && !hasMethod(state.assertions, 'claim')) throw invalid('state.assertions', state.assertions, 'an AssertionStore, which has claim')
   if (redis !== undefined && redis !== true && !isRedisClient(redis)) throw invalid('redis', redis, 'true, or an ioredis client or cluster')
 }
 

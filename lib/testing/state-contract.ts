@@ -1,3 +1,4 @@
+import { assertionCases } from './assertion-store-contract.ts'
 import { authorizationCodeCases } from './authorization-code-contract.ts'
 import { codeInSessionCases } from './code-in-session-contract.ts'
 import { codeLifetimeCases } from './code-lifetime-contract.ts'
@@ -13,10 +14,10 @@ import type { StateSubject } from './token-fixtures.ts'
 import { tokenLifetimeCases } from './token-lifetime-contract.ts'
 import { tokenStoreCases } from './token-store-contract.ts'
 
-/** What every `State` must keep: families and codes, one-time tokens, browser sessions, consents, keys, and whose it is. `make` gives each case an empty one. */
+/** What every `State` must keep: families and codes, one-time tokens, browser sessions, consents, keys, assertions that count once, and whose it is. `make` gives each case an empty one. */
 export function stateContract (make: () => Promise<StateSubject>): ContractCase[] {
   return [
     tokenStoreCases, tokenLifetimeCases, rotationUndoCases, authorizationCodeCases, codeInSessionCases, codeLifetimeCases, oneTimeTokenCases,
-    sessionStoreCases, sessionLifetimeCases, consentStoreCases, keyCases, ownerCases
+    sessionStoreCases, sessionLifetimeCases, consentStoreCases, keyCases, assertionCases, ownerCases
   ].flatMap((casesOf) => casesOf(make))
 }

@@ -137,9 +137,10 @@ t.test('postgres: several instances sweep side by side, each row once, and leave
   await rows(EXPIRED)
   await rows('INSERT INTO authority_one_time_tokens SELECT \'verify_email\', \'u\' || i, \'d\' || i, 10 + i % 2 FROM generate_series(1, 2400) AS i')
   await rows('INSERT INTO authority_consents SELECT \'u\' || i, \'c\', \'{}\', 0, 10 + i % 2 FROM generate_series(1, 2400) AS i')
+  await rows('INSERT INTO authority_assertions SELECT \'d\' || i, 10 + i % 2 FROM generate_series(1, 1200) AS i')
   await at(0).browserSessions.createSession(session({ expiresAt: 10 }), 'd')
   await Promise.all(states.map(async (state) => { await state.sweep(10) }))
-  for (const [table, left] of [['authority_families', 3000], ['authority_one_time_tokens', 1200], ['authority_consents', 1200], ['authority_browser_sessions', 0]] as const) {
+  for (const [table, left] of [['authority_families', 3000], ['authority_one_time_tokens', 1200], ['authority_consents', 1200], ['authority_assertions', 600], ['authority_browser_sessions', 0]] as const) {
     t.same(await rows(`SELECT count(*)::int AS n FROM ${table}`), [{ n: left }], table)
   }
 })

@@ -53,6 +53,7 @@ const OPERATIONS: ReadonlyArray<readonly [name: string, call: (state: State) => 
   ['grantConsent', ({ consents }) => consents.grantConsent(consent)],
   ['findConsent', ({ consents }) => consents.findConsent('user-19367', 'client-1', T0)],
   ['listConsents', ({ consents }) => consents.listConsents('user-19367', T0)],
+  ['claim', async ({ assertions }) => await assertions?.claim('assertion', T0)],
   ['revokeConsent', ({ consents }) => consents.revokeConsent('user-19367', 'client-1')],
   ['put', ({ oneTimeTokens }) => oneTimeTokens.put(token)],
   ['find', ({ oneTimeTokens }) => oneTimeTokens.find('verify_email', 'd', T0)],
@@ -70,7 +71,7 @@ t.test('postgres: every operation is one statement, as the server counts them', 
   const count = async (): Promise<number> => Number((await pool.query(
     'SELECT coalesce(sum(calls), 0) AS calls FROM pg_stat_statements s JOIN pg_database d ON d.oid = s.dbid WHERE d.datname = current_database() AND query NOT LIKE \'%pg_stat_statements%\''
   )).rows[0].calls)
-  const known = (['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'] as const).flatMap((store) => Object.keys(state[store]))
+  const known = (['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys', 'assertions'] as const).flatMap((store) => Object.keys(state[store] ?? {}))
   t.strictSame(known.filter((method) => !OPERATIONS.some(([name]) => name.split(/[ ,:]/)[0] === method)), [], 'none is left out')
   for (const [name, call] of OPERATIONS) {
     const before = await count()

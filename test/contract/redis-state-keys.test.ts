@@ -140,8 +140,8 @@ t.test('redis: what no revocation would find, since its index was evicted, is de
 t.test('redis: every operation of every store is one EVALSHA', async (t) => {
   const state = redisState(client)
   const user = userOf('1')
-  const stores = ['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys'] as const
-  const known = stores.flatMap((store) => Object.keys(state[store]).map((method) => `${store}.${method}`))
+  const stores = ['tokens', 'oneTimeTokens', 'browserSessions', 'consents', 'keys', 'assertions'] as const
+  const known = stores.flatMap((store) => Object.keys(state[store] ?? {}).map((method) => `${store}.${method}`))
   t.same(operations(state, user).map(([name]) => name).toSorted(), [...known, 'time'].toSorted(), 'none is left out')
   for (const [, call] of operations(state, user)) await call()
   await client.flushall()

@@ -296,3 +296,19 @@ t.test('delayed lets parallel calls overtake each other, the same way each time,
   t.not(first.join(), first.toSorted((a, b) => a - b).join())
   t.same(await order(), first)
 })
+
+t.test('stateContract finds a claim that looks first and writes later, and one that counts again after its end', async (t) => {
+  const racy = (): (digest: string) => Promise<'fresh' | 'replayed'> => {
+    const seen = new Set<string>()
+    return async (digest) => {
+      const isKnown = seen.has(digest)
+      await setImmediate()
+      seen.add(digest)
+      return isKnown ? 'replayed' : 'fresh'
+    }
+  }
+  t.same(await failing(stateContract(stateWith(() => ({ assertions: { claim: racy() }, sweep () {} })))).then((names) => names.filter((name) => name.startsWith('assertions'))), [
+    'assertions: of 50 parallel claims one is fresh', 'assertions: a sweep removes what has expired, and nothing else'
+  ])
+  t.same((await failing(stateContract(stateWith(() => ({ assertions: { claim: async () => 'fresh' } }))))).filter((name) => name.startsWith('assertions')).length, 3)
+})

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { authorityMetrics, type MeasuredAuthority, type OpenTelemetryMeter, type PrometheusClient } from '../../lib/metrics/index.ts'
 import { parse } from 'yaml'
-import type { ClientStore, FactorStore, State, UserStore } from '../../lib/index.ts'
+import type { AssertionStore, ClientStore, FactorStore, State, UserStore } from '../../lib/index.ts'
 import { memoryUserStore } from '../../lib/index.ts'
 import type { AttemptStore } from '../../lib/ports/attempt-store.ts'
 import { STORE_OPERATIONS, traced, tracedStore, TRACES } from '../../lib/ports/tracing.ts'
@@ -221,7 +221,7 @@ t.test('calls of stores are told by name, and nothing of what they answer or thr
 })
 
 /** The compiler asks for every method of a port. */
-const METHODS: { users: Record<keyof UserStore, 1>, clients: Record<keyof ClientStore, 1>, factors: Record<Exclude<keyof FactorStore, 'kind' | 'durable' | 'prepare' | 'sweep'>, 1>, tokens: Record<keyof State['tokens'], 1>, one_time_tokens: Record<keyof State['oneTimeTokens'], 1>, browser_sessions: Record<keyof State['browserSessions'], 1>, consents: Record<keyof State['consents'], 1>, keys: Record<keyof State['keys'], 1>, attempts: Record<keyof AttemptStore, 1> } = {
+const METHODS: { users: Record<keyof UserStore, 1>, clients: Record<keyof ClientStore, 1>, factors: Record<Exclude<keyof FactorStore, 'kind' | 'durable' | 'prepare' | 'sweep'>, 1>, tokens: Record<keyof State['tokens'], 1>, one_time_tokens: Record<keyof State['oneTimeTokens'], 1>, browser_sessions: Record<keyof State['browserSessions'], 1>, consents: Record<keyof State['consents'], 1>, keys: Record<keyof State['keys'], 1>, assertions: Record<keyof AssertionStore, 1>, attempts: Record<keyof AttemptStore, 1> } = {
   users: { findById: 1, findByUsername: 1, create: 1, setPasswordHash: 1, setEmailVerified: 1, update: 1, remove: 1, findByIdentity: 1, createWithIdentity: 1, linkIdentity: 1, unlinkIdentity: 1, listIdentities: 1, useIdentity: 1 },
   clients: { findById: 1 },
   factors: { findFactors: 1, findByHandle: 1, claimHandle: 1, addTotp: 1, addPasskey: 1, useTotp: 1, usePasskey: 1, useRecoveryCode: 1, replaceRecoveryCodes: 1, countFailure: 1, removeFactor: 1, renameFactor: 1, forgetDevices: 1, removeFactorsOfUser: 1 },
@@ -230,6 +230,7 @@ const METHODS: { users: Record<keyof UserStore, 1>, clients: Record<keyof Client
   browser_sessions: { createSession: 1, findSession: 1, useSession: 1, renewSession: 1, revokeSessionsOfUser: 1, listSessionsOfUser: 1 },
   consents: { findConsent: 1, grantConsent: 1, revokeConsent: 1, listConsents: 1 },
   keys: { list: 1, addIfAbsent: 1, remove: 1 },
+  assertions: { claim: 1 },
   attempts: { reserve: 1, refund: 1 }
 }
 

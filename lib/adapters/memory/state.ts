@@ -1,5 +1,6 @@
 import type { State } from '../../ports/state.ts'
 import { checkPerUser } from '../../protocol/bounds.ts'
+import { memoryAssertionStore } from './assertion-store.ts'
 import { memoryConsentStore } from './consent-store.ts'
 import { memoryKeyStore } from './key-store.ts'
 import { memoryOneTimeTokenStore } from './one-time-token-store.ts'
@@ -25,6 +26,7 @@ export function memoryState ({ maxFamiliesPerUser = 100, maxSessionsPerUser = 10
   const tokens = memoryTokenStore(maxFamiliesPerUser, browserSessions)
   const oneTimeTokens = memoryOneTimeTokenStore()
   const consents = memoryConsentStore()
+  const assertions = memoryAssertionStore()
   return {
     kind: 'memory',
     shared: false,
@@ -33,6 +35,7 @@ export function memoryState ({ maxFamiliesPerUser = 100, maxSessionsPerUser = 10
     browserSessions,
     consents,
     keys: memoryKeyStore(),
+    assertions,
     async claimFor (issuer) {
       owner ??= issuer
       return owner
@@ -42,6 +45,7 @@ export function memoryState ({ maxFamiliesPerUser = 100, maxSessionsPerUser = 10
       await inSlices(oneTimeTokens.names(), (name) => { oneTimeTokens.sweepToken(name, now) })
       await inSlices(browserSessions.sids(), (sid) => { browserSessions.sweepSession(sid, now) })
       await inSlices(consents.keys(), (key) => { consents.sweepConsent(key, now) })
+      await inSlices(assertions.digests(), (digest) => { assertions.sweepAssertion(digest, now) })
     }
   }
 }

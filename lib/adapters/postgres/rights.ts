@@ -10,6 +10,7 @@ export const STATE_RIGHTS: Readonly<Record<string, readonly string[]>> = {
   authority_one_time_tokens: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   authority_consents: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   authority_keys: ['SELECT', 'INSERT', 'DELETE'],
+  authority_assertions: ['SELECT', 'INSERT', 'UPDATE', 'DELETE'],
   authority_issuer: ['SELECT', 'INSERT', 'UPDATE'],
   authority_migrations: ['SELECT']
 }

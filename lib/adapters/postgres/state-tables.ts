@@ -2,7 +2,7 @@ import type { MigrationStep } from '../sql/migration-steps.ts'
 import { lifetimeFunctions } from './lifetime.ts'
 import { sessionFunctions } from './session-functions.ts'
 import { signInColumns } from './sign-in-columns.ts'
-import { sweepFunctions } from './sweep.ts'
+import { ASSERTIONS_SWEPT, sweepFunction, sweepFunctions } from './sweep.ts'
 import { tokenFunctions } from './token-functions.ts'
 
 /**
@@ -95,5 +95,13 @@ export const stateMigrations = (prefix: string): readonly MigrationStep[] => [
   // Whose state it is.
   { sql: `CREATE TABLE ${prefix}authority_issuer (id integer PRIMARY KEY CHECK (id = 1), issuer text COLLATE "C" NOT NULL)`, minReader: 1 },
 
-  { sql: signInColumns(prefix), minReader: 1 }
+  { sql: signInColumns(prefix), minReader: 1 },
+
+  // Assertions of other parties that were claimed, since each counts once.
+  {
+    sql: `CREATE TABLE ${prefix}authority_assertions (digest text COLLATE "C" PRIMARY KEY, expires_at bigint NOT NULL);
+  CREATE INDEX authority_assertions_expires ON ${prefix}authority_assertions (expires_at);
+  ${sweepFunction(prefix, ASSERTIONS_SWEPT)}`,
+    minReader: 1
+  }
 ]

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { State } from '../../ports/state.ts'
 import { checkPerUser } from '../../protocol/bounds.ts'
 import { integer, text } from '../sql/rows.ts'
+import { postgresAssertionStore } from './assertion-store.ts'
 import { postgresConsentStore } from './consent-store.ts'
 import { quoted } from './database.ts'
 import type { PostgresDatabase } from './database.ts'
@@ -58,6 +59,7 @@ export function postgresState (db: PostgresDatabase, { maxFamiliesPerUser = 100,
     browserSessions: postgresSessionStore(query, prefix, maxSessionsPerUser),
     consents: postgresConsentStore(query, prefix),
     keys: postgresKeyStore(query, prefix),
+    assertions: postgresAssertionStore(query, prefix),
     async prepare () {
       await prepare()
       await requireRights(query, { what: 'postgresState', prefix, rights: STATE_RIGHTS }, trial)

@@ -35,11 +35,14 @@ BEGIN
   RETURN removed;
 END $body$;`
 
-/** Of the state. */
+/** A later step of the tables than the others. */
+export const ASSERTIONS_SWEPT: Swept = { name: 'assertions', key: 'ctid', type: 'tid', due: 'expires_at', ended: 'expires_at <= now_ms' }
+
+/** Of the first step of the state. */
 export const sweepFunctions = (prefix: string): string => SWEPT.map((swept) => sweepFunction(prefix, swept)).join('\n')
 
 /** Removes what has expired at `now`, slice by slice. */
-export function postgresSweep (query: Query, prefix: string, tables: readonly Swept[] = SWEPT): (now: number) => Promise<void> {
+export function postgresSweep (query: Query, prefix: string, tables: readonly Swept[] = [...SWEPT, ASSERTIONS_SWEPT]): (now: number) => Promise<void> {
   return async (now) => {
     for (const { name } of tables) {
       let removed

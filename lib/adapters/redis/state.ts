@@ -1,5 +1,6 @@
 import type { State } from '../../ports/state.ts'
 import { checkPerUser } from '../../protocol/bounds.ts'
+import { redisAssertionStore } from './assertion-store.ts'
 import type { RedisClient } from './connection.ts'
 import { redisConsentStore } from './consent-store.ts'
 import { redisKeyStore } from './key-store.ts'
@@ -49,6 +50,7 @@ export function redisState (client: RedisClient, { prefix = 'authority:', maxFam
     browserSessions: redisSessionStore(connection, names, maxSessionsPerUser),
     consents: redisConsentStore(connection, names),
     keys: redisKeyStore(connection, names),
+    assertions: redisAssertionStore(connection, names),
     prepare: () => requireFitServer(connection, names),
     claimFor: (issuer) => claimFor(issuer, connection, names),
     time: () => connection.time(names.keys),

@@ -114,5 +114,12 @@ export const STATE_MIGRATIONS: readonly MigrationStep[] = [
   ALTER TABLE authority_families ADD COLUMN amr TEXT;
   ALTER TABLE authority_browser_sessions ADD COLUMN methods TEXT`,
     minReader: 3
+  },
+
+  // Assertions of other parties that were claimed, since each counts once.
+  {
+    sql: `CREATE TABLE authority_assertions (digest TEXT PRIMARY KEY NOT NULL, expires_at INTEGER NOT NULL) STRICT;
+  CREATE INDEX authority_assertions_expires ON authority_assertions (expires_at)`,
+    minReader: 3
   }
 ]

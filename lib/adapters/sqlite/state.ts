@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import type { State } from '../../ports/state.ts'
 import { checkPerUser } from '../../protocol/bounds.ts'
+import { sqliteAssertionStore } from './assertion-store.ts'
 import { sqliteConsentStore } from './consent-store.ts'
 import { text } from '../sql/rows.ts'
 import { connect } from './database.ts'
@@ -27,7 +28,8 @@ const EXPIRED = [
   expiredIn('authority_one_time_tokens', 'expires_at <= ?'),
   expiredIn('authority_browser_sessions', 'expires_at <= ?'),
   expiredIn('authority_browser_sessions', 'idle_expires_at <= ?'),
-  expiredIn('authority_consents', 'expires_at <= ?')
+  expiredIn('authority_consents', 'expires_at <= ?'),
+  expiredIn('authority_assertions', 'expires_at <= ?')
 ]
 
 /**
@@ -48,6 +50,7 @@ export function sqliteState (db: SqliteDatabase, { maxFamiliesPerUser = 100, max
     browserSessions: patientStore(sqliteSessionStore(connection, maxSessionsPerUser)),
     consents: patientStore(sqliteConsentStore(connection)),
     keys: patientStore(sqliteKeyStore(connection)),
+    assertions: patientStore(sqliteAssertionStore(connection)),
     claimFor: async (issuer) => await patient(async () => {
       const owner = (): string | undefined => connection.query('SELECT issuer FROM authority_issuer').map((row) => text(row, 'issuer'))[0]
       // The usual start needs no write lock.

@@ -44,7 +44,7 @@ export const consent = (userId: string, fields: Partial<Consent> = {}): Consent 
 })
 
 /** Every operation of every store once, by its name, so that most find something to do. */
-export function operations ({ tokens, oneTimeTokens, browserSessions, consents, keys, time }: State, user: string): Array<[name: string, call: () => Promise<unknown>]> {
+export function operations ({ tokens, oneTimeTokens, browserSessions, consents, keys, assertions, time }: State, user: string): Array<[name: string, call: () => Promise<unknown>]> {
   const mail = oneTimeToken(user, secretOf('mail')).digest
   const key = { kid: 'kid', alg: 'ES256', sequence: 1, signsFrom: NOW, createdAt: NOW, publicJwk: { kty: 'EC' }, sealed: 'sealed' }
   return [
@@ -80,6 +80,7 @@ export function operations ({ tokens, oneTimeTokens, browserSessions, consents, 
     ['keys.addIfAbsent', () => keys.addIfAbsent(key)],
     ['keys.list', () => keys.list()],
     ['keys.remove', () => keys.remove('kid')],
+    ['assertions.claim', async () => await assertions?.claim(secretOf('assertion'), END)],
     ['time', async () => await time?.()]
   ]
 }

@@ -311,3 +311,14 @@ t.test('a store may be a class, frozen, or have its methods replaced, and is gua
   t.same(await state.consents.listConsents('u', 0), [])
   t.equal(await Promise.resolve(state.tokens), state.tokens, 'what is no method is not there')
 })
+
+t.test('a claim of an assertion that is answered by neither of the two words lets nobody in', async (t) => {
+  for (const answer of [undefined, null, true, 'Fresh', 'OK', 1]) {
+    const assertions = { claim: async () => answer } as unknown as NonNullable<State['assertions']>
+    const state = surviveStateOutages({ ...memoryState(), assertions }, { clock: countingClock(), graceMs: GRACE_MS, onDegraded () {}, onRecovered () {} })
+    await t.rejects(Promise.resolve(state.assertions?.claim('digest', 1)), { code: 'FST_AUTHORITY_STORE_MISFIT', message: /^state\.assertions\.claim: / }, String(answer))
+  }
+  const { assertions, ...without } = memoryState()
+  t.ok(assertions)
+  t.equal('assertions' in surviveStateOutages(without, { clock: countingClock(), graceMs: GRACE_MS, onDegraded () {}, onRecovered () {} }), false)
+})
