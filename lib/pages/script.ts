@@ -1,7 +1,8 @@
 /**
  * The pages' one script, as it is served. Nothing depends on it: it adds the button that shows a password and the one that copies an
  * error's code, says how strong a new password looks, sends no form twice, sends the `form_post` answer on without a click, and holds the
- * button back that allows a client something until a person can have seen it.
+ * button back that allows a client something until a person can have seen it. It has no spread syntax: the browser of the OpenID
+ * Foundation's conformance suite does not know that, and would stay on the `form_post` page.
  */
 export const PAGE_SCRIPT = `'use strict'
 const all = (selector) => document.querySelectorAll(selector)
@@ -26,10 +27,10 @@ for (const note of all('.strength')) {
   const rule = field.querySelector('[data-min]')
   const least = Number(rule.dataset.min)
   input.addEventListener('input', () => {
-    const typed = [...input.value]
+    const typed = Array.from(input.value)
     const { username } = input.form.elements
     const name = username ? username.value.split('@')[0].toLowerCase() : ''
-    const rest = [...name.length > 2 ? input.value.toLowerCase().replaceAll(name, '') : input.value]
+    const rest = Array.from(name.length > 2 ? input.value.toLowerCase().replaceAll(name, '') : input.value)
     // A character that repeats the one before, or follows it in the alphabet, is as good as none.
     const count = rest.filter((character, index) => Math.abs(character.codePointAt() - (rest[index - 1] || '~~').codePointAt()) > 1).length
     const kinds = [[/[a-z]/, 26], [/[A-Z]/, 26], [/\\d/, 10], [/[^a-zA-Z\\d]/, 33]].reduce((sum, [kind, size]) => sum + kind.test(input.value) * size, 0)

@@ -209,6 +209,10 @@ t.test('beside what the host sets', async (t) => {
 })
 
 // covers ASVS-3.2.1
+t.test('the script has no spread syntax, which HtmlUnit, the browser of the conformance suite, does not parse', async (t) => {
+  t.notMatch(PAGE_SCRIPT, /\.\.\./)
+})
+
 t.test('stylesheet and script: typed, versioned, kept', async (t) => {
   const { app, replies } = appOf(t)
   const { style, script } = replies.assets
