@@ -49,7 +49,7 @@ export function buildSuite ({ suite, cache, javaHome }: { suite: string, cache: 
 }
 
 /** The abbreviated commit of a checkout, with `-dirty` where files were changed, or `unknown` where git does not know. */
-export function commitOf (directory: string): string {
+function commitOf (directory: string): string {
   const { status, stdout } = spawnSync('git', ['-C', directory, 'describe', '--always', '--dirty', '--exclude', '*'], { encoding: 'utf8' })
   return status === 0 ? stdout.trim() : 'unknown'
 }

@@ -12,6 +12,11 @@ export const CREDENTIALS = {
   clientSecretPost: secretOf('suite-secret-post')
 }
 
+/** Where the library is a relying party, and the name of its connection to the suite. Nobody resolves the name: the suite asks nothing there. */
+export const RELYING_PARTY = 'https://relying-party.test'
+export const CONNECTION = 'suite'
+export const REDIRECT_URI = `${RELYING_PARTY}/auth/connect/${CONNECTION}/callback`
+
 /** How they are registered at the provider. */
 export function suiteClients (suiteUrl: string): Client[] {
   const address = (name: string): string => `${suiteUrl}/test/a/${ALIAS}/${name}`

@@ -6,24 +6,41 @@ export interface Plan {
   name: string
   title: string
   variant: Record<string, string>
-  /** Which client signs in. */
-  client: 'client' | 'backChannelClient'
+  /** What a person would type into the suite's form. `issuer`: of the library as the provider. */
+  configuration(issuer: string): Record<string, unknown>
+  /** What a person does in a module where the suite is the provider; `undefined` where that is not known. Without it, the library is the provider. */
+  play?(module: string): Play | undefined
 }
 
-export const PLANS: Plan[] = [
-  { name: 'oidcc-config-certification-test-plan', title: 'Config', variant: {}, client: 'client' },
-  { name: 'oidcc-basic-certification-test-plan', title: 'Basic', variant: { server_metadata: 'discovery', client_registration: 'static_client' }, client: 'client' },
-  { name: 'oidcc-formpost-basic-certification-test-plan', title: 'Form Post', variant: { server_metadata: 'discovery', client_registration: 'static_client' }, client: 'client' },
-  { name: 'oidcc-rp-initiated-logout-certification-test-plan', title: 'RP-initiated logout', variant: { response_type: 'code', client_registration: 'static_client' }, client: 'client' },
-  { name: 'oidcc-backchannel-rp-initiated-logout-certification-test-plan', title: 'Back-channel logout', variant: { response_type: 'code', client_registration: 'static_client' }, client: 'backChannelClient' }
+/** How a person signs in by the suite in a module. */
+export interface Visit {
+  /** How often. Default: once. */
+  times?: number
+  /** Whether the person does not come back: a module that ends before that would take the rest for a mistake. */
+  onlyBegins?: boolean
+  /** Whether the connection asks userinfo. Default: it does. */
+  userinfo?: boolean
+  responseMode?: 'query' | 'form_post'
+}
+
+/** What the person does, and what has to come of each sign-in. The suite sees only what is asked of it, so that half of the verdict is here. */
+export interface Play extends Visit { wanted: string[] }
+
+/** The plans where the library is the provider. */
+export const PROVIDER_PLANS: Plan[] = [
+  { name: 'oidcc-config-certification-test-plan', title: 'Config OP', variant: {}, configuration: withClient('client') },
+  { name: 'oidcc-basic-certification-test-plan', title: 'Basic OP', variant: { server_metadata: 'discovery', client_registration: 'static_client' }, configuration: withClient('client') },
+  { name: 'oidcc-formpost-basic-certification-test-plan', title: 'Form Post OP', variant: { server_metadata: 'discovery', client_registration: 'static_client' }, configuration: withClient('client') },
+  { name: 'oidcc-rp-initiated-logout-certification-test-plan', title: 'RP-initiated logout', variant: { response_type: 'code', client_registration: 'static_client' }, configuration: withClient('client') },
+  { name: 'oidcc-backchannel-rp-initiated-logout-certification-test-plan', title: 'Back-channel logout', variant: { response_type: 'code', client_registration: 'static_client' }, configuration: withClient('backChannelClient') }
 ]
 
-/** What a person would type into the suite's form for the plan. */
-export function configuration (plan: Plan, issuer: string): Record<string, unknown> {
-  return {
+/** `client`: who signs in. */
+function withClient (client: 'client' | 'backChannelClient'): Plan['configuration'] {
+  return (issuer) => ({
     alias: ALIAS,
     server: { discoveryUrl: `${issuer}/.well-known/openid-configuration` },
-    client: CREDENTIALS[plan.client],
+    client: CREDENTIALS[client],
     client2: CREDENTIALS.client2,
     client_secret_post: CREDENTIALS.clientSecretPost,
     // Style sheets say nothing of the protocol.
@@ -34,5 +51,5 @@ export function configuration (plan: Plan, issuer: string): Record<string, unkno
       // Asks for a claim that no scope of the request covers. A client of somebody else's does not get it, as the consent page did not show it.
       'oidcc-claims-essential': { client: CREDENTIALS.ownClient }
     }
-  }
+  })
 }

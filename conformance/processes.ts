@@ -1,13 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync } from 'node:fs'
+import { appendFileSync, closeSync, openSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
 import { HOST } from './certificate.ts'
 
 const STOP_WITHIN_MS = 10_000
+const OUTPUT_WITHIN_MS = 60_000
+const LOADER = ['--import', './scripts/typescript-loader.mjs']
 const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** A program with its output in a file. It ends with this process, whatever ends that. */
@@ -21,7 +24,14 @@ export function start (command: string, args: string[], { log, cwd, env = {} }: 
 
 /** A TypeScript file of this folder. */
 export function startScript (name: string, args: string[], options: Omit<Parameters<typeof start>[2], 'cwd'>): ChildProcess {
-  return start(process.execPath, ['--import', './scripts/typescript-loader.mjs', join('conformance', name), ...args], { ...options, cwd: root })
+  return start(process.execPath, [...LOADER, join('conformance', name), ...args], { ...options, cwd: root })
+}
+
+/** What a TypeScript file of this folder writes to its output. Its error output is added to the log. */
+export async function outputOf (name: string, args: string[], { log, env }: { log: string, env: Record<string, string> }): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [...LOADER, join('conformance', name), ...args], { cwd: root, env: { ...process.env, ...env }, timeout: OUTPUT_WITHIN_MS, maxBuffer: 1 << 24 })
+  appendFileSync(log, stderr)
+  return stdout
 }
 
 export async function stop (child: ChildProcess): Promise<void> {

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { commitOf, type Suite } from './build.ts'
+import type { Suite } from './build.ts'
 import type { Plan } from './plans.ts'
 import type { ModuleResult } from './run-plan.ts'
 
@@ -17,15 +17,18 @@ export function summary (results: PlanResult[]): string {
   return counts(results.flatMap(({ modules }) => modules)).map((count, index) => `${count} ${RESULTS[index]}`).join(', ')
 }
 
-/** Writes the date, the versions and the two tables into the page. */
+/** Writes the date, the versions and the tables into the page. */
 export function updatePage (file: string, suite: Suite, results: PlanResult[]): void {
   const page = readFileSync(file, 'utf8')
   const [before, after] = [page.slice(0, page.indexOf(BEGIN) + BEGIN.length), page.slice(page.indexOf(END))]
   if (!page.includes(BEGIN) || !page.includes(END)) throw new Error(`${file} has no lines ${BEGIN} and ${END}`)
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
   const date = new Date().toISOString().slice(0, 10)
-  const text = `Run on ${date}: version ${suite.version} of the suite (commit \`${suite.commit}\`) against version ${version} of fastify-authority (commit \`${commitOf(root)}\`).`
-  writeFileSync(file, `${before}\n${text}\n\n${planTable(results)}\n\n${moduleTable(results)}\n${after}`)
+  const text = `Run on ${date}: version ${suite.version} of the suite (commit \`${suite.commit}\`) against version ${version} of fastify-authority and what [has changed since](../CHANGELOG.md).`
+  const provider = results.filter(({ plan }) => plan.play === undefined)
+  const relyingParty = results.filter(({ plan }) => plan.play !== undefined)
+  const parts = [text, planTable(results), 'The library as the provider:', moduleTable(provider), 'The library as a relying party, with what it did:', moduleTable(relyingParty)]
+  writeFileSync(file, `${before}\n${parts.join('\n\n')}\n${after}`)
 }
 
 function planTable (results: PlanResult[]): string {
@@ -37,7 +40,7 @@ function planTable (results: PlanResult[]): string {
 /** A module has a row, and a plan a column: Basic and Form Post have nearly the same modules. */
 function moduleTable (results: PlanResult[]): string {
   const names = [...new Set(results.flatMap(({ modules }) => modules.map(({ name }) => name)))]
-  const cell = (name: string, { modules }: PlanResult): string => modules.filter((module) => module.name === name).map(({ result }) => result).join(', ')
+  const cell = (name: string, { modules }: PlanResult): string => modules.filter((module) => module.name === name).map(({ result, happened }) => [result, ...new Set(happened)].join(', ')).join('; ')
   return table(['Module', ...results.map(({ plan }) => plan.title)], names.map((name) => [`\`${name}\``, ...results.map((result) => cell(name, result))]))
 }
 

@@ -1,45 +1,72 @@
-import { configuration, type Plan } from './plans.ts'
-import type { LogEntry, PlanModule, SuiteApi } from './suite-api.ts'
+import type { Plan, Play, Visit } from './plans.ts'
+import type { LogEntry, ModuleState, PlanModule, SuiteApi } from './suite-api.ts'
 
 export interface ModuleResult {
   name: string
   result: 'passed' | 'review' | 'skipped' | 'warning' | 'failed'
   /** What a person has to know where it did not pass. */
   remarks: string[]
+  /** What the library did as a relying party, in each sign-in. */
+  happened: string[]
   seconds: number
   isWanted: boolean
 }
 
 /** A module that waits longer than this for something has failed. */
 const MODULE_TIMEOUT_MS = 180_000
-/** The library takes no request objects, and OpenID Connect leaves that to it. */
-const MAY_BE_SKIPPED = ['oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported']
+/** The library takes no request objects and no unsigned ID tokens, and OpenID Connect leaves both to it. */
+const MAY_BE_SKIPPED = ['oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported', 'oidcc-client-test-idtoken-sig-none']
+
+interface Run {
+  api: SuiteApi
+  plan: Plan
+  /** Of the library as the provider. */
+  issuer: string
+  /** Has a person sign in by the suite, and resolves to what came of each sign-in. */
+  visit(visit: Visit): Promise<string[]>
+}
 
 /** Runs the modules of a plan one after the other, as they share one callback address, and tells of each. */
-export async function runPlan ({ api, plan, issuer, onResult }: { api: SuiteApi, plan: Plan, issuer: string, onResult(result: ModuleResult): void }): Promise<{ id: string, results: ModuleResult[] }> {
-  const { id, modules } = await api.createPlan(plan.name, plan.variant, configuration(plan, issuer))
+export async function runPlan (run: Run, onResult: (result: ModuleResult) => void): Promise<{ id: string, results: ModuleResult[] }> {
+  const { api, plan, issuer } = run
+  const { id, modules } = await api.createPlan(plan.name, plan.variant, plan.configuration(issuer))
   const results: ModuleResult[] = []
   for (const module of modules) {
-    const result = await runModule(api, id, module)
+    const result = await runModule(run, id, module)
     results.push(result)
     onResult(result)
   }
   return { id, results }
 }
 
-async function runModule (api: SuiteApi, planId: string, module: PlanModule): Promise<ModuleResult> {
+async function runModule (run: Run, planId: string, module: PlanModule): Promise<ModuleResult> {
+  const { api, plan } = run
   const startedAt = performance.now()
   const moduleId = await api.startModule(planId, module)
-  let state: string | undefined
-  while (state === undefined && performance.now() - startedAt < MODULE_TIMEOUT_MS) state = await api.waitForEnd(moduleId)
+  const reaches = async (states: ModuleState[]): Promise<ModuleState | undefined> => {
+    let state: ModuleState | undefined
+    while (state === undefined && performance.now() - startedAt < MODULE_TIMEOUT_MS) state = await api.waitFor(moduleId, states)
+    return state
+  }
+  const played = plan.play === undefined ? null : await reaches(['WAITING', 'INTERRUPTED']).then(async () => await playModule(run, plan.play?.(module.testModule)))
+  const state = await reaches(['FINISHED', 'INTERRUPTED'])
   const [{ status, result }, log] = [await api.info(moduleId), await api.log(moduleId)]
   const judged = judge(state === undefined ? 'TIMEOUT' : status, result, log)
   return {
     name: module.testModule,
-    ...judged,
+    result: played?.mistake === undefined ? judged.result : 'failed',
+    remarks: [...judged.remarks, ...(played?.mistake === undefined ? [] : [played.mistake])],
+    happened: played?.happened ?? [],
     seconds: (performance.now() - startedAt) / 1000,
-    isWanted: ['passed', 'review'].includes(judged.result) || (judged.result === 'skipped' && MAY_BE_SKIPPED.includes(module.testModule))
+    isWanted: played?.mistake === undefined && (['passed', 'review'].includes(judged.result) || (judged.result === 'skipped' && MAY_BE_SKIPPED.includes(module.testModule)))
   }
+}
+
+async function playModule ({ visit }: Run, play: Play | undefined): Promise<{ happened: string[], mistake?: string }> {
+  if (play === undefined) return { happened: [], mistake: 'nobody has said yet what the library does in this module: see relying-party-plans.ts' }
+  const { wanted, ...how } = play
+  const happened = await visit(how)
+  return wanted.join() === happened.join() ? { happened } : { happened, mistake: `wanted: ${wanted.join(', ')}` }
 }
 
 /** A module that waits for a person to look at a page can hide a warning: what its log says counts too. */

@@ -2,22 +2,25 @@
  * Runs the official conformance suite of the OpenID Foundation against this library: `npm run conformance -- SUITE`, where SUITE is a
  * checkout of it. The page docs/conformance.md says what that takes, and has the results. What is built and kept lies in `.conformance`.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { delimiter, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { buildSuite } from './build.ts'
 import { HOST, makeCertificate, PROVIDER_NAME } from './certificate.ts'
+import { ALIAS } from './clients.ts'
 import { startFront } from './front.ts'
 import { findNeeds } from './needs.ts'
-import { configuration, type Plan, PLANS } from './plans.ts'
-import { freePorts, start, startScript, stop, untilReady } from './processes.ts'
+import { type Plan, PROVIDER_PLANS, type Visit } from './plans.ts'
+import { freePorts, outputOf, start, startScript, stop, untilReady } from './processes.ts'
+import { RELYING_PARTY_PLANS } from './relying-party-plans.ts'
 import { type PlanResult, updatePage, summary } from './report.ts'
 import { runPlan } from './run-plan.ts'
 import { suiteApi } from './suite-api.ts'
 
 const SUITE_STARTS_WITHIN_MS = 180_000
 const PROVIDER_STARTS_WITHIN_MS = 60_000
+const PLANS = [...PROVIDER_PLANS, ...RELYING_PARTY_PLANS]
 const root = fileURLToPath(new URL('..', import.meta.url))
 const cache = join(root, '.conformance')
 
@@ -43,6 +46,8 @@ async function main (checkout: string | undefined, plans: Plan[]): Promise<boole
   const issuer = `https://${PROVIDER_NAME}:${providerPort}`
   const suiteLog = join(cache, 'suite.log')
   const providerLog = join(cache, 'provider.log')
+  const relyingPartyLog = join(cache, 'relying-party.log')
+  rmSync(relyingPartyLog, { force: true })
 
   // The suite knows these two names and no other: it reaches nothing outside this machine, and loads no style sheet from anywhere.
   const hosts = join(cache, 'hosts')
@@ -59,16 +64,17 @@ async function main (checkout: string | undefined, plans: Plan[]): Promise<boole
     await untilReady('The provider', provider, { log: providerLog, timeoutMs: PROVIDER_STARTS_WITHIN_MS, isReady: async () => await accepts(providerPort) })
     await untilReady('The suite', java, { log: suiteLog, timeoutMs: SUITE_STARTS_WITHIN_MS, isReady: api.isReady })
 
+    const visit = async (how: Visit): Promise<string[]> => JSON.parse(await outputOf('relying-party.ts', [`${suiteUrl}/test/a/${ALIAS}/`, JSON.stringify(how)], { log: relyingPartyLog, env: { NODE_EXTRA_CA_CERTS: certificate.pemFile } })) as string[]
     const results: PlanResult[] = []
     const exports = join(cache, 'exports')
     mkdirSync(exports, { recursive: true })
     for (const plan of plans) {
       console.log(`\n${plan.title} (${plan.name})`)
-      const { id, results: modules } = await runPlan({ api, plan, issuer, onResult: ({ name, result, remarks, seconds, isWanted }) => {
-        console.log(`${isWanted ? '  ' : '! '}${result.padEnd(8)} ${name} (${seconds.toFixed(1)} s)`)
+      const { id, results: modules } = await runPlan({ api, plan, issuer, visit }, ({ name, result, remarks, happened, seconds, isWanted }) => {
+        console.log(`${isWanted ? '  ' : '! '}${result.padEnd(8)} ${name} (${seconds.toFixed(1)} s)${happened.length === 0 ? '' : `: ${happened.join(', ')}`}`)
         for (const remark of remarks) console.log(`             ${remark}`)
-      } })
-      writeFileSync(join(exports, `${plan.name}.json`), JSON.stringify(configuration(plan, issuer), null, 2))
+      })
+      writeFileSync(join(exports, `${plan.name}.json`), JSON.stringify(plan.configuration(issuer), null, 2))
       writeFileSync(join(exports, `${plan.name}.zip`), await api.exportPlan(id))
       results.push({ plan, modules })
     }

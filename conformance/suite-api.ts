@@ -1,15 +1,17 @@
 /** What the suite says of a module that it has run. */
 export interface ModuleInfo { status: string, result: string | null }
+/** `WAITING`: for what the library does. `INTERRUPTED`: it has ended, and could not do all of what it is for. */
+export type ModuleState = 'WAITING' | 'FINISHED' | 'INTERRUPTED'
 export interface LogEntry { src?: string, msg?: string, result?: string }
 export interface PlanModule { testModule: string, variant?: Record<string, string> }
 
 export interface SuiteApi {
   isReady(): Promise<boolean>
   createPlan(name: string, variant: Record<string, string>, configuration: unknown): Promise<{ id: string, modules: PlanModule[] }>
-  /** Starts a module; resolves to its id. */
+  /** Starts a module; resolves to its id. It may not be ready yet. */
   startModule(planId: string, module: PlanModule): Promise<string>
-  /** Resolves when the module has ended, however it did, or after some time to `undefined`. */
-  waitForEnd(moduleId: string): Promise<string | undefined>
+  /** Resolves when the module is in one of these states, or after some time to `undefined`. */
+  waitFor(moduleId: string, states: ModuleState[]): Promise<ModuleState | undefined>
   info(moduleId: string): Promise<ModuleInfo>
   log(moduleId: string): Promise<LogEntry[]>
   /** A zip with a page for each module. */
@@ -39,8 +41,8 @@ export function suiteApi (origin: string): SuiteApi {
       const { id } = await json<{ id: string }>('runner', { method: 'POST', query: { test: testModule, plan, ...(variant === undefined ? {} : { variant: JSON.stringify(variant) }) } })
       return id
     },
-    async waitForEnd (moduleId) {
-      const { state } = await json<{ state?: string }>(`runner/${moduleId}/wait-state`, { query: { states: 'FINISHED,INTERRUPTED', timeoutMs: '30000' } })
+    async waitFor (moduleId, states) {
+      const { state } = await json<{ state?: ModuleState }>(`runner/${moduleId}/wait-state`, { query: { states: states.join(','), timeoutMs: '30000' } })
       return state
     },
     info: async (moduleId) => await json(`info/${moduleId}`),
