@@ -44,6 +44,10 @@ export interface EventFacts {
   recovery_code_used: { userId: string, left: number }
   /** `sid`: the sign-in that made the new ones. */
   recovery_codes_replaced: { userId: string, sid: string }
+  /** The user is not asked for the second factor in this browser any more. `sid`: the sign-in in which they wanted it so. */
+  device_remembered: { userId: string, sid: string }
+  /** Every browser of the user is asked for the second factor again. */
+  devices_forgotten: { userId: string, by: 'user' | 'host' }
   registered: { userId: string, username: string }
   /** A sign-in through this connection came to nothing. */
   connection_failed: { connection: string, reason: UpstreamFailure }
@@ -98,7 +102,7 @@ export type AuthorityEventHandler<Name extends AuthorityEventName> = (payload: A
 
 export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'authenticated', 'login_failed', 'second_factor_required', 'second_factor_failed', 'factor_added', 'factor_removed', 'factor_disabled',
-  'factor_replayed', 'recovery_code_used', 'recovery_codes_replaced', 'client_authentication_failed', 'registered', 'connection_failed', 'link_required', 'token_issued', 'token_refreshed', 'refresh_token_reused',
+  'factor_replayed', 'recovery_code_used', 'recovery_codes_replaced', 'device_remembered', 'devices_forgotten', 'client_authentication_failed', 'registered', 'connection_failed', 'link_required', 'token_issued', 'token_refreshed', 'refresh_token_reused',
   'password_reset_requested', 'password_changed', 'email_verified', 'email_change_requested', 'email_changed', 'profile_changed',
   'identity_linked', 'identity_unlinked', 'account_removed', 'logged_out', 'consent_granted', 'consent_revoked', 'message_sent',
   'message_failed', 'key_created', 'key_retired', 'rate_limited', 'hash_queue_full', 'store_degraded'

@@ -9,6 +9,7 @@ import { authenticateHook, authenticateOptionalHook, type Hook, type ReadAuth, r
 import { requestBrowser } from './http/edge/request-browser.ts'
 import { oncePerRequest, registeredOrigins } from './http/edge/client-origins.ts'
 import { createCors } from './http/edge/cors.ts'
+import { skippedSecondFactor } from './accounts/factors/remembered-devices.ts'
 import { STEP_LIFETIME_SECONDS } from './accounts/factors/second-step.ts'
 import { ownProfileFields } from './accounts/profile.ts'
 import { registrationWith } from './http/edge/registration.ts'
@@ -81,8 +82,10 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const authenticate = authenticateHook(accessTokens, names.auth)
   const cookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: settings.session.expiresInMs / 1000 })
   const browser = requestBrowser({ cookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users })
-  const { readSession, requireSession } = sessionHooks({ browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, loginPath: `${host.prefix}${path('login')}` }, names.authSession)
+  const { readSession, requireSession } = sessionHooks({ browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, loginPath: `${host.prefix}${path('login')}`, canProveMore: async (session) => await skippedSecondFactor(session, grants.accounts) }, names.authSession)
   const stepCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: STEP_LIFETIME_SECONDS, of: 'step' })
+  const { rememberDeviceMs = null } = settings.factors ?? {}
+  const trustedCookie = rememberDeviceMs === null ? null : sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: rememberDeviceMs / 1000, of: 'trusted' })
   host.decorateRequest(names.auth, null)
   decorateShared(host, 'authSession', names.authSession, () => { host.decorateRequest(names.authSession, null) })
   host.decorate(names.authenticate, authenticate)
@@ -92,7 +95,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   decorateShared(host, 'requireAuth', names.requireAuth, () => { host.decorate(names.requireAuth, (required: AuthRequirements) => requireAuthHook(stepUpOf(required, names.requireAuth, settings.acrValues), settings.acrValues, readAuth, clock)) })
   const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields, ownProfileFields)
   const shared = { limiter, registration, path }
-  const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, stepCookie, redirectLogin: places.redirectLogin })
+  const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, stepCookie, trustedCookie, redirectLogin: places.redirectLogin })
   host.decorate(names.authority, createAuthority({
     health: services.health, grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter,
     requireSession: pages === null ? null : (required) => requireSession(stepUpOf(required, 'requireSession', settings.acrValues)),

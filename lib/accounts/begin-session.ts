@@ -3,7 +3,7 @@ import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { AccountsDeps } from './deps.ts'
-import { hasSecondFactor } from './factors/deps.ts'
+import { owesSecondFactor } from './factors/remembered-devices.ts'
 import { type FirstFactor, sealStep } from './factors/second-step.ts'
 
 /** What somebody has proved who has just given a first factor. */
@@ -41,14 +41,16 @@ export async function beginSession (first: SignIn, browser: Browser, deps: Sessi
     accounts.events.emit('second_factor_required', { userId: user.id, clientId }, browser.origin)
     return { ticket, user }
   }
-  if (hasSecondFactor(first.factors ?? await factors.store.findFactors(user.id))) return await askSecond()
+  const owes = (found: UserFactors): boolean => owesSecondFactor(user, found, browser, { ...accounts, factors })
+  if (owes(first.factors ?? await factors.store.findFactors(user.id))) return await askSecond()
   const seen = { second: false }
   const begun = await commitSession({
     ...first,
     async confirm () {
-      // Whoever added their first factor has ended all sessions that were there then. This one came after that, or is seen by it.
+      // Whoever added their first factor has ended all sessions that were there then. This one came after that, or is seen by it. Nor does a
+      // browser count that was forgotten meanwhile.
       const [confirmed, now] = await Promise.all([first.confirm(), factors.store.findFactors(user.id)])
-      seen.second = hasSecondFactor(now)
+      seen.second = owes(now)
       return seen.second ? null : confirmed
     }
   }, browser, deps)

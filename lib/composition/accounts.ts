@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { AccountsDeps } from '../accounts/deps.ts'
+import type { FactorDeps } from '../accounts/factors/deps.ts'
 import { createBackground } from '../accounts/background.ts'
 import { createOutbox } from '../accounts/outbox.ts'
 import { createPasswordHashing } from '../accounts/password-hashing.ts'
@@ -65,6 +66,12 @@ function factorSealer (secrets: readonly string[], random: Random): Sealer {
   return aesSealer([keyOf(first), ...former.map(keyOf)])
 }
 
+/** Where there is no secret, a browser is remembered until this process ends, as its factors are. */
+function rememberedDevices (lifetimeMs: number | null, secrets: readonly string[], random: Random): FactorDeps['remembered'] {
+  if (lifetimeMs === null) return null
+  return { lifetimeMs, keys: (secrets.length === 0 ? [random.secret()] : secrets).map((secret) => deriveKey(secret, 'trusted-device')) }
+}
+
 /** What the account use cases need, from the settings. */
 export function accountsDeps (settings: Settings, { users, factors, clock, random, state, sessions, messages, events, log, messageUrl }: AccountParts): AccountsDeps {
   const { hasher, isBreached, pepper, importPepper, minLength, maxBytes, contextWords, ...costs } = settings.password
@@ -85,7 +92,7 @@ export function accountsDeps (settings: Settings, { users, factors, clock, rando
     ),
     oneTimeTokens: state.oneTimeTokens,
     consents: state.consents,
-    factors: factors === null || settings.factors === null ? null : { store: factors, totpIssuer: settings.factors.totpIssuer, sealer: factorSealer(settings.secrets, random) },
+    factors: factors === null || settings.factors === null ? null : { store: factors, totpIssuer: settings.factors.totpIssuer, sealer: factorSealer(settings.secrets, random), remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, random) },
     sessions,
     messageBound: messages,
     background: createBackground({ clock, onError }),

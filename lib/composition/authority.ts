@@ -127,6 +127,11 @@ export interface Authority {
    * @throws OAuthError `invalid_grant` where there is no such user; `temporarily_unavailable`
    */
   resetFactors(userId: string): Promise<number>
+  /**
+   * Has the user asked for the second factor again in every browser that was to be remembered (`mfa.rememberDevice`). Sign-ins go on.
+   * @throws OAuthError `invalid_grant` where there is no such user; `temporarily_unavailable`
+   */
+  forgetDevices(userId: string): Promise<void>
   /** Sends the user a reset message, in the language of their claim `locale`. Rejects where there is no such user or no `sendMessage`. */
   startPasswordReset(userId: string): Promise<void>
   /**

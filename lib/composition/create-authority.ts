@@ -4,6 +4,7 @@ import { replacePassword } from '../accounts/change-password.ts'
 import { linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../accounts/identities.ts'
 import { normalizeUsername } from '../accounts/username.ts'
 import { listFactors, removeFactor, resetFactors } from '../accounts/factors/manage-factors.ts'
+import { forgetDevices } from '../accounts/factors/remembered-devices.ts'
 import type { ProvingDeps } from '../accounts/factors/prove-factor.ts'
 import { startPasswordReset } from '../accounts/reset-password.ts'
 import { takeBackConsent } from '../authorize/consent.ts'
@@ -72,6 +73,7 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
       }
     },
     resetFactors: async (userId) => await resetFactors(await existing(userId), withFactors()),
+    async forgetDevices (userId) { await forgetDevices(await existing(userId), { by: 'host', origin: NO_REQUEST }, withFactors()) },
     verify: async (token) => await accessTokens.verify(token),
     async issueTokens (userId, { scope, clientId, amr = [] } = {}) {
       const methods = [hostProof(amr, accounts.clock.now())]

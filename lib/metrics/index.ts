@@ -31,6 +31,8 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   factor_replayed: () => {},
   recovery_code_used: () => {},
   recovery_codes_replaced: () => {},
+  device_remembered: () => {},
+  devices_forgotten: () => {},
   client_authentication_failed: ({ reason }, count) => { count('authority.client_authentication.failed', { 'error.type': reason }) },
   connection_failed: ({ reason }, count) => { count('authority.connection.failed', { 'error.type': reason }) },
   link_required: (_event, count) => { count('authority.connection.link_required') },

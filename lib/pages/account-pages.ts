@@ -125,6 +125,7 @@ const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
   factor_added: 'doneFactorAdded',
   factor_removed: 'doneFactorRemoved',
   factor_renamed: 'doneFactorRenamed',
+  devices_forgotten: 'doneDevicesForgotten',
   nothing: 'doneNothing'
 }
 

@@ -1,5 +1,5 @@
 import { type Html, type HtmlValue, attributes, formatHtml, html, safeUrl } from './html.ts'
-import { formatNumbers, type Messages } from './texts.ts'
+import { durationOf, format, formatNumbers, type Messages } from './texts.ts'
 import type { CommonModel, PageError, ProfileField } from './model.ts'
 
 /** A form in the making: which of its fields has the error, and which one gets the cursor. */
@@ -98,6 +98,11 @@ export function codeField (state: FormState, { messages }: CommonModel): Html {
 
 export function recoveryCodeField (state: FormState, { messages }: CommonModel): Html {
   return field(state, 'recovery_code', { label: messages.recoveryLabel, type: 'text', autocomplete: 'off', required: false, extra: AS_TYPED })
+}
+
+/** Never ticked beforehand: the browser may be somebody else's. */
+export function rememberField (state: FormState, { messages }: CommonModel, seconds: number): Html {
+  return field(state, 'remember', { label: format(messages.rememberLabel, { duration: durationOf(seconds, messages) }), type: 'checkbox', value: 'on', required: false })
 }
 
 /** What the person calls an authenticator app. */

@@ -57,7 +57,7 @@ export interface FormModel extends CommonModel {
 }
 
 /** What the form of an account page has just done. `nothing`: somebody signed in anew in this browser since the page was opened. */
-export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'password' | 'session' | 'others' | 'access' | 'factor_added' | 'factor_removed' | 'factor_renamed' | 'unlinked' | 'password_link' | 'nothing'
+export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'password' | 'session' | 'others' | 'access' | 'factor_added' | 'factor_removed' | 'factor_renamed' | 'devices_forgotten' | 'unlinked' | 'password_link' | 'nothing'
 
 /** What the pages of a person's own account have. `username` is who is signed in; `accountUrl` leads to the page `account`. */
 export interface AccountModel extends FormModel {
@@ -138,8 +138,8 @@ export interface PageModels {
   /** `resendToken`: after a right password for an address that is not confirmed; goes back in a hidden field `token`, with the `decision` `resend`. */
   /** `passwordLater`: an address is enough to be led to where its people sign in, so the field for the password may stay empty. */
   login: FormModel & { username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null, connections: ConnectButton[], passwordLater: boolean }
-  /** After a right password or a sign-in elsewhere: `code` where `asksCode`, or `recovery_code`. Nobody is signed in yet; `username` is who would be. */
-  second_factor: FormModel & { username: string, asksCode: boolean, loginUrl: string }
+  /** After a right password or a sign-in elsewhere: `code` where `asksCode`, or `recovery_code`. `rememberSeconds`: for how long a box named `remember` has this browser asked no more; `null`: no box. Nobody is signed in yet; `username` is who would be. */
+  second_factor: FormModel & { username: string, asksCode: boolean, rememberSeconds: number | null, loginUrl: string }
   /** `sent`: a message is on its way, whoever asked. */
   signup: FormModel & { username: string, fields: ProfileField[], minLength: number, loginUrl: string, sent: boolean, connections: ConnectButton[] }
   forgot_password: FormModel & { username: string, loginUrl: string, sent: boolean }
@@ -187,9 +187,9 @@ export interface PageModels {
   /**
    * A form for each factor, with `factor`, `name`, and buttons named `decision` with the values `rename` and `remove`; one with the `decision` `codes`.
    * `signInUrl`: the person signs in again before anything can be changed. `enrolUrl` leads to the page `account_totp`. `recoveryCodesLeft`
-   * is `null` where there is no factor.
+   * is `null` where there is no factor. `canForget`: browsers may be remembered; a button with the `decision` `forget` ends that for all.
    */
-  account_security: AccountModel & { factors: AccountFactor[], recoveryCodesLeft: number | null, enrolUrl: string, signInUrl: string | null }
+  account_security: AccountModel & { factors: AccountFactor[], recoveryCodesLeft: number | null, enrolUrl: string, canForget: boolean, signInUrl: string | null }
   /** `code` and `name`, and `enrolment` in a hidden field. `enrolment` is `null` where the person signs in again before. `qr`: the `d` of a path in a square of `size`. */
   account_totp: AccountModel & { enrolment: { token: string, secret: string, uri: string, qr: { size: number, path: string } } | null, name: string, signInUrl: string | null, endsOthers: boolean }
   /** Shown once: they are in no other answer. */

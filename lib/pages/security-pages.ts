@@ -6,7 +6,7 @@ import type { AccountFactor, PageModels } from './model.ts'
 import { format, type Messages, spaceOf, timeOf } from './texts.ts'
 
 export function accountSecurity (model: PageModels['account_security']): string {
-  const { messages, action, error, factors, recoveryCodesLeft, enrolUrl, signInUrl } = model
+  const { messages, action, error, factors, recoveryCodesLeft, enrolUrl, canForget, signInUrl } = model
   const state = formState(error, [], '')
   const alert = error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>\n`
   return accountFrame(model, messages.securityTitle, html`<p class="hint">${messages.securityText}</p>
@@ -26,7 +26,10 @@ ${signInUrl === null && form(action, null, html`${hidden('factor', factor.id)}<l
 `}<p class="actions">${link(enrolUrl, messages.factorAdd)}</p>
 ${recoveryCodesLeft !== null && form(action, state.error === null ? state : null, html`<p class="hint">${messages.codesNewText}</p>
 ${submit(messages.codesNew, { decision: 'codes', look: 'quiet' })}
-`)}`}`)
+`)}${canForget && html`<h2>${messages.devicesTitle}</h2>
+${form(action, null, html`<p class="hint">${messages.devicesText}</p>
+${submit(messages.devicesForget, { decision: 'forget', look: 'quiet' })}
+`)}`}`}`)
 }
 
 function timesOf ({ createdAt, lastUsedAt }: AccountFactor, messages: Messages): string {

@@ -1,4 +1,4 @@
-import { codeField, currentPasswordField, form, formState, hidden, link, newPasswordField, profileField, recoveryCodeField, serverFault, submit, usernameField } from './fields.ts'
+import { codeField, currentPasswordField, form, formState, hidden, link, newPasswordField, profileField, recoveryCodeField, rememberField, serverFault, submit, usernameField } from './fields.ts'
 import { connectButtons } from './connect-pages.ts'
 import { type Html, attributes, formatHtml, html } from './html.ts'
 import { address, type IconName, layout, name } from './layout.ts'
@@ -21,7 +21,7 @@ ${form(action, null, html`${hidden('token', resendToken)}${submit(messages.resen
 }
 
 export function secondFactor (model: PageModels['second_factor']): string {
-  const { messages, action, error, username, asksCode, loginUrl } = model
+  const { messages, action, error, username, asksCode, rememberSeconds, loginUrl } = model
   const fields = asksCode ? ['code', 'recovery_code'] : ['recovery_code']
   const state = formState(error, fields, asksCode ? 'code' : 'recovery_code')
   const recovery = html`<p class="hint">${messages.recoveryText}</p>
@@ -35,7 +35,7 @@ ${recoveryCodeField(state, model)}`
 <details${attributes({ class: 'more', open: state.wrong === 'recovery_code' })}><summary>${messages.recoveryQuestion}</summary>
 ${recovery}</details>
 `
-      : recovery}${submit(messages.continueSubmit)}
+      : recovery}${rememberSeconds !== null && rememberField(state, model, rememberSeconds)}${submit(messages.continueSubmit)}
 `)}${serverFault(model)}`,
     links: html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.backToLogin)}</p>`

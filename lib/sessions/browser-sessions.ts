@@ -13,6 +13,8 @@ export interface Browser {
   cookie: string | undefined
   /** The live session that this cookie proves. */
   session: BrowserSession | null
+  /** What it has of earlier sign-ins after which it was to be remembered; absent also where the sign-in of now is to be a full one. */
+  remembered?: string | undefined
   origin: Origin
 }
 

@@ -20,7 +20,7 @@ export interface FactorApp extends TestApp {
 }
 
 /** Ann, who has an authenticator app, in a browser where she signed in with it; the clock stands a step after that. */
-export async function factorApp (t: { teardown(close: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}, { enrolled = true } = {}): Promise<FactorApp> {
+export async function factorApp (t: { teardown(close: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}, { enrolled = true, before }: { enrolled?: boolean, before?: Parameters<typeof testApp>[2] } = {}): Promise<FactorApp> {
   const broken = new Set<keyof FactorStore>()
   const store = delayed(memoryFactorStore())
   const factors = new Proxy(store, {
@@ -29,7 +29,7 @@ export async function factorApp (t: { teardown(close: () => Promise<void>): void
       return Reflect.get(target, name, receiver) as unknown
     }
   })
-  const subject = await testApp({ factors, ...options })
+  const subject = await testApp({ factors, ...options }, {}, before)
   t.teardown(subject.close)
   const { sub } = await signUp(subject.app)
   const browser = testBrowser(subject.app)

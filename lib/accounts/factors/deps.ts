@@ -2,6 +2,7 @@ import type { SecondFactorCheck } from '../../limits/rules.ts'
 import type { FactorStore, UserFactors } from '../../ports/factor-store.ts'
 import type { Sealer } from '../../ports/sealer.ts'
 import type { User } from '../../ports/user-store.ts'
+import type { RememberedDevices } from './remembered-devices.ts'
 
 export type { SecondFactorCheck } from '../../limits/rules.ts'
 
@@ -12,6 +13,8 @@ export interface FactorDeps {
   sealer: Sealer
   /** What authenticator apps show beside the account. */
   totpIssuer: string
+  /** `null`: every sign-in is asked for the second factor. */
+  remembered: RememberedDevices | null
 }
 
 /**

@@ -21,9 +21,9 @@ export interface CookieOwner {
 }
 
 interface SessionCookieOptions extends CookieOwner {
-  /** `step`: what a browser carries from the first factor to the second. */
-  of?: 'session' | 'step'
-  /** Absolute lifetime of a session. A cookie is only set when one begins, or begins anew. */
+  /** `step`: what a browser carries from the first factor to the second. `trusted`: what it is remembered by, where it need not give the second. */
+  of?: 'session' | 'step' | 'trusted'
+  /** Absolute lifetime. A cookie is only set when a session begins, or begins anew, and where a browser is to be remembered. */
   maxAgeSeconds: number
 }
 

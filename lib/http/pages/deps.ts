@@ -14,6 +14,8 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   browser: RequestBrowser
   /** Between the first factor and the second. */
   stepCookie: SessionCookie
+  /** What a browser is remembered by; `null`: none is. */
+  trustedCookie: SessionCookie | null
   journeys: Journeys
   /** Least length of a new password, in code points. */
   minLength: number

@@ -11,6 +11,8 @@ export interface Journey {
   /** Where a form whose answer leads on may lead beside this origin. */
   formActions: string[]
   loginHint: string | undefined
+  /** Whether all that the account takes is to be given, also where the browser is remembered: what was asked for may need it. */
+  asksAll: boolean
   /** Whether the person should see the sign-up page first. */
   wantsSignUp: boolean
   /** Where a sign-in leads: a local path or an absolute URL. */

@@ -1,13 +1,18 @@
 import { isNative } from '../../clients/rights.ts'
 import { clientRequest } from '../../authorize/authorize.ts'
 import type { AuthorizeDeps } from '../../authorize/deps.ts'
-import { carried, readAuthorizationParams, satisfied, serializeParams, wantsSignUp } from '../../protocol/authorization-request.ts'
+import { type AuthorizationParams, carried, readAuthorizationParams, satisfied, serializeParams, wantsSignUp } from '../../protocol/authorization-request.ts'
 import { wordsOf } from '../../protocol/authorization-params.ts'
 import { formActionOf } from '../../protocol/redirect-uri.ts'
 import { localPath } from '../../protocol/return-to.ts'
 import { parseForm } from '../edge/body.ts'
 import type { Journey, Journeys } from './journey.ts'
 import { type Form, queryParams } from './forms.ts'
+
+/** Whether a client asks for more than whatever sign-in there is. @see OpenID Connect Core 1.0 §3.1.2.1 */
+function asksMore ({ prompt, max_age: maxAge, acr_values: acrValues, claims }: AuthorizationParams): boolean {
+  return wordsOf(prompt).includes('login') || maxAge !== undefined || acrValues !== undefined || claims !== undefined
+}
 
 /** A journey is read from the address of the page alone. Nothing is stored for people who have not signed in. */
 export function createJourneys (deps: AuthorizeDeps, { authorizeUrl, homeUrl }: { authorizeUrl: string, homeUrl: string }): Journeys {
@@ -21,6 +26,7 @@ export function createJourneys (deps: AuthorizeDeps, { authorizeUrl, homeUrl }: 
         clientName: null,
         uiLocales: wordsOf(params.ui_locales),
         formActions: [],
+        asksAll: wordsOf(params.prompt).includes('login'),
         loginHint: params.login_hint,
         wantsSignUp: wantsSignUp(params),
         next: next ?? homeUrl,
@@ -33,6 +39,7 @@ export function createJourneys (deps: AuthorizeDeps, { authorizeUrl, homeUrl }: 
       clientName: client.name ?? client.clientId,
       uiLocales: wordsOf(params.ui_locales),
       formActions: [formActionOf(redirectUri)],
+      asksAll: asksMore(params) || client.acr !== undefined,
       loginHint: params.login_hint,
       wantsSignUp: wantsSignUp(params),
       next: `${authorizeUrl}?${serializeParams(satisfied(params, 'login'))}`,

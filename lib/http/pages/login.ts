@@ -6,17 +6,21 @@ import { signIn } from '../../authorize/sign-in.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { JourneySchema, Password, Username } from '../edge/schemas.ts'
 import { buttonImages, connectButtons, elsewhere, takesDomains } from './connect/buttons.ts'
+import { freshness } from './connect/begin.ts'
 import { confirmUrl } from './connect/confirm.ts'
 import type { PageDeps } from './deps.ts'
 import { type FormPage, formPage, goOn, type Submission, type Visit } from './form-page.ts'
 import { type Form, pageGet, queryParam, required } from './forms.ts'
 import type { Journey } from './journey.ts'
 import { leadOn } from './lead-on.ts'
+import { signInBrowser } from './remembered.ts'
 
 interface Shown {
   username: string
   /** For an account that must be confirmed first and whose password was right. */
   resendToken: string | null
+  /** What a journey without a client does not carry: that a fresh sign-in was asked for. */
+  asked: Record<string, string>
 }
 
 const SUMMARIES = { page: 'Sign-in page', form: 'Sign in by a form' }
@@ -38,15 +42,15 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
       if (await needsNoSignIn(request, deps)) return goOn(journey.next)
       // An authorization request comes here from the sign-up page, where the person said that they have an account.
       if (journey.wantsSignUp && offers.signup && queryParam(request, 'client_id') === '') return goOn(`${link('signup')}${journey.query}`)
-      return { username: journey.loginHint ?? '', resendToken: null }
+      return { username: journey.loginHint ?? '', resendToken: null, asked: freshness(request) }
     },
     async submit (form, visit) {
       if (form.decision === 'resend') return resend(form, visit, deps)
       return await elsewhere(form, visit, deps) ?? passwordSignIn(form, visit, deps)
     },
-    async again ({ username = '', decision }, refused) {
+    async again ({ username = '', decision }, refused, { request }) {
       if (decision === 'resend') throw refused
-      return { username, resendToken: refused.reason === 'email_not_verified' ? await resendTicket(username, accounts) : null }
+      return { username, resendToken: refused.reason === 'email_not_verified' ? await resendTicket(username, accounts) : null, asked: freshness(request) }
     },
     content: async ({ username, resendToken }, { request, journey }) => ({
       username,
@@ -55,7 +59,8 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
       forgotUrl: offers.reset ? `${link('forgotPassword')}${journey.query}` : null,
       connections: await connectButtons(request, journey, deps),
       passwordLater: takesDomains(deps)
-    })
+    }),
+    carries: ({ asked }) => asked
   }
   if (loginUrl === null) formPage(child, page, deps)
   else {
@@ -67,14 +72,14 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
 }
 
 function passwordSignIn (form: Form, { request, journey }: Visit, deps: PageDeps): Submission<Shown> {
-  const { authorize, browser } = deps
+  const { authorize } = deps
   const { username, password } = required(form, ['username', 'password'])
   return {
     // A text that can't be a username has no account, but is counted like one, so that the count does not tell which names there can be.
     limit: { rule: 'login', account: normalizeUsername(username) ?? username },
     async work ({ known, leaves }) {
       const clientId = queryParam(request, 'client_id')
-      const done = await signIn({ username, password, clientId: clientId === '' ? null : clientId, known }, await browser.read(request), authorize)
+      const done = await signIn({ username, password, clientId: clientId === '' ? null : clientId, known }, await signInBrowser(request, journey, deps), authorize)
       leaves(done.user)
       const confirm = confirmUrl(request, done.user.id, journey, deps)
       return leadOn(done, confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }, request, deps)

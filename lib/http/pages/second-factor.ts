@@ -1,7 +1,9 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
+import type { SessionBegun } from '../../accounts/begin-session.ts'
 import { readFactor } from '../../accounts/factors/prove-factor.ts'
 import { type FactorDeps, hasSecondFactor, secondFactorCheck } from '../../accounts/factors/deps.ts'
+import { rememberDevice } from '../../accounts/factors/remembered-devices.ts'
 import { type PendingStep, openStep } from '../../accounts/factors/second-step.ts'
 import { finishSignIn } from '../../authorize/second-factor.ts'
 import { OAuthError } from '../../errors.ts'
@@ -16,7 +18,7 @@ interface Pending { step: PendingStep, found: UserFactors }
 
 /** `GET` and `POST /auth/second-factor`: what is asked after a right password, or after a sign-in elsewhere. Nobody is signed in here yet. */
 export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
-  const { authorize, browser, link, stepCookie } = deps
+  const { authorize, browser, link, stepCookie, trustedCookie } = deps
   const accounts = { ...authorize.accounts, factors }
 
   async function pendingOf (request: FastifyRequest): Promise<Pending | null> {
@@ -26,6 +28,13 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
     const found = await factors.store.findFactors(step.user.id)
     // They were reset meanwhile: the password is enough, but it has to be given for a sign-in without a second factor.
     return hasSecondFactor(found) ? { step, found } : null
+  }
+
+  /** What is stored is nothing: the browser keeps what it is known by. */
+  function rememberBrowser ({ user, session: { sid } }: SessionBegun, found: UserFactors, { request, origin }: Visit, reply: FastifyReply): void {
+    if (factors.remembered === null || trustedCookie === null) return
+    trustedCookie.set(reply, rememberDevice(trustedCookie.read(request), user, found, factors.remembered, accounts))
+    accounts.events.emit('device_remembered', { userId: user.id, sid }, origin)
   }
 
   /** The journey begins again where its first step is no good any more. That is no error of the person. */
@@ -39,11 +48,11 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
     path: 'secondFactor',
     summaries: { page: 'Page of the second factor', form: 'Give the second factor by a form' },
     querystring: JourneySchema,
-    body: Type.Object({ code: Type.Optional(SecondFactorCode), recovery_code: Type.Optional(RecoveryCode) }),
+    body: Type.Object({ code: Type.Optional(SecondFactorCode), recovery_code: Type.Optional(RecoveryCode), remember: Type.Optional(Type.Literal('on')) }),
     fields: ['code', 'recovery_code'],
     leadsOn: true,
     open: async (visit) => await pendingOf(visit.request) ?? beginAgain(visit),
-    async submit ({ code, recovery_code: recoveryCode }, visit) {
+    async submit ({ code, recovery_code: recoveryCode, remember }, visit) {
       const { request, journey, locale } = visit
       const pending = await pendingOf(request)
       if (pending === null) return { limit: null, work: async () => beginAgain(visit) }
@@ -55,6 +64,7 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
             const begun = await finishSignIn({ ...pending, given, locale }, await browser.read(request), { ...authorize, accounts })
             return async (reply) => {
               stepCookie.clear(reply)
+              if (remember === 'on') rememberBrowser(begun, pending.found, visit, reply)
               const confirm = confirmUrl(request, begun.user.id, journey, deps)
               return await leadOn(begun, confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }, request, deps)(reply)
             }
@@ -72,6 +82,7 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
     },
     content: ({ step: { user }, found }, { journey: { query } }) => ({
       username: user.username,
+      rememberSeconds: factors.remembered === null ? null : factors.remembered.lifetimeMs / 1000,
       asksCode: found.totp.some(({ disabled }) => !disabled),
       loginUrl: `${link('login')}${query}`
     })

@@ -77,6 +77,7 @@ export async function readJourney (request: FastifyRequest): Promise<Journey> {
     uiLocales: client === null ? [] : ['fr'],
     formActions: client === null ? [] : ['https://app.example'],
     loginHint: query.get('login_hint') ?? undefined,
+    asksAll: false,
     wantsSignUp: false,
     next: client === null ? query.get('return_to') ?? '/' : `/auth/authorize?${kept}`,
     nativeRequest: null
@@ -110,6 +111,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     path: (name) => `/auth${PATHS[name]}`,
     journeys: { read: readJourney, from: async () => { throw new Error('no connections here') } },
     stepCookie: { name: 'step', read: () => undefined, set () {}, clear () {} },
+    trustedCookie: null,
     browser: {
       hasCookie: () => false,
       signedIn: async () => null,

@@ -76,7 +76,7 @@ const EVERYTHING = {
   })],
   sendMessage: fn,
   factors: memoryFactorStore(),
-  mfa: { totpIssuer: 'Acme accounts' },
+  mfa: { totpIssuer: 'Acme accounts', rememberDevice: { expiresIn: 86_400 } },
   rateLimit: {
     login: { windowMs: 1, max: 1, count: 'failed' },
     register: { windowMs: 2, max: 2, count: 'failed' },

@@ -48,6 +48,7 @@ export async function beginConnect ({ connection, journey, asked, linkTo }: Begi
     connection: connection.id,
     linkTo,
     query: journey.query,
+    fresh,
     authenticatedSince: since !== null && provesFreshness ? since - LEEWAY_MS : null,
     state: random.secret(),
     nonce: random.secret(),

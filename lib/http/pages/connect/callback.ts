@@ -12,6 +12,7 @@ import { localeOf } from '../../edge/locale.ts'
 import { goOn, type Leave } from '../form-page.ts'
 import { formOf, pageGet, postFromAnyPage } from '../forms.ts'
 import { leadOn } from '../lead-on.ts'
+import { signInBrowser } from '../remembered.ts'
 import { type ConnectPageDeps, enabledConnection } from './begin.ts'
 import { completeProfile } from './complete.ts'
 import type { ConnectFlow } from './cookies.ts'
@@ -76,14 +77,14 @@ function stateOf (answer: URLSearchParams): string | null {
 interface Answered { connection: Connection, result: UpstreamResult, flow: ConnectFlow }
 
 async function signIn ({ connection, result, flow }: Answered, request: FastifyRequest, deps: ConnectPageDeps): Promise<Leave> {
-  const { authorize: { accounts, browserSessions }, browser, connect: { cookies }, journeys, link, registration } = deps
+  const { authorize: { accounts, browserSessions }, connect: { cookies }, journeys, link, registration } = deps
   const journey = await journeys.from(flow.query)
   const person = personOf(result, connection, accounts.clock.now())
   const outcome = await federatedSignIn({
     connection,
     person,
     authoritative: result.assertion.emailAuthoritative,
-    browser: await browser.read(request),
+    browser: await signInBrowser(request, { asksAll: flow.fresh || journey.asksAll }, deps),
     clientId: new URLSearchParams(flow.query.slice(1)).get('client_id'),
     locale: localeOf(request),
     complete: (profile) => completeProfile(profile, registration)

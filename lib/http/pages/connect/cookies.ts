@@ -15,6 +15,8 @@ export interface ConnectFlow extends UpstreamFlow {
   linkTo: { userId: string, sid: string } | null
   /** The journey's query, `''` or `?…`. */
   query: string
+  /** Whether a fresh sign-in was asked for, which the journey may not say. */
+  fresh: boolean
   /** Since when the person must have signed in there, in milliseconds since the epoch; `null`: that does not matter, or can't be proved. */
   authenticatedSince: number | null
 }

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { confirmEnrolment, type Enrolment, reopenEnrolment, startEnrolment } from '../../../accounts/factors/enrol-totp.ts'
 import { listFactors, removeFactor, renameFactor } from '../../../accounts/factors/manage-factors.ts'
+import { forgetDevices } from '../../../accounts/factors/remembered-devices.ts'
 import { replaceRecoveryCodes } from '../../../accounts/factors/recovery-codes.ts'
 import type { FactorDeps } from '../../../accounts/factors/deps.ts'
 import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
@@ -40,13 +41,14 @@ function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
     name: 'account_security',
     path: 'security',
     summaries: { page: 'Page of the second factors', form: 'Change second factors by a form' },
-    body: Type.Object({ factor: Type.Optional(Type.String({ maxLength: 128 })), name: Type.Optional(FactorName), decision: Type.Union([Type.Literal('rename'), Type.Literal('remove'), Type.Literal('codes')]) }),
+    body: Type.Object({ factor: Type.Optional(Type.String({ maxLength: 128 })), name: Type.Optional(FactorName), decision: Type.Union([Type.Literal('rename'), Type.Literal('remove'), Type.Literal('codes'), Type.Literal('forget')]) }),
     fields: [],
     async open (visit) {
       const { factors: listed, recoveryCodesLeft } = await listFactors(visit.person.user.id, accounts)
       return {
         factors: listed.map(({ id, name, createdAt, lastUsedAt, disabled }): AccountFactor => ({ id, name, createdAt, lastUsedAt, disabled })),
         recoveryCodesLeft: listed.length === 0 ? null : recoveryCodesLeft,
+        canForget: accounts.factors.remembered !== null && listed.length > 0,
         enrolUrl: `${link('securityTotp')}${visit.journey.query}`,
         signInUrl: await signInAgainUrl('security', visit, deps, accounts)
       }
@@ -58,6 +60,10 @@ function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
         limit: null,
         async work () {
           if (form.decision === 'codes') return showCodes(await replaceRecoveryCodes({ user, sid, locale, origin }, accounts), visit, deps)
+          if (form.decision === 'forget') {
+            await forgetDevices(user, { by: 'user', origin }, accounts)
+            return 'devices_forgotten'
+          }
           const { factor: factorId } = required(form, ['factor'])
           if (form.decision === 'rename') {
             await renameFactor({ userId: user.id, factorId, name: form.name ?? '' }, accounts)

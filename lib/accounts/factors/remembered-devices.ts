@@ -1,0 +1,52 @@
+import { isRemembered, rememberAccount } from '../../limits/remembered-devices.ts'
+import type { UserFactors } from '../../ports/factor-store.ts'
+import type { BrowserSession } from '../../ports/session-store.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { AuthenticationMethod } from '../../protocol/authentication.ts'
+import type { Browser } from '../../sessions/browser-sessions.ts'
+import type { Origin } from '../../events.ts'
+import type { AccountsDeps } from '../deps.ts'
+import { type FactorDeps, hasSecondFactor } from './deps.ts'
+import type { ProvingDeps } from './prove-factor.ts'
+
+/** Where people can have a browser remembered, in which they are not asked for the second factor. */
+export interface RememberedDevices {
+  /** The first makes tokens, all open them. */
+  keys: readonly Uint8Array[]
+  lifetimeMs: number
+}
+
+type Deps = Pick<AccountsDeps, 'clock'> & { factors: Pick<FactorDeps, 'remembered'> }
+
+/**
+ * Whether the user owes a second factor in this browser. A browser that is remembered takes the question away and proves nothing: what
+ * the sign-in is worth stays what the first factor makes it.
+ * @see NIST SP 800-63B-4 §3.2.1
+ */
+export function owesSecondFactor (user: User, found: UserFactors, { remembered: token }: Pick<Browser, 'remembered'>, { clock, factors: { remembered } }: Deps): boolean {
+  if (!hasSecondFactor(found)) return false
+  return remembered === null || !isRemembered(remembered.keys, token, accountOf(user, found), { now: clock.now(), lifetimeMs: remembered.lifetimeMs })
+}
+
+const SECOND_FACTORS = new Set<AuthenticationMethod>(['otp', 'recovery_code', 'passkey', 'security_key'])
+
+/** Whether the user of this session has a second factor and did not give it, because the browser was remembered. Looks at the store. */
+export async function skippedSecondFactor ({ userId, methods }: BrowserSession, { factors }: Pick<AccountsDeps, 'factors'>): Promise<boolean> {
+  if (factors === null || factors.remembered === null || methods.some(({ method }) => SECOND_FACTORS.has(method))) return false
+  return hasSecondFactor(await factors.store.findFactors(userId))
+}
+
+/** What a browser gets in which the user has just given a second factor and wants no more questions. `found`: what they had then. */
+export function rememberDevice (token: string | undefined, user: User, found: UserFactors, { keys }: RememberedDevices, { clock, random }: Pick<AccountsDeps, 'clock' | 'random'>): string {
+  return rememberAccount(keys, token, accountOf(user, found), clock.now(), random.id())
+}
+
+function accountOf ({ id, passwordHash }: User, { deviceEpoch }: UserFactors): Parameters<typeof isRemembered>[2] {
+  return { userId: id, epoch: deviceEpoch, passwordHash }
+}
+
+/** Has the second factor asked for again in every browser of the user. Idempotent. @throws where the store can't be reached */
+export async function forgetDevices (user: User, { by, origin }: { by: 'user' | 'host', origin: Origin }, { events, factors: { store } }: ProvingDeps): Promise<void> {
+  await store.forgetDevices(user.id)
+  events.emit('devices_forgotten', { userId: user.id, by }, origin)
+}

@@ -1,0 +1,13 @@
+import type { FastifyRequest } from 'fastify'
+import type { Browser } from '../../sessions/browser-sessions.ts'
+import type { PageDeps } from './deps.ts'
+import type { Journey } from './journey.ts'
+
+/**
+ * The browser for a sign-in of this journey, in which it may be remembered and then need not give a second factor. For what asks for all
+ * that the account takes, it is a browser like any other.
+ */
+export async function signInBrowser (request: FastifyRequest, { asksAll }: Pick<Journey, 'asksAll'>, { browser, trustedCookie }: Pick<PageDeps, 'browser' | 'trustedCookie'>): Promise<Browser> {
+  const read = await browser.read(request)
+  return asksAll || trustedCookie === null ? read : { ...read, remembered: trustedCookie.read(request) }
+}
