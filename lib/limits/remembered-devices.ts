@@ -11,8 +11,15 @@ const TIME_LENGTH = 8
 /** `<deviceId>`, and for each account its tag, the second in which it was remembered (base 36), and the MAC. */
 const TOKEN = /^[\w-]{22}(?:\.[\w-]{8}[0-9a-z]{8}[\w-]{22}){1,4}$/
 
+/** Where people can have a browser remembered, in which they are not asked for the second factor. */
+export interface RememberedDevices {
+  /** The first makes tokens, all open them. */
+  keys: readonly Uint8Array[]
+  lifetimeMs: number
+}
+
 /** An account as it was when it was remembered. With another epoch or another password the browser counts no more. */
-export interface RememberedAccount {
+interface RememberedAccount {
   userId: string
   /** Moves with every change of the user's factors, and when their devices are forgotten. */
   epoch: number

@@ -2,7 +2,7 @@ import type { SecondFactorCheck } from '../../limits/rules.ts'
 import type { FactorStore, UserFactors } from '../../ports/factor-store.ts'
 import type { Sealer } from '../../ports/sealer.ts'
 import type { User } from '../../ports/user-store.ts'
-import type { RememberedDevices } from './remembered-devices.ts'
+import type { RememberedDevices } from '../../limits/remembered-devices.ts'
 
 export type { SecondFactorCheck } from '../../limits/rules.ts'
 

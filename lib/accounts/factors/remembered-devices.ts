@@ -1,4 +1,4 @@
-import { isRemembered, rememberAccount } from '../../limits/remembered-devices.ts'
+import { isRemembered, rememberAccount, type RememberedDevices } from '../../limits/remembered-devices.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { BrowserSession } from '../../ports/session-store.ts'
 import type { User } from '../../ports/user-store.ts'
@@ -8,13 +8,6 @@ import type { Origin } from '../../events.ts'
 import type { AccountsDeps } from '../deps.ts'
 import { type FactorDeps, hasSecondFactor } from './deps.ts'
 import type { ProvingDeps } from './prove-factor.ts'
-
-/** Where people can have a browser remembered, in which they are not asked for the second factor. */
-export interface RememberedDevices {
-  /** The first makes tokens, all open them. */
-  keys: readonly Uint8Array[]
-  lifetimeMs: number
-}
 
 type Deps = Pick<AccountsDeps, 'clock'> & { factors: Pick<FactorDeps, 'remembered'> }
 

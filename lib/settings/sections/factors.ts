@@ -10,7 +10,7 @@ export interface MfaOptions {
   rememberDevice?: false | { expiresIn?: number | undefined } | undefined
 }
 
-export const REMEMBER_DEVICE_DEFAULTS = { expiresIn: 2_592_000 } as const
+const REMEMBER_DEVICE_DEFAULTS = { expiresIn: 2_592_000 } as const
 
 export interface FactorSettings {
   store: FactorStore
