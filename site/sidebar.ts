@@ -18,7 +18,7 @@ const GROUPS: readonly Group[] = [
       'guides/own-user-store.md', 'guides/importing-users.md', 'guides/password-grant.md', 'guides/password-hashing.md', 'guides/rate-limits.md', 'guides/second-factors.md', 'guides/state.md', 'guides/state-sizing.md', 'guides/factor-stores.md', 'guides/testing.md'
     ]
   },
-  { text: 'Sign in with others', pages: ['guides/connections/README.md', 'guides/connections/google.md', 'guides/connections/apple.md', 'guides/connections/microsoft.md', 'guides/connections/github.md', 'guides/connections/discord.md', 'guides/connections/facebook.md', 'guides/connections/openid-provider.md', 'guides/connections/another-provider.md'], collapsed: true },
+  { text: 'Sign in with others', pages: ['guides/connections/README.md', 'guides/connections/google.md', 'guides/connections/apple.md', 'guides/connections/microsoft.md', 'guides/connections/github.md', 'guides/connections/discord.md', 'guides/connections/facebook.md', 'guides/connections/openid-provider.md', 'guides/connections/another-provider.md', 'guides/connections/apps.md'], collapsed: true },
   { text: 'User stores', pages: [], collapsed: true },
   { text: 'Other languages and programs', pages: ['guides/go.md', 'guides/python.md', 'guides/spring-boot.md', 'guides/oauth2-proxy.md'], collapsed: true },
   { text: 'In production', pages: ['deployment.md', 'guides/nginx.md', 'guides/docker.md', 'guides/platforms.md', 'guides/rolling-updates.md', 'troubleshooting.md', 'observability.md', 'security.md'] },

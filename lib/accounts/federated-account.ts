@@ -4,6 +4,7 @@ import type { AuthenticationProof } from '../protocol/authentication.ts'
 import { digest } from '../protocol/digest.ts'
 import { domainOf } from './enforced.ts'
 import { addressOf } from './outbox.ts'
+import { ownProfileFields } from './profile.ts'
 import { OWN_FIELDS } from './register.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
 
@@ -17,7 +18,7 @@ export interface FederatedPerson extends Identity {
 }
 
 /** What a checked sign-in at another provider means here. An address that the provider did not verify, or that nobody can have here, is none. */
-export function personOf ({ assertion, claims }: UpstreamResult, connection: Pick<Connection, 'profile' | 'assurance'>, now: number): FederatedPerson {
+export function personOf ({ assertion, claims }: Pick<UpstreamResult, 'assertion' | 'claims'>, connection: Pick<Connection, 'profile' | 'assurance'>, now: number): FederatedPerson {
   const { issuer, subject, authenticatedAt } = assertion
   const email = usable(assertion.email)
   return { issuer, subject, ...(email === undefined ? {} : { email }), profile: withoutOddLinks(profileFields(connection.profile(claims))), proof: proofOf(connection.assurance(claims), Math.min(now, authenticatedAt ?? now)) }
@@ -49,6 +50,11 @@ export function acceptsEmail ({ domains }: Pick<Connection, 'domains'>, email: s
 /** Whether the user has confirmed that this is their address. */
 export function hasConfirmed (user: User, email: string | undefined): boolean {
   return user.emailVerified === true && email !== undefined && normalizeUsername(addressOf(user)) === email
+}
+
+/** The fields of a new account, if the provider said all that the host requires; `null`: the person fills in the rest. What does not fit its schema was left out before. */
+export function completeProfile (profile: Readonly<Record<string, unknown>>, required: readonly string[]): Record<string, unknown> | null {
+  return ownProfileFields(required).every((name) => profile[name] !== undefined) ? { ...profile } : null
 }
 
 /** Of a profile, what may become of an account: nothing that says who somebody is or what they may. */

@@ -1,30 +1,13 @@
-import { isIdentityTaken, isUsernameTaken, UpstreamError } from '../errors.ts'
-import type { Connection } from '../ports/upstream.ts'
-import type { User, UserStore } from '../ports/user-store.ts'
-import { isActive } from '../sessions/active-user.ts'
+import { UpstreamError } from '../errors.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import { beginSession, type SessionBegun, type StepNeeded } from './begin-session.ts'
 import type { AccountsDeps } from './deps.ts'
-import { acceptsEmail, type FederatedPerson, hasConfirmed, newAccount, profileFields } from './federated-account.ts'
-import { allowed, decideFederated, type FederatedDecision } from './federated-decision.ts'
-import { linkOf } from './identities.ts'
-import { storeLink } from './store-link.ts'
+import { type FederatedArrival, federatedUser, noteFederatedUse, stillFederated } from './federated-user.ts'
 
-/** A sign-in at another provider that was checked, and on which a decision is due. */
-interface FederatedSignIn {
-  connection: Connection
-  person: FederatedPerson
-  /** Whether the provider is the one who decides on the mailbox. */
-  authoritative: boolean
+/** A sign-in at another provider that was checked, in this browser. */
+interface FederatedSignIn extends Omit<FederatedArrival, 'origin'> {
   browser: Browser
   clientId: string | null
-  /** The language of what the person is sent. */
-  locale: string | undefined
-  /**
-   * The fields of a new account, made of the person's profile. What does not fit the host's schema is left out. `null`: the person has to
-   * fill in what is missing.
-   */
-  complete(profile: Readonly<Record<string, unknown>>): Record<string, unknown> | null
 }
 
 /** What became of it. `confirm`: the person signs in as `userId` and links then. `ask`: they fill in what a new account lacks. */
@@ -35,94 +18,16 @@ type FederatedOutcome =
 
 interface FederatedDeps { accounts: AccountsDeps, browserSessions: BrowserSessions }
 
-/** How often a decision is taken anew because somebody else was faster. */
-const ATTEMPTS = 4
-
 /**
- * Signs in who has signed in at another provider, registers them, or says what they have to do first. Of any number of parallel calls with
- * one identity one makes a user, and all of them sign that user in.
+ * Signs in who has signed in at another provider, registers them, or says what they have to do first. Begins the session, and looks again after
+ * the commit at whom the identity leads to.
  * @throws UpstreamError with the reason
  */
-export async function federatedSignIn (signIn: FederatedSignIn, deps: FederatedDeps): Promise<FederatedOutcome> {
-  const { connection, person, browser: { origin }, locale, complete } = signIn
-  const { users, clock, events } = deps.accounts
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const { owner, account } = await lookUp(person, users)
-    const fields = complete(person.profile)
-    const decision = await decide(signIn, { owner, account, isComplete: fields !== null }, deps.accounts)
-    if (decision === 'ask') return { to: 'ask' }
-    if (decision === 'confirm' && account !== null) {
-      events.emit('link_required', { connection: connection.id, userId: account.id }, origin)
-      return { to: 'confirm', userId: account.id }
-    }
-    if (decision === 'signed_in' && owner !== null) return await enter(signIn, await withProfile(owner, signIn, deps.accounts), false, deps)
-    if (decision === 'link_by_email' && account !== null) {
-      const link = linkOf(person, { connection: connection.id, now: clock.now(), user: account })
-      const stored = await storeLink({ user: account, link, contested: true, origin, locale }, deps.accounts)
-      if (stored === 'linked' || stored === 'already_linked') return await enter(signIn, account, false, deps)
-    }
-    if (decision === 'register' && fields !== null) {
-      const user = await registered(signIn, fields, attempt, deps.accounts)
-      if (user !== null) return await enter(signIn, user, true, deps)
-    }
-  }
-  throw new UpstreamError('taken', 'Each time somebody else was faster.')
-}
-
-/** Whose the identity is, and where nobody's, which account has the address. */
-async function lookUp (person: FederatedPerson, users: UserStore): Promise<{ owner: User | null, account: User | null }> {
-  const ownerOf = async (): Promise<User | null> => await users.findByIdentity?.(person) ?? null
-  const owner = await ownerOf()
-  if (owner !== null || person.email === undefined) return { owner, account: null }
-  const account = await users.findByUsername(person.email)
-  // It may have been made with this very identity between the two looks, by a parallel callback.
-  const nowOf = account === null ? null : await ownerOf()
-  return nowOf === null ? { owner: null, account } : { owner: nowOf, account: null }
-}
-
-async function decide ({ connection, person: { email }, authoritative }: FederatedSignIn, { owner, account, isComplete }: { owner: User | null, account: User | null, isComplete: boolean }, { users, verifyEmail }: AccountsDeps): Promise<Exclude<FederatedDecision, object>> {
-  const user = owner ?? account
-  return allowed(decideFederated({
-    mode: 'signin',
-    enabled: await connection.enabled(),
-    // Where an account must have a confirmed address, a new one without an address could not be told of anything.
-    emailAccepted: acceptsEmail(connection, email) && (owner !== null || email !== undefined || !verifyEmail),
-    identity: owner === null ? 'unknown' : 'theirs',
-    disabled: user !== null && !isActive(user),
-    account: account !== null,
-    accountVerified: account !== null && hasConfirmed(account, email),
-    authoritative,
-    linking: connection.linking,
-    registers: connection.registration && users.createWithIdentity !== undefined,
-    complete: isComplete
-  }))
-}
-
-/** `null`: the name or the identity was taken meanwhile. */
-async function registered ({ connection, person, browser: { origin } }: FederatedSignIn, fields: Record<string, unknown>, attempt: number, { users, clock, events }: AccountsDeps): Promise<User | null> {
-  try {
-    const user = await users.createWithIdentity?.(newAccount(person, { connection: connection.id, fields, attempt }), linkOf(person, { connection: connection.id, now: clock.now(), user: null })) ?? null
-    if (user !== null) events.emit('registered', { userId: user.id, username: user.username }, origin)
-    return user
-  } catch (error) {
-    if (isUsernameTaken(error) || isIdentityTaken(error)) return null
-    throw error
-  }
-}
-
-/** The user with the profile that the provider has now, where the host wants it followed. */
-async function withProfile (user: User, { connection, person }: FederatedSignIn, { users }: AccountsDeps): Promise<User> {
-  if (connection.sync === 'create' || users.update === undefined) return user
-  const changed = Object.entries(profileFields(person.profile)).filter(([name, value]) => JSON.stringify(user[name]) !== JSON.stringify(value))
-  return changed.length === 0 ? user : await users.update(user.id, Object.fromEntries(changed)) ?? user
-}
-
-/**
- * Begins the session, and looks again after the commit at whom the identity leads to: a user who was disabled or removed, or whose link was
- * taken away in between, has lost it.
- */
-async function enter ({ connection, person, browser, clientId }: FederatedSignIn, user: User, isNew: boolean, deps: FederatedDeps): Promise<FederatedOutcome> {
-  const { users, clock, background } = deps.accounts
+export async function federatedSignIn ({ browser, clientId, ...arrival }: FederatedSignIn, deps: FederatedDeps): Promise<FederatedOutcome> {
+  const { connection, person } = arrival
+  const found = await federatedUser({ ...arrival, origin: browser.origin }, deps.accounts)
+  if (found.to !== 'user') return found
+  const { user, isNew } = found
   const begun = await beginSession({
     user,
     by: 'connection',
@@ -130,14 +35,9 @@ async function enter ({ connection, person, browser, clientId }: FederatedSignIn
     identity: { issuer: person.issuer, subject: person.subject },
     methods: [person.proof],
     clientId,
-    async confirm () {
-      const now = await users.findByIdentity?.(person) ?? null
-      return isActive(now) && now.id === user.id ? now : null
-    }
+    confirm: async () => await stillFederated(person, user, deps.accounts)
   }, browser, deps)
   if (begun === null) throw new UpstreamError('disabled', 'The account was disabled or removed, or the link taken away, meanwhile.')
-  const at = clock.now()
-  // No sign-in fails because this note could not be made.
-  if (!isNew) background.run(`identity ${user.id}`, 'the use of a link could not be noted', async () => { await users.useIdentity?.(person, at, person.email) })
+  if (!isNew) noteFederatedUse(person, user, deps.accounts)
   return { to: 'session', begun, isNew }
 }

@@ -1,9 +1,12 @@
 import type { FastifyBaseLogger } from 'fastify'
+import { completeProfile } from '../accounts/federated-account.ts'
 import { OWN_FIELDS } from '../accounts/register.ts'
 import { misfit } from '../errors.ts'
 import { hostHook } from '../boundary/host-hooks.ts'
 import type { Clock } from '../ports/clock.ts'
 import { logLine } from '../ports/log.ts'
+import type { GrantDeps } from '../oauth/deps.ts'
+import type { State } from '../ports/state.ts'
 import { type Connection, type Upstream, UPSTREAM } from '../ports/upstream.ts'
 import type { ConnectionSettings } from '../settings/sections/connections.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -33,13 +36,21 @@ export async function connectionsOf (settings: Settings, parts: Parts): Promise<
   }))
 }
 
+/** What the token exchange needs, where there is a connection that takes ID tokens of apps. The settings were checked: then the state has `assertions`. */
+export function tokenExchangeOf (connections: ReadonlyMap<string, Connection>, { assertions }: Pick<State, 'assertions'>, { registration }: Pick<Settings, 'registration'>): GrantDeps['exchange'] {
+  const taking = new Map([...connections].filter(([, { audiences }]) => audiences.length > 0))
+  if (taking.size === 0 || assertions === undefined) return null
+  const required = registration === false ? [] : registration.fields?.required ?? []
+  return { connections: taking, assertions, complete: (profile) => completeProfile(profile, required) }
+}
+
 interface Made extends Pick<Parts, 'clock' | 'log'>, Pick<Connection, 'callbackUrl' | 'upstream'> {
   /** Of the fields that a connection may fill. */
   names: readonly string[]
   fits(name: string, value: unknown): boolean
 }
 
-function connectionOf ({ id, name, linking, registration, sync, domains, enforce, button, provider, onSignIn, ...hooks }: ConnectionSettings, { clock, log, callbackUrl, upstream, names, fits }: Made): Connection {
+function connectionOf ({ id, name, linking, registration, sync, domains, enforce, audiences, appNonce, button, provider, onSignIn, ...hooks }: ConnectionSettings, { clock, log, callbackUrl, upstream, names, fits }: Made): Connection {
   /** What the host's function gives, or nothing where it fails: no sign-in depends on it. */
   const asked = <Answer>(hook: string, ask: () => Answer, otherwise: Answer): Answer => {
     try {
@@ -55,7 +66,7 @@ function connectionOf ({ id, name, linking, registration, sync, domains, enforce
     return answer
   }, clock)
   return {
-    id, name, upstream, callbackUrl, linking, registration, sync, domains, enforce, onSignIn,
+    id, name, upstream, callbackUrl, linking, registration, sync, domains, enforce, audiences, appNonce, onSignIn,
     formPost: provider.formPost,
     provesFreshness: provider.provesFreshness,
     button: { ...button, brand: provider.brand },

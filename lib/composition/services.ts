@@ -14,7 +14,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { State } from '../ports/state.ts'
 import { accountsDeps } from './accounts.ts'
-import { connectionsOf } from './connections.ts'
+import { connectionsOf, tokenExchangeOf } from './connections.ts'
 import { createHealth, type Health } from './health.ts'
 import { keyRing } from './keys.ts'
 import { createLimits } from './limits.ts'
@@ -94,6 +94,7 @@ export async function createServices (settings: Settings, { log, messageUrl, cal
   const accounts: AccountsDeps = accountsDeps(settings, { users: stores.users, factors: stores.factors, clock, random, state, sessions, messages, events, log, messageUrl })
   // In the background: the decoy is there before the first sign-in, or that one waits for it.
   accounts.hashing.ready().catch((error: unknown) => { log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error })) })
+  const connections = await connectionsOf(settings, { clock, log, callbackUrl })
   const grants: GrantDeps = {
     accounts,
     clients,
@@ -104,7 +105,8 @@ export async function createServices (settings: Settings, { log, messageUrl, cal
     scopes: settings.scopes,
     passwordGrant: settings.passwordGrant,
     refreshToken: settings.refreshToken,
-    claims: settings.claims
+    claims: settings.claims,
+    exchange: tokenExchangeOf(connections, state, settings)
   }
   return {
     clock,
@@ -122,7 +124,7 @@ export async function createServices (settings: Settings, { log, messageUrl, cal
       browserSessions: browserSessions(settings.session, { store: state.browserSessions, sessions, clock, random }),
       authorizationCode: settings.authorizationCode,
       canSignUp: settings.registration !== false && stores.users.create !== undefined,
-      connections: await connectionsOf(settings, { clock, log, callbackUrl }),
+      connections,
       acrValues: settings.acrValues,
       hostedSignIn: settings.pages !== false && settings.pages.loginUrl === null
     },

@@ -1,4 +1,4 @@
-import { isOutage, OAuthError, type OAuthErrorCode } from '../errors.ts'
+import { isOutage, OAuthError, type OAuthErrorCode, UpstreamError } from '../errors.ts'
 import type { AttemptLimit, AttemptOutcome, AttemptStanding } from '../ports/attempt-store.ts'
 
 interface AttemptPlan {
@@ -20,7 +20,7 @@ export interface AttemptDeps {
 
 /**
  * For what can be guessed. Counts the attempt before the work and gives back afterwards: after a success, under the limits that count
- * failures only; under all of them where the work met an outage or an overload of ours.
+ * failures only; under all of them where the work met an outage, or an overload of ours.
  *
  * Nobody over a limit changes or learns anything, however many try at once. Rejects with what `refuse` rejects with where a limit does.
  */
@@ -30,7 +30,7 @@ export async function reserveAttempt<Result> ({ id, limits, givenBack }: Attempt
   try {
     result = await work()
   } catch (error) {
-    if (isOurOutage(error)) void deps.refund(id, limits)
+    if (isNobodysFault(error)) void deps.refund(id, limits)
     throw error
   }
   // Not waited for: it delays no answer, and what this instance counts next comes after it on the same connection.
@@ -69,9 +69,12 @@ function isFailedProof (error: unknown): boolean {
 }
 
 /**
- * Whether the service could not do the work, and says why: its queue is full, or a store is known to be out of reach. That was no attempt
- * of the caller. Whatever else is thrown may have been brought about by the caller, and is counted.
+ * Whether the service could not do the work, and says why: its queue is full, or a store or another provider is known to be out of reach.
+ * That was no attempt of the caller: who tries again until the provider is back must not be locked out then. As long as it is tried it is
+ * counted, so that nobody has more of them wait at once than the limit says. Whatever else is thrown may have been brought about by the
+ * caller, and is counted.
  */
-function isOurOutage (error: unknown): boolean {
-  return error instanceof OAuthError ? error.error === 'temporarily_unavailable' && (error.cause === undefined || isOutage(error.cause)) : isOutage(error)
+function isNobodysFault (error: unknown): boolean {
+  if (error instanceof UpstreamError) return error.reason === 'outage'
+  return error instanceof OAuthError ? error.error === 'temporarily_unavailable' && (error.cause === undefined || isNobodysFault(error.cause)) : isOutage(error)
 }

@@ -54,7 +54,7 @@ export const METRICS = {
   'authority.email.verified': { description: 'E-mail addresses that were confirmed.', labels: {} },
   'authority.password_reset.requested': { description: 'Password resets asked for, for users who exist.', labels: {} },
   'authority.password.changed': { description: 'New passwords.', labels: { by: CHANGED_BY } },
-  'authority.token.issued': { description: 'First tokens of a device, an app or a client.', labels: { grant_type: ['password', 'mfa', 'authorization_code', 'client_credentials', 'host'] } },
+  'authority.token.issued': { description: 'First tokens of a device, an app or a client.', labels: { grant_type: ['password', 'mfa', 'authorization_code', 'client_credentials', 'token_exchange', 'host'] } },
   'authority.token.refreshed': { description: 'Refreshes.', labels: { rotated: ['true', 'false'] } },
   'authority.refresh_token.reused': { description: 'Refresh tokens that came back after they were replaced.', labels: {} },
   'authority.session.ended': { description: 'Sessions that ended before their time.', labels: { by: ENDED_BY } },

@@ -1,6 +1,8 @@
 import type { AccountsDeps } from '../accounts/deps.ts'
+import type { AssertionStore } from '../ports/assertion-store.ts'
 import type { Client, ClientStore } from '../ports/client-store.ts'
 import type { TokenStore } from '../ports/token-store.ts'
+import type { Connection } from '../ports/upstream.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import type { ClaimsFunction } from '../tokens/released-claims.ts'
 import type { IdTokens } from '../tokens/id-tokens.ts'
@@ -30,6 +32,16 @@ export interface GrantDeps {
   passwordGrant: 'first-party' | 'clients' | false
   refreshToken: RefreshTokenPolicy
   claims: ClaimsFunction | null
+  /** `null`: no connection takes ID tokens of apps. */
+  exchange: TokenExchangeDeps | null
+}
+
+interface TokenExchangeDeps {
+  /** Those that take ID tokens of apps. */
+  connections: ReadonlyMap<string, Connection>
+  assertions: AssertionStore
+  /** The fields of a new account; `null`: the host wants more than the provider said. */
+  complete(profile: Readonly<Record<string, unknown>>): Record<string, unknown> | null
 }
 
 /** Who asks: the authenticated client, if there is one, and where from. */
@@ -47,4 +59,6 @@ export interface TokenResponse {
   id_token?: string
   /** Absent where nothing was granted. */
   scope?: string
+  /** Of a token exchange. @see RFC 8693 §2.2.1 */
+  issued_token_type?: string
 }

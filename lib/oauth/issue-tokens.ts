@@ -8,6 +8,7 @@ import { formatCredential, newCredentialId, sidOf } from '../protocol/credential
 import { scopeMember } from '../protocol/scope.ts'
 import { hostClaims } from '../tokens/released-claims.ts'
 import type { GrantDeps, Origin, TokenResponse } from './deps.ts'
+import { signIdToken } from './sign-id-token.ts'
 
 export interface Issue {
   user: User
@@ -18,6 +19,8 @@ export interface Issue {
   scopes: string[]
   origin: Origin
   grantType: string
+  /** Where an ID token is due as after a code, the nonce that it repeats. */
+  idToken?: { nonce?: string | undefined } | undefined
 }
 
 /** Tokens that are committed, and the family they belong to. */
@@ -27,10 +30,10 @@ interface IssuedTokens {
 }
 
 /**
- * Starts a refresh token family and makes its first tokens. The access token is signed before the commit, so a failure to sign leaves no
+ * Starts a refresh token family and makes its first tokens. The tokens are signed before the commit, so a failure to sign leaves no
  * family behind. The caller calls `reportIssued` once it is sure that the tokens are handed out.
  */
-export async function issueTokens ({ user, client, methods, scopes, origin }: Issue, deps: GrantDeps): Promise<IssuedTokens> {
+export async function issueTokens ({ user, client, methods, scopes, origin, idToken }: Issue, deps: GrantDeps): Promise<IssuedTokens> {
   const { clock, random } = deps.accounts
   const now = clock.now()
   const id = newCredentialId(user.id, random.id())
@@ -40,7 +43,7 @@ export async function issueTokens ({ user, client, methods, scopes, origin }: Is
   const authentication = contextOf({ methods, authenticatedAt: now })
   const accessToken = await signAccessToken({ user, client, scopes, sid, authentication }, deps)
   const expiresAt = now + deps.refreshToken.expiresInMs
-  await deps.tokens.createFamily({
+  const family = {
     sid,
     userId: user.id,
     clientId: client?.clientId ?? null,
@@ -53,9 +56,12 @@ export async function issueTokens ({ user, client, methods, scopes, origin }: Is
     userAgent: origin.userAgent?.slice(0, 256) ?? null,
     sessionSid: null,
     offline: true,
-    authorization: null,
+    // A refresh gives another ID token where there is one.
+    authorization: idToken === undefined ? null : '{}',
     tokenDigest: digest(secret)
-  })
+  }
+  const signed = client === null ? {} : await signIdToken({ user, client, scopes, family, accessToken, nonce: idToken?.nonce }, deps)
+  await deps.tokens.createFamily(family)
   return {
     sid,
     response: {
@@ -63,6 +69,7 @@ export async function issueTokens ({ user, client, methods, scopes, origin }: Is
       token_type: 'Bearer',
       expires_in: deps.accessTokens.expiresInSeconds,
       refresh_token: formatCredential(id, secret),
+      ...signed,
       ...scopeMember(scopes)
     }
   }

@@ -1,4 +1,4 @@
-export type GrantType = 'password' | 'authorization_code' | 'refresh_token' | 'client_credentials'
+export type GrantType = 'password' | 'authorization_code' | 'refresh_token' | 'client_credentials' | 'urn:ietf:params:oauth:grant-type:token-exchange'
 
 /** A registered OAuth client. @see RFC 7591 §2 for the terms */
 export interface Client {

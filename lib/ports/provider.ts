@@ -131,7 +131,15 @@ export interface ConnectionOptions {
   button?: { label?: string | undefined, logoUrl?: string | undefined } | undefined
   /** `false` only for a provider that refuses PKCE. @see RFC 7636 */
   pkce?: boolean | undefined
-  /** Asked at the start and at the callback of each sign-in. Default: `true`. */
+  /**
+   * What the provider calls your apps: the client ids of phone apps, Apple's bundle ids, and the client of One Tap on a page of yours. People
+   * who signed in there with the provider's own library are signed in here by its ID token, at the token endpoint. Default: none are.
+   * @see docs/guides/connections/apps.md
+   */
+  audiences?: string[] | undefined
+  /** `false` only for a library that can't have a nonce put into its ID tokens: a token without one is taken then. Default: `true`. */
+  appNonce?: boolean | undefined
+  /** Asked at the start and at the callback of each sign-in, and for each ID token of an app. Default: `true`. */
   enabled?: boolean | (() => boolean | Promise<boolean>) | undefined
 }
 

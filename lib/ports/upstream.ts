@@ -1,3 +1,4 @@
+import type { AppTokenRules } from '../protocol/app-id-token.ts'
 import type { User } from './user-store.ts'
 
 /** What another provider said of a person, with its signature, issuer, audience, nonce and times checked. */
@@ -51,6 +52,11 @@ export interface UpstreamResult {
   tokens: UpstreamTokens
 }
 
+interface AppSignIn extends Omit<UpstreamResult, 'tokens'> {
+  /** `iat`, in seconds since the epoch. */
+  issuedAt: number
+}
+
 /** Another provider as the use cases see it. A call takes six seconds at most. */
 export interface Upstream {
   /** @throws UpstreamError `outage` while nothing is known of the provider yet */
@@ -61,6 +67,12 @@ export interface Upstream {
    * @throws UpstreamError
    */
   authenticate(answer: URLSearchParams, flow: UpstreamFlow): Promise<UpstreamResult>
+  /**
+   * Checks an ID token that an app got from the provider by itself: its signature, issuer and times, and that it is for one of the audiences,
+   * not older than five minutes and bound to the nonce. Userinfo is not asked. Whether it counts for the first time is for the caller.
+   * @throws UpstreamError
+   */
+  verifyIdToken(token: string, rules: Omit<AppTokenRules, 'now'>): Promise<AppSignIn>
 }
 
 /** Under this a `provider` of a connection has, in tests, what is asked in place of a server. */
@@ -96,6 +108,10 @@ export interface Connection {
   domains: readonly string[]
   /** Whether accounts with an address in `domains` can sign in through this connection alone. */
   enforce: boolean
+  /** What the provider calls the apps whose ID tokens are taken at the token endpoint. Empty: none is. */
+  audiences: readonly string[]
+  /** Whether such a token must have a nonce. */
+  appNonce: boolean
   /** Whether answers come by POST. @see OAuth 2.0 Form Post Response Mode §2 */
   formPost: boolean
   /** Whether the provider can be asked for a fresh sign-in and proves it by `auth_time`. */

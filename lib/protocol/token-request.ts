@@ -19,7 +19,15 @@ const KNOWN = {
   refresh_token: 16384,
   mfa_token: 8192,
   otp: 64,
-  recovery_code: 128
+  recovery_code: 128,
+  // It need not be ours, so its length is bounded by that of a body.
+  subject_token: 16384,
+  subject_token_type: 256,
+  requested_token_type: 256,
+  actor_token: 16384,
+  actor_token_type: 256,
+  connection: 32,
+  nonce: 512
 } as const
 type KnownParam = keyof typeof KNOWN
 

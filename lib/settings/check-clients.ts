@@ -1,6 +1,7 @@
 import { acrTakes } from './auth-requirements.ts'
 import { invalid } from './option-error.ts'
 import type { Client } from '../ports/client-store.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../protocol/token-exchange.ts'
 import { checkClientRedirectUri, checkWebUri } from '../protocol/redirect-uri.ts'
 import type { Settings } from './settings.ts'
 
@@ -40,6 +41,7 @@ export function checkClients ({ clients, scopes, keys, accessToken, acrValues }:
     seen.add(client.clientId)
     checkClient(client, { scopes, algorithms, reserved: reservedIds(accessToken), acrValues }, (field, got, takes) => invalid(`${path}.${field}`, got, takes))
     // Of a row in a client store the other grants go on; that one is refused when it is asked for.
+    if (client.firstParty === false && client.grantTypes?.includes(TOKEN_EXCHANGE_GRANT) === true) throw invalid(`${path}.grantTypes`, TOKEN_EXCHANGE_GRANT, 'the token exchange only without firstParty: false, for nobody is asked there what the client may')
     if (client.firstParty === false && client.grantTypes?.includes('password') === true) throw invalid(`${path}.grantTypes`, 'password', '"password" only without firstParty: false, for nobody should tell a password to other people\'s programs')
   }
 }

@@ -40,7 +40,7 @@ type Refuse = (field: string, got: unknown, takes: string, confidential?: boolea
  * Checks the connections beyond what the schema says of each field.
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` with the path
  */
-export function checkConnections ({ connections, users, secrets, pages }: Settings): void {
+export function checkConnections ({ connections, users, secrets, pages, state }: Settings): void {
   if (connections.length === 0) return
   if (pages === false) throw invalid('connections', connections, 'an array with something in it only where pages is not false: a sign-in elsewhere begins and ends on them')
   const missing = STORE_METHODS.find((method) => users[method] === undefined)
@@ -49,12 +49,13 @@ export function checkConnections ({ connections, users, secrets, pages }: Settin
   for (const [index, connection] of connections.entries()) {
     const refuse: Refuse = (field, got, takes, confidential) => invalid(`connections[${index}].${field}`, got, takes, confidential)
     checkConnection(connection, refuse)
+    if (connection.audiences.length > 0 && state !== null && state.assertions === undefined) throw refuse('audiences', connection.audiences, 'something only where the state has assertions, as those of this package have: an ID token counts once')
     if (connection.registration && users.createWithIdentity === undefined) throw refuse('registration', true, 'true only where the user store has createWithIdentity')
     for (const [before, other] of connections.slice(0, index).entries()) checkPair(connection, other, `connections[${before}]`, refuse)
   }
 }
 
-function checkConnection ({ id, clientSecret, privateKey, keyId, teamId, scopes, domains, enforce, button, provider }: ConnectionSettings, refuse: Refuse): void {
+function checkConnection ({ id, clientSecret, privateKey, keyId, teamId, scopes, domains, enforce, audiences, button, provider }: ConnectionSettings, refuse: Refuse): void {
   if (RESERVED_IDS.includes(id)) throw refuse('id', id, 'another id: the path of this one is that of a page')
   const { issuer, endpoints, protocol } = provider
   for (const [name, url] of Object.entries({ issuer, ...Object.fromEntries(Object.entries(endpoints ?? {}).map(([place, url]) => [endpointOption(protocol, place), url])) })) {
@@ -72,6 +73,7 @@ function checkConnection ({ id, clientSecret, privateKey, keyId, teamId, scopes,
   for (const [at, domain] of domains.entries()) {
     if (!DOMAIN.test(domain) || domainToASCII(domain) !== domain) throw refuse(`domains[${at}]`, domain, 'a domain in ASCII (xn--), such as "example.com"')
   }
+  if (audiences.length > 0 && protocol !== 'openid') throw refuse('audiences', audiences, 'nothing here: this provider has no ID tokens, and an access token does not say who signed in')
   if (enforce && domains.length === 0) throw refuse('enforce', true, 'true only with domains')
   const takes = button.logoUrl === null ? null : checkWebUri(button.logoUrl)
   if (takes !== null) throw refuse('button.logoUrl', button.logoUrl, takes)

@@ -26,7 +26,7 @@ export const CLIENT_SCHEMA = Type.Object({
   redirectUris: optional(words({ takes: 'an array of URIs' })),
   postLogoutRedirectUris: optional(words({ takes: 'an array of URIs' })),
   origins: optional(words({ takes: 'an array of origins' })),
-  grantTypes: optional(Type.Array(oneOf(['password', 'authorization_code', 'refresh_token', 'client_credentials'], {}), { takes: 'an array of grant types' })),
+  grantTypes: optional(Type.Array(oneOf(['password', 'authorization_code', 'refresh_token', 'client_credentials', 'urn:ietf:params:oauth:grant-type:token-exchange'], {}), { takes: 'an array of grant types' })),
   scopes: optional(words({ takes: 'an array of scopes' })),
   requirePkce: optional(flag({ takes: 'true or false' })),
   firstParty: optional(flag({ takes: 'true or false' })),

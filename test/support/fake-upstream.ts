@@ -1,7 +1,7 @@
 import { UpstreamError } from '../../lib/errors.ts'
 import { oidc } from '../../lib/connections/index.ts'
 import type { ConnectionOption } from '../../lib/ports/provider.ts'
-import { type Upstream, UPSTREAM, type UpstreamAssertion, type UpstreamFlow, type UpstreamWishes } from '../../lib/ports/upstream.ts'
+import { type Upstream, UPSTREAM, type UpstreamAssertion, type UpstreamFlow, type UpstreamResult, type UpstreamWishes } from '../../lib/ports/upstream.ts'
 
 export const SECRET = 'a secret of the tests with 32 bytes or more'
 
@@ -21,8 +21,13 @@ export interface FakeUpstream {
 
 export const PROVIDER = 'https://sso.example.com'
 
-/** A provider that does what the test says, without HTTP. It accepts `code=good` and nothing else, each state once. */
+/** A provider that does what the test says, without HTTP. It accepts `code=good` and ID tokens that begin with `good`, and nothing else. */
 export function fakeUpstream (person: FakeUpstream['person'] = { subject: 'ann-1', email: 'ann@example.com' }): FakeUpstream {
+  /** The person as they are now. */
+  const said = async (): Promise<Omit<UpstreamResult, 'tokens'>> => {
+    const { subject, ...more } = typeof fake.person === 'function' ? await fake.person() : fake.person
+    return { assertion: { issuer: PROVIDER, emailAuthoritative: false, profile: {}, subject, ...more }, claims: { sub: subject, ...fake.claims } }
+  }
   const fake: FakeUpstream = {
     person,
     claims: {},
@@ -42,8 +47,13 @@ export function fakeUpstream (person: FakeUpstream['person'] = { subject: 'ann-1
         if (answer.get('state') !== flow.state) throw new UpstreamError('mismatch', 'Another state.')
         if (answer.has('error')) throw new UpstreamError('denied', 'The provider said no.')
         if (answer.get('code') !== 'good') throw new UpstreamError('exchange', 'The code is no good.')
-        const said = typeof fake.person === 'function' ? await fake.person() : fake.person
-        return { assertion: { issuer: PROVIDER, emailAuthoritative: false, profile: {}, ...said }, claims: { sub: said.subject, ...fake.claims }, tokens: fake.tokens }
+        return { ...await said(), tokens: fake.tokens }
+      },
+      async verifyIdToken (token) {
+        fake.answers.push(token)
+        if (fake.down) throw new UpstreamError('outage', 'It can not be reached.')
+        if (!token.startsWith('good')) throw new UpstreamError('id_token', 'The token is no good.')
+        return { ...await said(), issuedAt: 1 }
       }
     }
   }

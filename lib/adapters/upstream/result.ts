@@ -1,6 +1,6 @@
 import { UpstreamError } from '../../errors.ts'
 import type { Assertion } from '../../ports/provider.ts'
-import type { UpstreamResult, UpstreamTokens } from '../../ports/upstream.ts'
+import type { UpstreamResult } from '../../ports/upstream.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 
@@ -18,7 +18,7 @@ export function mergedClaims (idToken: Claims, userinfo: Claims): Record<string,
 }
 
 /** What the use cases learn. An address that the provider has not verified is not among it. @throws UpstreamError `userinfo` for an assertion without a subject */
-export function resultOf ({ assertion, claims }: { assertion: Assertion, claims: Claims }, tokens: UpstreamTokens, issuer: string): UpstreamResult {
+export function resultOf ({ assertion, claims }: { assertion: Assertion, claims: Claims }, issuer: string): Omit<UpstreamResult, 'tokens'> {
   const { subject, issuer: own = issuer, email, emailVerified, emailAuthoritative, authenticatedAt } = assertion
   if (typeof subject !== 'string' || subject === '' || subject.length > MAX_SUBJECT) throw new UpstreamError('userinfo', `The provider's word on who the person is has no subject of 1 to ${MAX_SUBJECT} characters.`)
   const verified = emailVerified === true && typeof email === 'string' && email !== '' && email.length <= MAX_EMAIL
@@ -32,8 +32,7 @@ export function resultOf ({ assertion, claims }: { assertion: Assertion, claims:
       profile,
       ...(typeof authenticatedAt === 'number' ? { authenticatedAt } : {})
     },
-    claims: { ...claims, ...profile },
-    tokens
+    claims: { ...claims, ...profile }
   }
 }
 

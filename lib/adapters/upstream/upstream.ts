@@ -1,10 +1,12 @@
 import * as oauth from 'oauth4webapi'
-import { UpstreamError, type UpstreamFailure } from '../../errors.ts'
+import { UpstreamError } from '../../errors.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { Assertion, UpstreamClient } from '../../ports/provider.ts'
 import type { Upstream, UpstreamFlow, UpstreamResult, UpstreamTokens } from '../../ports/upstream.ts'
 import { checkUpstreamAnswer } from '../../protocol/upstream-answer.ts'
 import { clientAuthentication } from './client-authentication.ts'
+import { failing } from './failing.ts'
+import { appTokenClaims, decoded, signatureCheck } from './id-token.ts'
 import { kept } from './kept.ts'
 import { keySetAt, metadataOf } from './metadata.ts'
 import { type Outbound, type OutboundRequest, send } from './outbound.ts'
@@ -22,12 +24,10 @@ export function upstream (client: UpstreamClient, { clock }: { clock: Clock }): 
   const { provider, scopes, pkce } = client
   const metadata = kept(async () => await metadataOf(provider, { clock }), METADATA_MAX_AGE_MS, clock)
   const keys = kept(async () => await keySetAt((await metadata.get()).jwks_uri ?? '', { clock }), KEYS_MAX_AGE_MS, clock)
-
-  /** The engine keeps the keys that it has imported by such an object, so each key set has one of its own. */
-  const holders = new WeakMap<object, oauth.AuthorizationServer>()
+  const verify = signatureCheck(keys)
 
   /** The engine as this client, at the time of the clock. */
-  const engineClient = (): oauth.Client => ({ client_id: client.clientId, [oauth.clockSkew]: Math.round((clock.now() - Date.now()) / 1000) })
+  const engineClient = (clientId = client.clientId): oauth.Client => ({ client_id: clientId, [oauth.clockSkew]: Math.round((clock.now() - Date.now()) / 1000) })
 
   async function redeem (answer: URLSearchParams, iss: string | null, flow: UpstreamFlow, outbound: Outbound): Promise<Redeemed> {
     const found = await metadata.get()
@@ -47,23 +47,6 @@ export function upstream (client: UpstreamClient, { clock }: { clock: Clock }): 
     const body = await failing('id_token', async () => await oauth.processAuthorizationCodeResponse(as, engineClient(), response, { expectedNonce: flow.nonce, requireIdToken: true }))
     await verify(as, response)
     return { tokens: tokensOf(body), idToken: oauth.getValidatedIdTokenClaims(body) as Record<string, unknown> }
-  }
-
-  /** The signature of the ID token, by a key that the provider has now. @see OpenID Connect Core 1.0 §10.1.1 */
-  async function verify (as: oauth.AuthorizationServer, response: Response): Promise<void> {
-    const by = async (jwks: object): Promise<void> => {
-      const holder = holders.get(jwks) ?? { ...as }
-      holders.set(jwks, holder)
-      await failing('id_token', async () => { await oauth.validateApplicationLevelSignature(holder, response, { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: async () => Response.json(jwks) }) })
-    }
-    try {
-      await by(await keys.get())
-    } catch (error) {
-      if (!(error instanceof UpstreamError) || error.reason !== 'id_token') throw error
-      const renewed = await keys.renewed()
-      if (renewed === null) throw error
-      await by(renewed)
-    }
   }
 
   async function userinfo ({ tokens, idToken }: Redeemed & { idToken: Record<string, unknown> }, outbound: Outbound): Promise<Record<string, unknown>> {
@@ -117,7 +100,15 @@ export function upstream (client: UpstreamClient, { clock }: { clock: Clock }): 
         const { iss } = checkUpstreamAnswer(answer, { state: flow.state, issuerPromised, acceptsIssuer: provider.acceptsIssuer })
         const outbound = { clock, signal }
         const redeemed = await redeem(answer, iss, flow, outbound)
-        return resultOf(await assertionOf(answer, redeemed, outbound), redeemed.tokens, provider.issuer)
+        return { ...resultOf(await assertionOf(answer, redeemed, outbound), provider.issuer), tokens: redeemed.tokens }
+      })
+    },
+
+    async verifyIdToken (token, rules) {
+      if (provider.protocol !== 'openid') throw new UpstreamError('id_token', 'The provider has no ID tokens.')
+      return await inTime(clock, async () => {
+        const claims = await appTokenClaims({ token, rules: { ...rules, now: clock.now() }, provider, metadata: metadata.get, clientFor: engineClient, verify })
+        return { ...resultOf({ assertion: provider.assertion(claims, new URLSearchParams()), claims }, provider.issuer), issuedAt: Number(claims['iat']) }
       })
     }
   }
@@ -167,32 +158,10 @@ function engineFetch (request: Pick<OutboundRequest, 'of' | 'reason' | 'form'>, 
 
 /** The `iss` of a token, before anything of it is checked. */
 function issuerOf (idToken: unknown): string | null {
-  if (typeof idToken !== 'string') return null
-  try {
-    const { iss } = JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString('utf8')) as { iss?: unknown }
-    return typeof iss === 'string' ? iss : null
-  } catch {
-    return null
-  }
+  const iss = typeof idToken === 'string' ? decoded(idToken.split('.')[1])?.['iss'] : undefined
+  return typeof iss === 'string' ? iss : null
 }
 
 function tokensOf ({ access_token: accessToken, refresh_token: refreshToken, id_token: idToken, expires_in: expiresIn, scope }: oauth.TokenEndpointResponse): UpstreamTokens {
   return { accessToken, ...(refreshToken === undefined ? {} : { refreshToken }), ...(idToken === undefined ? {} : { idToken }), ...(expiresIn === undefined ? {} : { expiresIn }), ...(scope === undefined ? {} : { scope }) }
-}
-
-/** What the engine, or a host's `identify`, refuses, as the error of this port. What they say holds what was answered; only words of ours and the engine's go on. */
-async function failing<Answer> (reason: UpstreamFailure, work: () => Promise<Answer>): Promise<Answer> {
-  try {
-    return await work()
-  } catch (error) {
-    if (error instanceof UpstreamError) throw error
-    const code = error instanceof oauth.OperationProcessingError || error instanceof oauth.UnsupportedOperationError ? [error.code, claimOf(error)].filter((word) => word !== null).join(' ') : 'unexpected'
-    throw new UpstreamError(reason, `The ${reason === 'id_token' ? 'ID token' : reason === 'userinfo' ? 'answer about the person' : 'answer of the token endpoint'} was refused (${code}).`)
-  }
-}
-
-/** Which claim did not fit, in the engine's words. */
-function claimOf ({ cause }: Error): string | null {
-  const { claim } = (typeof cause === 'object' && cause !== null ? cause : {}) as { claim?: unknown }
-  return typeof claim === 'string' && /^[a-z_]{1,20}$/.test(claim) ? claim : null
 }

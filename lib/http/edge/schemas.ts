@@ -40,7 +40,12 @@ export const TokenRequest = Type.Object({
   client_secret: Type.Optional(Type.String()),
   mfa_token: Type.Optional(Type.String({ description: 'Of the answer `mfa_required`.' })),
   otp: Type.Optional(Type.String({ description: 'Six digits that an authenticator app shows.' })),
-  recovery_code: Type.Optional(Type.String({ description: 'In place of `otp`.' }))
+  recovery_code: Type.Optional(Type.String({ description: 'In place of `otp`.' })),
+  subject_token: Type.Optional(Type.String({ description: 'An ID token that an app got from the provider of `connection`.' })),
+  subject_token_type: Type.Optional(Type.String({ description: '`urn:ietf:params:oauth:token-type:id_token`.' })),
+  requested_token_type: Type.Optional(Type.String({ description: '`urn:ietf:params:oauth:token-type:access_token`, or left out.' })),
+  connection: Type.Optional(Type.String({ description: 'The `id` of a connection that has `audiences`.' })),
+  nonce: Type.Optional(Type.String({ description: 'What the app had put into the ID token, or what that is the SHA-256 of, in hexadecimal.' }))
 })
 
 export const TokenResponse = Type.Object({
@@ -49,7 +54,8 @@ export const TokenResponse = Type.Object({
   expires_in: Type.Integer({ description: 'Seconds.' }),
   refresh_token: Type.Optional(Type.String()),
   id_token: Type.Optional(Type.String()),
-  scope: Type.Optional(Type.String({ description: 'Absent where nothing was granted.' }))
+  scope: Type.Optional(Type.String({ description: 'Absent where nothing was granted.' })),
+  issued_token_type: Type.Optional(Type.String({ description: 'Of a token exchange (RFC 8693 §2.2.1).' }))
 })
 
 export const TokenQuery = Type.Object({

@@ -1,9 +1,9 @@
 import { proveFactor, readFactor } from '../../accounts/factors/prove-factor.ts'
 import { type FactorDeps, hasSecondFactor, type SecondFactorCheck, secondFactorCheck } from '../../accounts/factors/deps.ts'
-import { openStep, sealStep, stepHolds } from '../../accounts/factors/second-step.ts'
+import { type FirstFactor, openStep, sealStep, stepHolds } from '../../accounts/factors/second-step.ts'
+import { mayUse } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
-import type { User } from '../../ports/user-store.ts'
-import type { AuthenticationProof } from '../../protocol/authentication.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../../protocol/token-exchange.ts'
 import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
@@ -11,18 +11,18 @@ import { commitTokens } from './commit-tokens.ts'
 
 export const MFA_GRANT = 'urn:fastify-authority:grant-type:mfa'
 
-interface Pending { user: User, methods: AuthenticationProof[], scopes: string[], factors: FactorDeps }
+interface Pending extends Omit<FirstFactor, 'clientId'> { scopes: string[], factors: FactorDeps }
 
-/** What the password grant says in place of tokens: nothing is issued, and the same client goes on with this. It is said after a right password alone. */
-export async function mfaRequired ({ user, methods, scopes, factors }: Pending, { client, origin }: GrantContext, { accounts }: GrantDeps): Promise<OAuthError> {
+/** What a grant says in place of tokens: nothing is issued, and the same client goes on with this. It is said after a right first factor alone. */
+export async function mfaRequired ({ scopes, factors, ...first }: Pending, { client, origin }: GrantContext, { accounts }: GrantDeps): Promise<OAuthError> {
   const clientId = client?.clientId ?? null
-  const token = await sealStep({ user, by: 'password', methods, clientId, scope: scopes.join(' ') }, { page: false, clientId }, { ...accounts, factors })
-  accounts.events.emit('second_factor_required', { userId: user.id, clientId }, origin)
+  const token = await sealStep({ ...first, clientId, scope: scopes.join(' ') }, { page: false, clientId }, { ...accounts, factors })
+  accounts.events.emit('second_factor_required', { userId: first.user.id, clientId }, origin)
   return new OAuthError('mfa_required', 'A second factor is needed.', { withoutStack: true, members: { mfa_token: token, methods: ['totp', 'recovery_code'] } })
 }
 
 /**
- * Finishes a password grant by the second factor. The client must be the one that began, and gets what it asked for then.
+ * Finishes a password grant or a token exchange by the second factor. The client must be the one that began, and gets what it asked for then.
  * @see RFC 6749 §4.5
  */
 export async function mfaGrant (params: TokenRequestParams, { client, origin }: GrantContext, deps: GrantDeps): Promise<{ check: SecondFactorCheck, finish: () => Promise<TokenResponse> }> {
@@ -34,14 +34,16 @@ export async function mfaGrant (params: TokenRequestParams, { client, origin }: 
   const step = await openStep(required(params, 'mfa_token'), { page: false, clientId }, accounts)
   const found = step === null ? null : await factors.store.findFactors(step.user.id)
   if (step === null || found === null || !hasSecondFactor(found)) throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')
-  const { user, methods } = step
+  const { user, by, connection, methods } = step
+  // What began by the one grant is no way round the right to the other.
+  if (client !== null && !mayUse(client, by === 'connection' ? TOKEN_EXCHANGE_GRANT : 'password')) throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
   return {
     check: secondFactorCheck(user, found),
     async finish () {
       const proof = await proveFactor(given, user, found, { clientId, origin, locale: undefined }, accounts)
       const allowed = allowedScopes(client, deps.scopes)
       const scopes = step.scope.split(' ').filter((scope) => allowed.includes(scope))
-      return await commitTokens({ user, client, methods: [...methods, proof], scopes, origin, grantType: 'mfa' }, async () => {
+      return await commitTokens({ user, by, connection, client, methods: [...methods, proof], scopes, origin, grantType: 'mfa' }, async () => {
         const [now, later] = await Promise.all([stepHolds(step, accounts), factors.store.findFactors(user.id)])
         if (now !== null && later.deviceEpoch === found.deviceEpoch) return null
         accounts.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, origin)

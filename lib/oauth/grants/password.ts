@@ -29,10 +29,10 @@ export async function passwordGrant (params: TokenRequestParams, { client, origi
   const methods = [passwordProof(deps.accounts.clock.now())]
   // The password was right, so this is no failure: the attempt is given back.
   const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
-    factors !== null && now !== null && hasSecondFactor(now) ? await mfaRequired({ user, methods, scopes, factors }, { client, origin }, deps) : null
+    factors !== null && now !== null && hasSecondFactor(now) ? await mfaRequired({ user, by: 'password', methods, scopes, factors }, { client, origin }, deps) : null
   const needed = await second(found)
   if (needed !== null) return needed
-  return await commitTokens({ user, client, methods, scopes, origin, grantType: 'password' }, async () => {
+  return await commitTokens({ user, by: 'password', client, methods, scopes, origin, grantType: 'password' }, async () => {
     const [confirmed, now] = await Promise.all([confirmAuthentic(user, password, deps.accounts, { clientId, origin }), factors?.store.findFactors(user.id) ?? null])
     if (confirmed === null) throw new OAuthError('invalid_grant', 'The username or password is wrong.')
     // Whoever added their first factor has ended all sign-ins that were there then. This one came after that, or sees it here.

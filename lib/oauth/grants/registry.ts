@@ -3,6 +3,7 @@ import { OAuthError } from '../../errors.ts'
 import type { Client, GrantType } from '../../ports/client-store.ts'
 import type { SecondFactorCheck } from '../../accounts/factors/deps.ts'
 import { normalizeUsername } from '../../accounts/username.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../../protocol/token-exchange.ts'
 import type { TokenRequestParams } from '../../protocol/token-request.ts'
 import { authorizationCodeGrant } from './authorization-code.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
@@ -10,17 +11,18 @@ import { clientCredentialsGrant } from './client-credentials.ts'
 import { MFA_GRANT, mfaGrant } from './mfa.ts'
 import { passwordGrant } from './password.ts'
 import { refreshTokenGrant } from './refresh-token.ts'
+import { tokenExchangeGrant } from './token-exchange.ts'
 
 /** One grant of the token endpoint. A new one is a file, a test and a line in `GRANTS`. */
 interface Grant {
   type: GrantType | typeof MFA_GRANT
-  /** What a client must be registered for. Default: the grant itself. */
-  rightOf?: GrantType
+  /** A client must be registered for one of these. Default: the grant itself. */
+  rightOf?: readonly GrantType[]
   /**
    * The limit under which an attempt is counted before the grant is handled, where it can be guessed. Left out where the grant is a secret of
    * 256 random bits, which counts when it has failed.
    */
-  guess?(params: TokenRequestParams): { rule: 'login', account?: string }
+  guess?(params: TokenRequestParams): { rule: 'login' | 'connect', account?: string }
   /** An `OAuthError` that it resolves to is thrown on; the attempt has succeeded nevertheless. */
   handle(params: TokenRequestParams, context: GrantContext, deps: GrantDeps): Promise<TokenResponse | GuessAtFactor | OAuthError>
 }
@@ -28,15 +30,16 @@ interface Grant {
 /** The rest of a grant, which guesses at a second factor of a user whom only its first part knows. */
 export interface GuessAtFactor { check: SecondFactorCheck, finish(): Promise<TokenResponse> }
 
-type GrantTypesDeps = Pick<GrantDeps, 'passwordGrant' | 'idTokens'> & { accounts: Pick<GrantDeps['accounts'], 'factors'> }
+type GrantTypesDeps = Pick<GrantDeps, 'passwordGrant' | 'idTokens' | 'exchange'> & { accounts: Pick<GrantDeps['accounts'], 'factors'> }
 
 const GRANTS: readonly Grant[] = [
   { type: 'password', guess: (params) => ({ rule: 'login', ...accountOf(params.username) }), handle: passwordGrant },
   { type: 'authorization_code', handle: authorizationCodeGrant },
   { type: 'refresh_token', handle: refreshTokenGrant },
   { type: 'client_credentials', handle: clientCredentialsGrant },
-  // It goes on with what the password grant began.
-  { type: MFA_GRANT, rightOf: 'password', handle: mfaGrant }
+  { type: TOKEN_EXCHANGE_GRANT, guess: () => ({ rule: 'connect' }), handle: tokenExchangeGrant },
+  // It goes on with what one of these began.
+  { type: MFA_GRANT, rightOf: ['password', TOKEN_EXCHANGE_GRANT], handle: mfaGrant }
 ]
 
 /** @throws OAuthError `unsupported_grant_type`. @see RFC 6749 §5.2 */
@@ -52,13 +55,14 @@ export function grantTypesOn (deps: GrantTypesDeps): Array<Grant['type']> {
 }
 
 function isOff (type: string, deps: GrantTypesDeps): boolean {
-  if (type === MFA_GRANT) return deps.passwordGrant === false || deps.accounts.factors === null
+  if (type === MFA_GRANT) return (deps.passwordGrant === false && deps.exchange === null) || deps.accounts.factors === null
+  if (type === TOKEN_EXCHANGE_GRANT) return deps.exchange === null
   return (type === 'password' && deps.passwordGrant === false) || (type === 'authorization_code' && deps.idTokens === null)
 }
 
 /** @throws OAuthError `unauthorized_client`. @see RFC 6749 §5.2 */
 export function checkGrantAllowed (grant: Grant, client: Client | null): void {
-  if (client !== null && !mayUse(client, grant.rightOf ?? (grant.type as GrantType))) throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
+  if (client !== null && !(grant.rightOf ?? [grant.type as GrantType]).some((type) => mayUse(client, type))) throw new OAuthError('unauthorized_client', 'The client may not use this grant type.')
 }
 
 function accountOf (username: string | undefined): { account?: string } {

@@ -17,10 +17,12 @@ export interface ConnectionSettings extends UpstreamClient {
   assurance: NonNullable<ConnectionOption['assurance']> | null
   onSignIn: NonNullable<ConnectionOption['onSignIn']> | null
   button: { label: string | null, logoUrl: string | null }
+  audiences: readonly string[]
+  appNonce: boolean
   enabled: NonNullable<ConnectionOption['enabled']>
 }
 
-export const CONNECTION_DEFAULTS = { linking: 'confirm', enforce: false, sync: 'create', pkce: true, enabled: true } as const
+export const CONNECTION_DEFAULTS = { linking: 'confirm', enforce: false, sync: 'create', pkce: true, appNonce: true, enabled: true } as const
 
 const TEXT = (said: { description: string, default?: string }) => Type.String({ minLength: 1, maxLength: 200, takes: 'a text of 1 to 200 characters', ...said })
 const PROVIDER_NAME = 'the provider\'s name'
@@ -45,7 +47,9 @@ const CONNECTION_SCHEMA = Type.Object({
   onSignIn: optional(fn({ takes: 'a function', description: '`({ user, claims, tokens, isNew }) => void`, after a sign-in that is finished with the provider\'s answer. No reply waits for it. It alone sees the provider\'s tokens, once; they are kept nowhere, so a sign-in that ends on a page of this service (a second factor, fields of a new account, linking to an account) is told by the events `authenticated`, `registered` and `identity_linked` alone.' })),
   button: optional(Type.Object({ label: optional(TEXT({ description: 'What the link on the sign-in page says. Default: "Continue with" and the name.' })), logoUrl: optional(Type.String({ takes: 'an https: URL', description: 'A logo for a provider whose mark the pages don\'t know.' })) }, { additionalProperties: false, takes: '{ label, logoUrl }', description: 'The link on the sign-in page.' })),
   pkce: optional(flag({ default: CONNECTION_DEFAULTS.pkce, takes: 'true or false', description: '`false` only for a provider that refuses PKCE (RFC 7636).' })),
-  enabled: optional(Type.Union([Type.Boolean(), fn({ takes: 'a function' })], { default: CONNECTION_DEFAULTS.enabled, takes: 'true, false or a function', description: 'Asked at the start and at the callback of each sign-in, as a function too: what was begun before it was turned off comes to nothing.' })),
+  audiences: optional(words({ default: [], uniqueItems: true, takes: 'an array of client ids, each once', description: 'What the provider calls your apps: client ids of phone apps, Apple\'s bundle ids, the client of One Tap on a page of yours. Their ID tokens can be exchanged at the token endpoint (`urn:ietf:params:oauth:grant-type:token-exchange`) by clients that list the grant. Needs a `state` with `assertions`, as those of this package are.' })),
+  appNonce: optional(flag({ default: CONNECTION_DEFAULTS.appNonce, takes: 'true or false', description: '`false` only where the library of an app can\'t have a nonce put into its ID tokens: a token without one is exchanged then. One that has a nonce still needs it.' })),
+  enabled: optional(Type.Union([Type.Boolean(), fn({ takes: 'a function' })], { default: CONNECTION_DEFAULTS.enabled, takes: 'true, false or a function', description: 'Asked at the start and at the callback of each sign-in, and for each ID token of an app, as a function too: what was begun before it was turned off comes to nothing.' })),
   provider: Type.Any({ takes: 'what google(…), oidc(…) and the others of fastify-authority/connections return', description: 'How the provider differs from others: the function that made the connection says it.' })
 }, { additionalProperties: false, takes: 'what google(…), oidc(…) and the others of fastify-authority/connections return' })
 
@@ -55,9 +59,9 @@ export const CONNECTIONS_SCHEMA = optional(Type.Array(CONNECTION_SCHEMA, { defau
 export function resolveConnections (given: readonly ConnectionOption[] = [], mayRegister: boolean): ConnectionSettings[] {
   return given.map((option) => {
     const { id, name, clientId, provider, clientSecret = null, privateKey = null, keyId = null, teamId = null, scopes = provider.scopes, registration = mayRegister, linking = CONNECTION_DEFAULTS.linking, domains = [] } = option
-    const { enforce = CONNECTION_DEFAULTS.enforce, profile = null, sync = CONNECTION_DEFAULTS.sync, assurance = null, onSignIn = null, button: { label = null, logoUrl = null } = {}, pkce = CONNECTION_DEFAULTS.pkce, enabled = CONNECTION_DEFAULTS.enabled } = option
+    const { enforce = CONNECTION_DEFAULTS.enforce, profile = null, sync = CONNECTION_DEFAULTS.sync, assurance = null, onSignIn = null, button: { label = null, logoUrl = null } = {}, pkce = CONNECTION_DEFAULTS.pkce, audiences = [], appNonce = CONNECTION_DEFAULTS.appNonce, enabled = CONNECTION_DEFAULTS.enabled } = option
     return {
-      id, name, clientId, provider, clientSecret, keyId, teamId, scopes, registration, linking, enforce, profile, sync, assurance, onSignIn, pkce, enabled,
+      id, name, clientId, provider, clientSecret, keyId, teamId, scopes, registration, linking, enforce, profile, sync, assurance, onSignIn, pkce, audiences, appNonce, enabled,
       // As environment variables often have it.
       privateKey: privateKey?.replaceAll('\\n', '\n') ?? null,
       domains: domains.map((domain) => domain.toLowerCase()),

@@ -15,7 +15,7 @@ const JOURNEY = [...AUTHORIZATION, 'return_to'].sort()
 const LOGOUT = ['client_id', 'id_token_hint', 'logout_hint', 'post_logout_redirect_uri', 'returnTo', 'state', 'ui_locales']
 const TOKEN_QUERY = ['client_id', 'client_secret', 'token', 'token_type_hint']
 const EXPECTED: Record<string, Expected> = {
-  'post /auth/token': { fields: ['client_id', 'client_secret', 'code', 'code_verifier', 'grant_type', 'mfa_token', 'otp', 'password', 'recovery_code', 'redirect_uri', 'refresh_token', 'scope', 'username'], types: 2, success: '200' },
+  'post /auth/token': { fields: ['client_id', 'client_secret', 'code', 'code_verifier', 'connection', 'grant_type', 'mfa_token', 'nonce', 'otp', 'password', 'recovery_code', 'redirect_uri', 'refresh_token', 'requested_token_type', 'scope', 'subject_token', 'subject_token_type', 'username'], types: 2, success: '200' },
   'post /auth/refresh': { success: '200' },
   'post /auth/revoke': { fields: TOKEN_QUERY, types: 2, success: '200' },
   'post /auth/introspect': { fields: TOKEN_QUERY, types: 2, success: '200' },

@@ -3,7 +3,7 @@ import { newAccount, personOf } from '../../../lib/accounts/federated-account.ts
 
 const CONNECTION = { profile: (claims: Readonly<Record<string, unknown>>) => ({ ...claims }), assurance: () => ({}) }
 const profileOf = (claims: Record<string, unknown>): Record<string, unknown> =>
-  personOf({ assertion: { issuer: 'https://sso.example', subject: '1', emailAuthoritative: false, profile: {} }, claims, tokens: { accessToken: 'a' } }, CONNECTION, 0).profile
+  personOf({ assertion: { issuer: 'https://sso.example', subject: '1', emailAuthoritative: false, profile: {} }, claims }, CONNECTION, 0).profile
 
 t.test('no link that would run something comes from a provider', async (t) => {
   const odd = ['javascript:alert(1)', ' JavaScript:alert(1)', 'java\nscript:alert(1)', 'data:text/html,<script>alert(1)</script>', 'vbscript:x', 'file:///etc/passwd', 'blob:https://sso.example/1']

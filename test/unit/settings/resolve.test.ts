@@ -71,7 +71,7 @@ const EVERYTHING = {
   password: { memoryCost: 65_536, timeCost: 3, parallelism: 4, minLength: 12, maxBytes: 512, concurrency: 255, maxQueue: 1, contextWords: ['acme'], isBreached: fn, pepper: true, firebase: { signerKey: 'AAECAwQFBgcICQoLDA0ODw==', saltSeparator: 'Bw==' }, importPepper: 'of Devise', hasher: fastHasher() },
   registration: { username: 'any', fields: Type.Object({ plan: Type.String() }), verifyEmail: true },
   connections: [oidc({
-    id: 'acme', name: 'Acme', issuer: 'https://sso.acme.example', clientId: 'client', clientSecret: 'secret', scopes: ['openid'], registration: false, linking: 'never', domains: ['Acme.example'], enforce: true,
+    id: 'acme', name: 'Acme', issuer: 'https://sso.acme.example', clientId: 'client', clientSecret: 'secret', scopes: ['openid'], registration: false, linking: 'never', domains: ['Acme.example'], enforce: true, audiences: ['com.example.app'], appNonce: false,
     profile: () => ({}), sync: 'always', assurance: () => ({}), onSignIn: () => {}, button: { label: 'Acme', logoUrl: 'https://acme.example/logo.svg' }, pkce: false, enabled: false
   })],
   sendMessage: fn,

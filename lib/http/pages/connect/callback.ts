@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { personOf } from '../../../accounts/federated-account.ts'
+import { completeProfile, personOf } from '../../../accounts/federated-account.ts'
 import { linkToAccount } from '../../../accounts/link-identity.ts'
 import { federatedSignIn } from '../../../accounts/federated-sign-in.ts'
 import { tellHost } from '../../../accounts/tell-host.ts'
@@ -14,7 +14,6 @@ import { formOf, pageGet, postFromAnyPage } from '../forms.ts'
 import { leadOn } from '../lead-on.ts'
 import { signInBrowser } from '../remembered.ts'
 import { type ConnectPageDeps, enabledConnection } from './begin.ts'
-import { completeProfile } from './complete.ts'
 import type { ConnectFlow } from './cookies.ts'
 import { failConnect, StaleSignInError } from './failure.ts'
 import { sendAway } from './leaving.ts'
@@ -87,7 +86,7 @@ async function signIn ({ connection, result, flow }: Answered, request: FastifyR
     browser: await signInBrowser(request, { asksAll: flow.fresh || journey.asksAll }, deps),
     clientId: new URLSearchParams(flow.query.slice(1)).get('client_id'),
     locale: localeOf(request),
-    complete: (profile) => completeProfile(profile, registration)
+    complete: (profile) => completeProfile(profile, registration?.fields.required ?? [])
   }, { accounts, browserSessions })
   if (outcome.to === 'session') {
     const { begun, isNew } = outcome
