@@ -17,19 +17,23 @@ gate () {
   return "$status"
 }
 
-# `at_once 'NAME COMMAND…' 'NAME COMMAND…'`: gates that hold one processor each, or wait, beside each other. All end before one that
-# has failed ends all.
+# `at_once FUNCTION…`: each a few gates one after another, beside those of the others. What the last one prints is seen at once, and what
+# the others have printed after it. All end before one that has failed ends all.
 at_once () {
   local each status=0 running=()
-  for each; do
-    # shellcheck disable=SC2086
-    ( gate $each ) > "$logs/${each%% *}.out" 2>&1 &
+  for each in "${@:1:$#-1}"; do
+    ( "$each" ) > "$logs/$each.out" 2>&1 &
     running+=("$!")
   done
+  ( "${@: -1}" ) &
+  running+=("$!")
   for each in "${running[@]}"; do wait "$each" || status=$?; done
-  for each; do cat "$logs/${each%% *}.out"; done
+  for each in "${@:1:$#-1}"; do cat "$logs/$each.out"; done
   return "$status"
 }
+
+# What is called after it in the same function gets a processor when nobody else wants one.
+give_way () { renice -n 19 -p "$BASHPID" > /dev/null || true; }
 
 # Sets `spent` to the processor seconds of all commands that have ended: a busy machine makes them no more.
 cpu () {

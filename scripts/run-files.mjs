@@ -9,9 +9,11 @@ const LOADER = new URL('typescript-loader.mjs', import.meta.url).href
 const TOGETHER = fileURLToPath(new URL('run-together.mjs', import.meta.url))
 /** Of one file, in seconds: long enough for a machine that does much beside it. */
 const TIMEOUT = 240
-const AT_ONCE = { faults: 2, 'faults-alone': 1, main: 4 }
+const AT_ONCE = 4
+/** Of these: their instances and servers are processes of their own. When all are done the others take their places. */
+const FAULTS_AT_ONCE = 2
 
-/** Some at once, and then one by one those that need it. Resolves to the whole TAP and the runner's exit code. */
+/** Scenarios of faults, which wait most of the time, beside what computes; and then one by one those that need it. Resolves to the whole TAP and the runner's exit code. */
 export async function runFiles (root, files, env = {}) {
   const texts = []
   let status = 0
@@ -31,10 +33,12 @@ export async function runFiles (root, files, env = {}) {
     }
   }
 
-  for (const lane of ['main', 'faults', 'faults-alone']) {
-    const processes = processesOf(files.filter((file) => laneOf(file) === lane))
-    await Promise.all(Array.from({ length: AT_ONCE[lane] }, async () => { await work(processes) }))
-  }
+  const [faults, main, alone] = ['faults', 'main', 'faults-alone'].map((lane) => processesOf(files.filter((file) => laneOf(file) === lane)))
+  await Promise.all(Array.from({ length: AT_ONCE }, async (_, worker) => {
+    if (worker < FAULTS_AT_ONCE) await work(faults)
+    await work(main)
+  }))
+  await work(alone)
   return { status, text: texts.join('\n') }
 }
 

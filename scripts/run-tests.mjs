@@ -52,19 +52,14 @@ function filesOf (word) {
 
 /** The lane `main` counts what of the library it executes, and is good where that is enough. */
 async function runLanes () {
-  const ofMain = files.filter((file) => laneOf(file) === 'main')
-  const runs = []
-  if (ofMain.length > 0) {
-    const coverage = countCoverage(root)
-    try {
-      const run = await withOneChromium(ofMain, async (env) => await runFiles(root, ofMain, { ...env, ...coverage.env }))
-      runs.push(run, { status: coverage.report() ? 0 : 1, text: '' })
-    } finally {
-      coverage.remove()
-    }
+  if (!files.some((file) => laneOf(file) === 'main')) return await runFiles(root, files)
+  const coverage = countCoverage(root)
+  try {
+    const run = await withOneChromium(files, async (env) => await runFiles(root, files, { ...env, ...coverage.env }))
+    return coverage.report() ? run : { ...run, status: run.status || 1 }
+  } finally {
+    coverage.remove()
   }
-  if (ofMain.length < files.length) runs.push(await runFiles(root, files.filter((file) => !ofMain.includes(file))))
-  return { status: runs.find((run) => run.status !== 0)?.status ?? 0, text: runs.map((run) => run.text).join('\n') }
 }
 
 /** One Chromium for all files that need one. */

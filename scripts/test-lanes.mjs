@@ -40,7 +40,7 @@ export function laneOf (file) {
 
 /** Whether what it executes counts as covered. Files that share a process are alike in this. */
 export function isCounted (file) {
-  return !UNCOUNTED.includes(file)
+  return laneOf(file) === 'main' && !UNCOUNTED.includes(file)
 }
 
 /** The files process by process, in the same way each time: which ones share a process never depends on how long others take. */

@@ -38,6 +38,10 @@ export async function run (file: string, args: readonly string[], options: Accou
   await execute(file, args, options)
 }
 
+export async function versionOf (binaries: string): Promise<string> {
+  return (await execute(join(binaries, 'initdb'), ['--version'])).stdout
+}
+
 /** Of any process: its children, as far as they still run. */
 export async function childrenOf (parent: number): Promise<number[]> {
   return (await processes()).filter(({ parentPid }) => parentPid === parent).map(({ pid }) => pid)

@@ -12,8 +12,9 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { Client, Pool } from 'pg'
 import type { PoolConfig } from 'pg'
 import { freePort } from './free-port.ts'
-import { childrenOf, findBinaries, isRunning, run, serverAccount } from './postgres-binaries.ts'
+import { childrenOf, findBinaries, isRunning, serverAccount } from './postgres-binaries.ts'
 import type { Account } from './postgres-binaries.ts'
+import { makeData } from './postgres-data.ts'
 import { preferServer } from './priority.ts'
 
 export interface PostgresDatabase {
@@ -128,9 +129,8 @@ export async function startPostgres ({ durable = false }: PostgresServerOptions 
 interface Place { binaries: string, account: Account, durable: boolean, release(): void }
 
 async function serverIn (directory: string, { binaries, account, durable, release }: Place): Promise<PostgresServer> {
-  const data = join(directory, 'data')
+  const data = await makeData({ binaries, account, directory, superuser: WARDEN })
   const rules = join(data, 'pg_hba.conf')
-  await run(join(binaries, 'initdb'), ['-D', data, '-U', WARDEN, '-A', 'trust', '-E', 'UTF8', '--no-locale', '--no-sync'], { ...account, cwd: directory })
   await writeFile(rules, OPEN)
   const speed = durable ? [] : SPEED
 
