@@ -1,6 +1,7 @@
 import { isOutage } from '../errors.ts'
 import type { AssertionStore } from '../ports/assertion-store.ts'
 import type { Clock } from '../ports/clock.ts'
+import type { OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import type { State } from '../ports/state.ts'
 import { outcomeFrom } from './answers.ts'
 import { within } from './within.ts'
@@ -130,7 +131,7 @@ export function surviveStateOutages (state: State, { graceMs, clock, onDegraded,
     kind: state.kind,
     shared: state.shared,
     tokens: guarded(state.tokens),
-    oneTimeTokens: guarded(state.oneTimeTokens),
+    oneTimeTokens: checkedCodes(guarded(state.oneTimeTokens)),
     browserSessions: guarded(state.browserSessions),
     consents: guarded(state.consents),
     keys: guarded(state.keys),
@@ -145,5 +146,19 @@ export function surviveStateOutages (state: State, { graceMs, clock, onDegraded,
 const checkedAssertions = (assertions: AssertionStore): AssertionStore => ({
   claim: async (digest, expiresAt) => outcomeFrom('state.assertions.claim', await assertions.claim(digest, expiresAt), ['fresh', 'replayed'] as const)
 })
+
+/** Whatever is none of the answers must not let anybody in. The others need no look: a token that does not fit opens nothing. */
+function checkedCodes (tokens: OneTimeTokenStore): OneTimeTokenStore {
+  const { redeemCode } = tokens
+  return redeemCode === undefined
+    ? tokens
+    : {
+        put: tokens.put,
+        find: tokens.find,
+        consume: tokens.consume,
+        discard: tokens.discard,
+        redeemCode: async (guess) => outcomeFrom('state.oneTimeTokens.redeemCode', await redeemCode(guess), ['redeemed', 'wrong', 'spent', 'unknown'] as const)
+      }
+}
 
 const together = (first: Outage, second: Outage): Outage => ({ ...second, beganAt: first.beganAt, downMs: first.downMs + second.downMs })

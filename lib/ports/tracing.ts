@@ -23,7 +23,7 @@ export const STORE_OPERATIONS = {
   clients: ['findById'],
   factors: ['findFactors', 'findByHandle', 'claimHandle', 'addTotp', 'addPasskey', 'useTotp', 'usePasskey', 'useRecoveryCode', 'replaceRecoveryCodes', 'countFailure', 'removeFactor', 'renameFactor', 'forgetDevices', 'removeFactorsOfUser'],
   tokens: ['createFamily', 'createCode', 'redeemCode', 'findFamily', 'peekToken', 'useToken', 'rotateToken', 'undoRotation', 'revokeFamily', 'revokeFamiliesOfUser', 'revokeSession', 'revokeFamiliesOfClient', 'listFamiliesOfUser'],
-  one_time_tokens: ['put', 'find', 'consume', 'discard'],
+  one_time_tokens: ['put', 'find', 'consume', 'discard', 'redeemCode'],
   browser_sessions: ['createSession', 'findSession', 'useSession', 'renewSession', 'revokeSessionsOfUser', 'listSessionsOfUser'],
   consents: ['findConsent', 'grantConsent', 'revokeConsent', 'listConsents'],
   keys: ['list', 'addIfAbsent', 'remove'],

@@ -1,6 +1,6 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { partitionOf } from '../protocol/partition.ts'
-import type { OneTimeToken, OneTimeTokenStore } from '../ports/one-time-token-store.ts'
+import type { CodeOutcome, OneTimeToken, OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import { HOSTILE_STRINGS, caseOf, parallel } from './contract.ts'
 import type { ContractCase } from './contract.ts'
 import { T0 } from './token-fixtures.ts'
@@ -90,6 +90,86 @@ export function oneTimeTokenCases (make: () => Promise<StateSubject>): ContractC
     ok(found)
     found.expiresAt = T0
     deepEqual({ ...await tokens.consume('password_reset', 'sid-1', T0) }, token())
+  })
+
+  const OWNER = 'user-19367'
+  const code = (fields: Partial<OneTimeToken> = {}): OneTimeToken => token({ purpose: 'sign_in_code', userId: OWNER, ...fields })
+  const guess = async (tokens: OneTimeTokenStore, codeDigest: string, now = T0, owner = OWNER): Promise<CodeOutcome> => {
+    ok(tokens.redeemCode, 'oneTimeTokens.redeemCode is missing')
+    return await tokens.redeemCode({ purpose: 'sign_in_code', owner, codeDigest, now })
+  }
+
+  define('redeemCode: a code is redeemed once, by its owner alone', async (tokens) => {
+    equal(await guess(tokens, 'sid-1'), 'unknown')
+    await tokens.put(code())
+    equal(await guess(tokens, 'sid-1', T0, 'user-104981'), 'unknown', 'it is another owner\'s')
+    equal(await guess(tokens, 'sid-1'), 'redeemed')
+    equal(await guess(tokens, 'sid-1'), 'unknown')
+    equal(await tokens.find('sign_in_code', 'sid-1', T0), null)
+  })
+
+  define('redeemCode: after five wrong codes the right one is spent', async (tokens) => {
+    await tokens.put(code())
+    for (let time = 0; time < 5; time++) equal(await guess(tokens, `sid-wrong-${time}`), 'wrong')
+    equal(await guess(tokens, 'sid-1'), 'spent')
+    equal(await guess(tokens, 'sid-wrong-0'), 'spent')
+  })
+
+  define('redeemCode: after four wrong codes the right one is good', async (tokens) => {
+    await tokens.put(code())
+    for (let time = 0; time < 4; time++) equal(await guess(tokens, `sid-wrong-${time}`), 'wrong')
+    equal(await guess(tokens, 'sid-1'), 'redeemed')
+    await tokens.put(code({ digest: 'sid-2' }))
+    equal(await guess(tokens, 'sid-wrong-0'), 'wrong', 'and a code after it begins anew')
+    equal(await guess(tokens, 'sid-2'), 'redeemed')
+  })
+
+  define('redeemCode: of 50 parallel wrong codes five are looked at', async (tokens) => {
+    await tokens.put(code())
+    const outcomes = await parallel(50, (index) => guess(tokens, `sid-wrong-${index}`))
+    equal(outcomes.filter((outcome) => outcome === 'wrong').length, 5)
+    equal(outcomes.filter((outcome) => outcome === 'spent').length, 45)
+    equal(await guess(tokens, 'sid-1'), 'spent')
+  })
+
+  define('redeemCode: of 50 parallel right codes one is redeemed', async (tokens) => {
+    await tokens.put(code())
+    const outcomes = await parallel(50, () => guess(tokens, 'sid-1'))
+    equal(outcomes.filter((outcome) => outcome === 'redeemed').length, 1)
+    equal(outcomes.filter((outcome) => outcome === 'unknown').length, 49)
+  })
+
+  define('redeemCode: a new code replaces the old one, and not the count', async (tokens) => {
+    await tokens.put(code())
+    for (let time = 0; time < 3; time++) await guess(tokens, `sid-wrong-${time}`)
+    await tokens.put(code({ digest: 'sid-2', expiresAt: T0 + 1500 }))
+    equal(await guess(tokens, 'sid-1', T0 + 500), 'wrong', 'the former one is no code any more')
+    equal(await guess(tokens, 'sid-wrong-3', T0 + 500), 'wrong')
+    equal(await guess(tokens, 'sid-2', T0 + 999), 'spent')
+    equal(await guess(tokens, 'sid-2', T0 + 1000), 'redeemed', 'what was counted is forgotten when the first of the codes would have expired')
+  })
+
+  define('redeemCode: the count of one owner is not that of another', async (tokens) => {
+    await tokens.put(code())
+    await tokens.put(code({ userId: 'user-104981', digest: 'sid-b' }))
+    for (let time = 0; time < 5; time++) await guess(tokens, `sid-wrong-${time}`)
+    equal(await guess(tokens, 'sid-b', T0, 'user-104981'), 'redeemed')
+  })
+
+  for (const offset of [-1, 0, 1]) {
+    define(`redeemCode: ${offset} ms from expiresAt a code is ${offset < 0 ? 'good' : 'unknown'}`, async (tokens) => {
+      await tokens.put(code())
+      equal(await guess(tokens, 'sid-1', T0 + 1000 + offset), offset < 0 ? 'redeemed' : 'unknown')
+    })
+  }
+
+  define('redeemCode: a discard ends the code, and a token of another purpose is none', async (tokens) => {
+    await tokens.put(code())
+    await tokens.put(token({ digest: 'sid-2' }))
+    equal(await guess(tokens, 'sid-2'), 'wrong')
+    await tokens.discard('sign_in_code', OWNER)
+    equal(await guess(tokens, 'sid-1'), 'unknown')
+    ok(await tokens.consume('password_reset', 'sid-2', T0))
   })
 
   for (const [label, value] of HOSTILE_STRINGS) {

@@ -59,6 +59,7 @@ const OPERATIONS: ReadonlyArray<readonly [name: string, call: (state: State) => 
   ['find', ({ oneTimeTokens }) => oneTimeTokens.find('verify_email', 'd', T0)],
   ['consume', ({ oneTimeTokens }) => oneTimeTokens.consume('verify_email', 'd', T0)],
   ['discard', ({ oneTimeTokens }) => oneTimeTokens.discard('verify_email', 'user-19367')],
+  ['redeemCode', async ({ oneTimeTokens }) => await oneTimeTokens.redeemCode?.({ purpose: 'sign_in_code', owner: 'user-19367', codeDigest: 'd', now: T0 })],
   ['addIfAbsent', ({ keys }) => keys.addIfAbsent(key)],
   ['list', ({ keys }) => keys.list()],
   ['remove', ({ keys }) => keys.remove('kid')],

@@ -226,7 +226,7 @@ const METHODS: { users: Record<keyof UserStore, 1>, clients: Record<keyof Client
   clients: { findById: 1 },
   factors: { findFactors: 1, findByHandle: 1, claimHandle: 1, addTotp: 1, addPasskey: 1, useTotp: 1, usePasskey: 1, useRecoveryCode: 1, replaceRecoveryCodes: 1, countFailure: 1, removeFactor: 1, renameFactor: 1, forgetDevices: 1, removeFactorsOfUser: 1 },
   tokens: { createFamily: 1, createCode: 1, redeemCode: 1, findFamily: 1, peekToken: 1, useToken: 1, rotateToken: 1, undoRotation: 1, revokeFamily: 1, revokeFamiliesOfUser: 1, revokeSession: 1, revokeFamiliesOfClient: 1, listFamiliesOfUser: 1 },
-  one_time_tokens: { put: 1, find: 1, consume: 1, discard: 1 },
+  one_time_tokens: { put: 1, find: 1, consume: 1, discard: 1, redeemCode: 1 },
   browser_sessions: { createSession: 1, findSession: 1, useSession: 1, renewSession: 1, revokeSessionsOfUser: 1, listSessionsOfUser: 1 },
   consents: { findConsent: 1, grantConsent: 1, revokeConsent: 1, listConsents: 1 },
   keys: { list: 1, addIfAbsent: 1, remove: 1 },

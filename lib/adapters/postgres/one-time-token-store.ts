@@ -1,9 +1,9 @@
-import type { OneTimeToken, OneTimeTokenPurpose, OneTimeTokenStore } from '../../ports/one-time-token-store.ts'
+import type { CodeOutcome, OneTimeToken, OneTimeTokenPurpose, OneTimeTokenStore } from '../../ports/one-time-token-store.ts'
 import { integer, text } from '../sql/rows.ts'
 import type { Row } from '../sql/rows.ts'
 import type { Query } from './database.ts'
 
-/** One-time tokens in PostgreSQL: a row a user and purpose, and one statement a method. */
+/** One-time tokens in PostgreSQL: a row a user and purpose, and one statement a method. A `put` leaves the wrong guesses at a code as they are. */
 export function postgresOneTimeTokenStore (query: Query, prefix: string): OneTimeTokenStore {
   const tokens = `${prefix}authority_one_time_tokens`
   const tokenOf = (purpose: OneTimeTokenPurpose, digest: string, row: Row | undefined): OneTimeToken | null =>
@@ -27,6 +27,10 @@ export function postgresOneTimeTokenStore (query: Query, prefix: string): OneTim
     },
     async discard (purpose, userId) {
       await query(`DELETE FROM ${tokens} WHERE purpose = $1 AND user_id = $2`, purpose, userId)
+    },
+    async redeemCode ({ purpose, owner, codeDigest, now }) {
+      const [row] = await query(`SELECT ${prefix}authority_redeem_sign_in_code($1, $2, $3, $4) AS outcome`, purpose, owner, codeDigest, now)
+      return (row === undefined ? 'unknown' : text(row, 'outcome')) as CodeOutcome
     }
   }
 }

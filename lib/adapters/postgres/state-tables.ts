@@ -1,4 +1,5 @@
 import type { MigrationStep } from '../sql/migration-steps.ts'
+import { codeColumns } from './code-columns.ts'
 import { lifetimeFunctions } from './lifetime.ts'
 import { sessionFunctions } from './session-functions.ts'
 import { signInColumns } from './sign-in-columns.ts'
@@ -103,5 +104,8 @@ export const stateMigrations = (prefix: string): readonly MigrationStep[] => [
   CREATE INDEX authority_assertions_expires ON ${prefix}authority_assertions (expires_at);
   ${sweepFunction(prefix, ASSERTIONS_SWEPT)}`,
     minReader: 1
-  }
+  },
+
+  // Wrong guesses at the codes of an owner, which count until that time.
+  { sql: codeColumns(prefix), minReader: 1 }
 ]

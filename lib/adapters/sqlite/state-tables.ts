@@ -121,5 +121,12 @@ export const STATE_MIGRATIONS: readonly MigrationStep[] = [
     sql: `CREATE TABLE authority_assertions (digest TEXT PRIMARY KEY NOT NULL, expires_at INTEGER NOT NULL) STRICT;
   CREATE INDEX authority_assertions_expires ON authority_assertions (expires_at)`,
     minReader: 3
+  },
+
+  // Wrong guesses at the codes of an owner, which count until that time.
+  {
+    sql: `ALTER TABLE authority_one_time_tokens ADD COLUMN failures INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE authority_one_time_tokens ADD COLUMN failures_until INTEGER NOT NULL DEFAULT 0`,
+    minReader: 3
   }
 ]
