@@ -24,7 +24,7 @@ const PURE_HASHES = ['hash', 'createHash', 'createHmac', 'timingSafeEqual'] as c
 export const ROOMS: Readonly<Record<string, Room>> = {
   errors: { rooms: [] },
   events: { rooms: [], types: ['errors'], modules: { 'node:events': true, 'node:diagnostics_channel': true } },
-  protocol: { rooms: ['errors'], modules: { 'node:crypto': ['hash', 'createHmac', 'timingSafeEqual'] } },
+  protocol: { rooms: ['errors'], modules: { 'node:crypto': ['hash', 'createHmac', 'timingSafeEqual', 'createPublicKey', 'verify', 'JsonWebKey'] } },
   ports: { rooms: ['protocol'], modules: { 'node:diagnostics_channel': true } },
   boundary: { rooms: BASE },
   delivery: { rooms: BASE },

@@ -1,0 +1,39 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+/** How long an answer may take; browsers are told the half of it. */
+const CHALLENGE_LIFETIME_MS = 10 * 60 * 1000
+
+const RANDOM_BYTES = 16
+const STAMPED_BYTES = 24
+const CHALLENGE_BYTES = 40
+/** A clock of another instance may be ahead. */
+const SKEW_MS = 60 * 1000
+/** How long a challenge that was answered has to be remembered: it is refused for its age from then on. */
+export const CLAIM_LIFETIME_MS = CHALLENGE_LIFETIME_MS + SKEW_MS
+
+/**
+ * A challenge that nobody has to remember: 16 random bytes, the time, and 16 bytes of an HMAC over both and `purpose`, so that it is good for
+ * that alone. Whoever verifies an answer to it has to see to it that it counts once.
+ * @see W3C WebAuthn Level 3 §13.4.3
+ */
+export function makeChallenge (purpose: string, { key, now, random }: { key: Uint8Array, now: number, random: Uint8Array }): string {
+  const stamped = Buffer.alloc(STAMPED_BYTES)
+  stamped.set(random.subarray(0, RANDOM_BYTES))
+  stamped.writeBigUInt64BE(BigInt(now), RANDOM_BYTES)
+  return Buffer.concat([stamped, macOf(stamped, purpose, key)]).toString('base64url')
+}
+
+/** Whether it is one for this purpose, under one of these keys, and not too old at `now`. */
+export function isChallengeFor (purpose: string, challenge: string, { keys, now }: { keys: readonly Uint8Array[], now: number }): boolean {
+  const bytes = Buffer.from(challenge, 'base64url')
+  if (bytes.length !== CHALLENGE_BYTES || bytes.toString('base64url') !== challenge) return false
+  const stamped = bytes.subarray(0, STAMPED_BYTES)
+  const mac = bytes.subarray(STAMPED_BYTES)
+  if (!keys.some((key) => timingSafeEqual(mac, macOf(stamped, purpose, key)))) return false
+  const age = now - Number(stamped.readBigUInt64BE(RANDOM_BYTES))
+  return age >= -SKEW_MS && age < CHALLENGE_LIFETIME_MS
+}
+
+function macOf (stamped: Buffer, purpose: string, key: Uint8Array): Buffer {
+  return createHmac('sha256', key).update(stamped).update(purpose).digest().subarray(0, 16)
+}
