@@ -8,7 +8,7 @@ export type OAuthErrorCode =
   | 'invalid_token' | 'insufficient_scope' | 'insufficient_user_authentication'
   | 'access_denied' | 'unsupported_response_type' | 'login_required' | 'consent_required' | 'interaction_required'
   | 'request_not_supported' | 'request_uri_not_supported' | 'registration_not_supported' | 'unmet_authentication_requirements'
-  | 'invalid_password' | 'mfa_required' | 'invalid_code' | 'factor_limit' | 'last_factor' | 'username_taken' | 'last_sign_in_method' | 'too_many_requests'
+  | 'invalid_password' | 'mfa_required' | 'invalid_code' | 'invalid_credential' | 'duplicate_factor' | 'factor_limit' | 'last_factor' | 'username_taken' | 'last_sign_in_method' | 'too_many_requests'
   | 'connection_denied' | 'connection_failed'
   | 'not_found' | 'server_error' | 'temporarily_unavailable'
 
@@ -35,6 +35,8 @@ const STATUS: Record<OAuthErrorCode, number> = {
   invalid_password: 400,
   mfa_required: 400,
   invalid_code: 400,
+  invalid_credential: 400,
+  duplicate_factor: 409,
   factor_limit: 409,
   last_factor: 409,
   username_taken: 409,
@@ -61,7 +63,7 @@ export type OAuthErrorReason = PasswordRefusalReason
   /** About a sign-in whose password was right. The answer has it too, as `error_reason`: a client has to know what to say. */
   | 'email_not_verified'
   /** About a second factor. */
-  | 'code_form' | 'wrong_code' | 'used_code' | 'factor_disabled' | 'wrong_recovery_code'
+  | 'code_form' | 'wrong_code' | 'used_code' | 'factor_disabled' | 'wrong_recovery_code' | 'passkey_refused' | 'unknown_passkey' | 'passkey_limit' | 'last_way_in'
   /** About an authorization request that can't be answered by a redirect, or a form that another site posted. */
   | 'unknown_client' | 'redirect_uri_mismatch' | 'cross_site'
 

@@ -3,7 +3,7 @@ import { channel } from 'node:diagnostics_channel'
 import type { UpstreamFailure } from './errors.ts'
 
 /** Why a sign-in failed: for the log and for handlers, never for the wire. */
-export type LoginFailure = 'unknown_user' | 'wrong_password' | 'disabled' | 'no_password' | 'email_not_verified' | 'unusable_hash' | 'changed_meanwhile' | 'connection_only'
+export type LoginFailure = 'unknown_user' | 'wrong_password' | 'disabled' | 'no_password' | 'email_not_verified' | 'unusable_hash' | 'changed_meanwhile' | 'connection_only' | 'unknown_passkey' | 'passkey_refused'
 
 /** What somebody signs in with first. */
 export type FirstFactorKind = 'password' | 'connection' | 'passkey' | 'email'
@@ -34,13 +34,15 @@ export interface EventFacts {
   /** The first factor was right, and the second is asked for: nobody is signed in yet. */
   second_factor_required: { userId: string, clientId: string | null }
   /** `replayed`: the code was used before. `disabled`: the user has no app any more that works. */
-  second_factor_failed: { userId: string, kind: 'totp' | 'recovery_code', reason: 'wrong' | 'replayed' | 'disabled', clientId: string | null }
+  second_factor_failed: { userId: string, kind: 'totp' | 'recovery_code' | 'passkey', reason: 'wrong' | 'replayed' | 'disabled', clientId: string | null }
   /** `sid`: the sign-in that added it. */
-  factor_added: { userId: string, factorId: string, kind: 'totp', sid: string }
+  factor_added: { userId: string, factorId: string, kind: 'totp' | 'passkey', sid: string }
   factor_removed: { userId: string, factorId: string | null, by: 'user' | 'host' }
   /** After a hundred wrong codes in a row. */
   factor_disabled: { userId: string, kind: 'totp' }
   factor_replayed: { userId: string, factorId: string }
+  /** The counter of a passkey did not grow, which may be the sign of a copy. `refused`: the sign-in was; one that is kept in several places may count apart in each. */
+  passkey_counter_regressed: { userId: string, factorId: string, refused: boolean }
   recovery_code_used: { userId: string, left: number }
   /** `sid`: the sign-in that made the new ones. */
   recovery_codes_replaced: { userId: string, sid: string }
@@ -102,7 +104,7 @@ export type AuthorityEventHandler<Name extends AuthorityEventName> = (payload: A
 
 export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'authenticated', 'login_failed', 'second_factor_required', 'second_factor_failed', 'factor_added', 'factor_removed', 'factor_disabled',
-  'factor_replayed', 'recovery_code_used', 'recovery_codes_replaced', 'device_remembered', 'devices_forgotten', 'client_authentication_failed', 'registered', 'connection_failed', 'link_required', 'token_issued', 'token_refreshed', 'refresh_token_reused',
+  'factor_replayed', 'passkey_counter_regressed', 'recovery_code_used', 'recovery_codes_replaced', 'device_remembered', 'devices_forgotten', 'client_authentication_failed', 'registered', 'connection_failed', 'link_required', 'token_issued', 'token_refreshed', 'refresh_token_reused',
   'password_reset_requested', 'password_changed', 'email_verified', 'email_change_requested', 'email_changed', 'profile_changed',
   'identity_linked', 'identity_unlinked', 'account_removed', 'logged_out', 'consent_granted', 'consent_revoked', 'message_sent',
   'message_failed', 'key_created', 'key_retired', 'rate_limited', 'hash_queue_full', 'store_degraded'

@@ -122,6 +122,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   }, {
     jwksConstraints: places.wellKnown.jwks?.constraints ?? null,
     metadataConstraints: places.wellKnown.metadata?.constraints ?? {},
+    webauthnConstraints: places.wellKnown.webauthn?.constraints ?? null,
     openidConstraints: places.wellKnown.openidConfiguration?.constraints ?? {},
     watch: warnOfUnsafeSettings(host, settings, { misplaced: places.misplaced, memoryState: !services.state.shared, ownCounters: settings.redis === null && settings.rateLimit !== false && services.state.time !== undefined, severalProcesses: cluster.isWorker })
   })

@@ -15,7 +15,7 @@ const GROUPS: readonly Group[] = [
     text: 'Guides',
     pages: [
       'guides/react.md', 'guides/vue.md', 'guides/svelte.md', 'guides/plain-page.md', 'guides/two-origins.md', 'guides/redirect-login.md', 'guides/browser-client.md', 'guides/hosted-pages.md', 'guides/host-pages.md', 'guides/step-up.md', 'guides/messages.md', 'guides/logout.md',
-      'guides/own-user-store.md', 'guides/importing-users.md', 'guides/password-grant.md', 'guides/password-hashing.md', 'guides/rate-limits.md', 'guides/second-factors.md', 'guides/state.md', 'guides/state-sizing.md', 'guides/factor-stores.md', 'guides/testing.md'
+      'guides/own-user-store.md', 'guides/importing-users.md', 'guides/password-grant.md', 'guides/password-hashing.md', 'guides/rate-limits.md', 'guides/second-factors.md', 'guides/passkeys.md', 'guides/state.md', 'guides/state-sizing.md', 'guides/factor-stores.md', 'guides/testing.md'
     ]
   },
   { text: 'Sign in with others', pages: ['guides/connections/README.md', 'guides/connections/google.md', 'guides/connections/apple.md', 'guides/connections/microsoft.md', 'guides/connections/github.md', 'guides/connections/discord.md', 'guides/connections/facebook.md', 'guides/connections/openid-provider.md', 'guides/connections/another-provider.md', 'guides/connections/apps.md'], collapsed: true },

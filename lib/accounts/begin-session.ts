@@ -34,7 +34,8 @@ interface SessionDeps { accounts: AccountsDeps, browserSessions: BrowserSessions
 export async function beginSession (first: SignIn, browser: Browser, deps: SessionDeps): Promise<SessionBegun | StepNeeded | null> {
   const { accounts } = deps
   const { factors } = accounts
-  if (factors === null) return await commitSession(first, browser, deps)
+  // A passkey that has verified who holds it is both factors.
+  if (factors === null || first.methods.some(({ method }) => method === 'passkey')) return await commitSession(first, browser, deps)
   const { user, by, connection, identity, methods, clientId } = first
   const askSecond = async (): Promise<StepNeeded> => {
     const ticket = await sealStep({ user, by, connection, identity, methods, clientId, scope: '' }, { page: true }, { ...accounts, factors })

@@ -4,6 +4,7 @@ import type { Identity, LinkedIdentity, User, UserStore } from '../ports/user-st
 import { digest } from '../protocol/digest.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
+import { passkeysIn } from './factors/deps.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 
 /** The name of a link for the outside: a digest, which shows neither issuer nor subject. */
@@ -73,7 +74,9 @@ export async function linkByHost (userId: string, { issuer, subject, connection,
 export async function unlinkIdentity (user: User, linkId: string, cause: UnlinkedCause, deps: AccountsDeps): Promise<UnlinkOutcome> {
   const link = (await listLinks(user.id, deps)).find((one) => linkIdOf(one) === linkId)
   if (link === undefined || deps.users.unlinkIdentity === undefined) return 'unknown'
-  const outcome = await deps.users.unlinkIdentity(user.id, link, false)
+  const { factors } = deps
+  const hasPasskey = factors !== null && passkeysIn(await factors.store.findFactors(user.id), factors).length > 0
+  const outcome = await deps.users.unlinkIdentity(user.id, link, hasPasskey)
   if (outcome === 'unlinked') identityUnlinked(user, link, cause, deps)
   return outcome
 }

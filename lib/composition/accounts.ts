@@ -4,6 +4,7 @@ import type { FactorDeps } from '../accounts/factors/deps.ts'
 import { createBackground } from '../accounts/background.ts'
 import { createOutbox } from '../accounts/outbox.ts'
 import { createPasswordHashing } from '../accounts/password-hashing.ts'
+import type { Passkeys } from '../accounts/factors/passkeys.ts'
 import { createPasswordPolicy } from '../accounts/password-policy.ts'
 import { aesSealer } from '../adapters/node/sealer.ts'
 import { argon2Hasher } from '../adapters/argon2/argon2-hasher.ts'
@@ -24,7 +25,7 @@ import type { Settings } from '../settings/settings.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type LogCode, logLine } from '../ports/log.ts'
 
-interface AccountParts { users: UserStore, factors: FactorStore | null, clock: Clock, random: Random, state: State, sessions: Sessions, messages: MessageBound, events: Events, log: FastifyBaseLogger, messageUrl: AccountsDeps['messageUrl'] }
+interface AccountParts { users: UserStore, factors: FactorStore | null, passkeys: Passkeys | null, clock: Clock, random: Random, state: State, sessions: Sessions, messages: MessageBound, events: Events, log: FastifyBaseLogger, messageUrl: AccountsDeps['messageUrl'] }
 
 /** A hash of another format that matched is about to be replaced, and an application that this one replaces may still need it. */
 function toldOfOnce (imported: ImportedHashVerifier, users: UserStore, log: FastifyBaseLogger): ImportedHashVerifier {
@@ -73,7 +74,7 @@ function rememberedDevices (lifetimeMs: number | null, secrets: readonly string[
 }
 
 /** What the account use cases need, from the settings. */
-export function accountsDeps (settings: Settings, { users, factors, clock, random, state, sessions, messages, events, log, messageUrl }: AccountParts): AccountsDeps {
+export function accountsDeps (settings: Settings, { users, factors, passkeys, clock, random, state, sessions, messages, events, log, messageUrl }: AccountParts): AccountsDeps {
   const { hasher, isBreached, pepper, importPepper, minLength, maxBytes, contextWords, ...costs } = settings.password
   const reports = (code: LogCode) => (error: unknown, what: string): void => { log.error(...logLine(code, what, { err: error })) }
   const onError = reports('FST_AUTHORITY_WORK_FAILED')
@@ -92,7 +93,7 @@ export function accountsDeps (settings: Settings, { users, factors, clock, rando
     ),
     oneTimeTokens: state.oneTimeTokens,
     consents: state.consents,
-    factors: factors === null || settings.factors === null ? null : { store: factors, totpIssuer: settings.factors.totpIssuer, sealer: factorSealer(settings.secrets, random), remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, random) },
+    factors: factors === null || settings.factors === null ? null : { store: factors, totpIssuer: settings.factors.totpIssuer, passkeys, sealer: factorSealer(settings.secrets, random), remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, random) },
     sessions,
     messageBound: messages,
     background: createBackground({ clock, onError }),

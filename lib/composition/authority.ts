@@ -43,6 +43,8 @@ export interface UserFactor {
   lastUsedAt: Date | null
   /** Whether it no longer works, after too many wrong codes. */
   disabled: boolean
+  /** Of a passkey: whether it is kept in several places by now; `null` of an app. */
+  synced: boolean | null
 }
 
 /** What the host can do from its own code: `app.authority`. */

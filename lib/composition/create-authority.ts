@@ -18,7 +18,7 @@ import type { RequestBrowser } from '../http/edge/request-browser.ts'
 import type { ConsentStore } from '../ports/consent-store.ts'
 import type { User } from '../ports/user-store.ts'
 import { badOption } from '../settings/option-error.ts'
-import { hostProof } from '../protocol/authentication.ts'
+import { type AuthenticationProof, hostProof, proofsFor, TEST_PROOFS } from '../protocol/authentication.ts'
 import { grantScope, parseScope } from '../protocol/scope.ts'
 import { listSessions } from '../sessions/list.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
@@ -51,6 +51,10 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
     if (factors === null) throw new TypeError('app.authority: there are no second factors without the option factors.')
     return { ...accounts, factors }
   }
+  function proofsOf ({ amr = [], [TEST_PROOFS]: acr }: { amr?: readonly string[] | undefined, [TEST_PROOFS]?: string }): AuthenticationProof[] {
+    const now = accounts.clock.now()
+    return acr === undefined ? [hostProof(amr, now)] : proofsFor(acr, now)
+  }
   async function existing (userId: string): Promise<User> {
     const user = await accounts.users.findById(userId)
     if (user === null) throw new OAuthError('invalid_grant', 'There is no such user.')
@@ -75,8 +79,9 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
     resetFactors: async (userId) => await resetFactors(await existing(userId), withFactors()),
     async forgetDevices (userId) { await forgetDevices(await existing(userId), { by: 'host', origin: NO_REQUEST }, withFactors()) },
     verify: async (token) => await accessTokens.verify(token),
-    async issueTokens (userId, { scope, clientId, amr = [] } = {}) {
-      const methods = [hostProof(amr, accounts.clock.now())]
+    async issueTokens (userId, options = {}) {
+      const { scope, clientId } = options
+      const methods = proofsOf(options)
       const client = clientId === undefined ? null : await grants.clients.findById(clientId)
       if (clientId !== undefined && client === null) throw new OAuthError('invalid_client', 'There is no such client.')
       const scopes = grantScope(parseScope(scope), allowedScopes(client, grants.scopes))
@@ -86,10 +91,10 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
       reportIssued(issue, sid, grants)
       return response
     },
-    async signIn (request, reply, userId, { amr = [] } = {}) {
-      const proof = hostProof(amr, accounts.clock.now())
+    async signIn (request, reply, userId, options = {}) {
+      const proofs = proofsOf(options)
       const user = await activeUser(userId)
-      await browser.signIn(request, reply, user.id, [proof])
+      await browser.signIn(request, reply, user.id, proofs)
     },
     signOut: browser.signOut,
     readSession,

@@ -18,6 +18,7 @@ import { connectionsOf, tokenExchangeOf } from './connections.ts'
 import { createHealth, type Health } from './health.ts'
 import { keyRing } from './keys.ts'
 import { createLimits } from './limits.ts'
+import { passkeysOf } from './passkeys.ts'
 import { connectStores } from './stores.ts'
 import type { Settings } from '../settings/settings.ts'
 import { accessTokens, type AccessTokens } from '../tokens/access-tokens.ts'
@@ -91,7 +92,7 @@ export async function createServices (settings: Settings, { log, messageUrl, cal
     onSessionsEnded: (ended: BrowserSession[]) => { backChannel.sessionsEnded(ended) }
   })
   const { limiter, messages } = await createLimits(settings, { attempts: stores.attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret(), users: stores.users, onceRehashed: async (user) => await onceRehashed(user, accounts) })
-  const accounts: AccountsDeps = accountsDeps(settings, { users: stores.users, factors: stores.factors, clock, random, state, sessions, messages, events, log, messageUrl })
+  const accounts: AccountsDeps = accountsDeps(settings, { users: stores.users, factors: stores.factors, passkeys: await passkeysOf(settings, random), clock, random, state, sessions, messages, events, log, messageUrl })
   // In the background: the decoy is there before the first sign-in, or that one waits for it.
   accounts.hashing.ready().catch((error: unknown) => { log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error })) })
   const connections = await connectionsOf(settings, { clock, log, callbackUrl })

@@ -42,6 +42,8 @@ interface Placement {
   jwksConstraints: { host?: string } | null
   metadataConstraints: { host?: string }
   openidConstraints: { host?: string }
+  /** `null`: no other origin may use the passkeys. */
+  webauthnConstraints: { host?: string } | null
   watch: onRequestHookHandler | null
 }
 
@@ -63,7 +65,7 @@ interface Group {
   cors?: CorsPolicy
   /** Errors are pages. */
   pages?: PageDeps
-  register(child: FastifyInstance): void
+  register(child: FastifyInstance): void | Promise<void>
 }
 
 /**
@@ -98,12 +100,12 @@ export async function registerRoutes (host: FastifyInstance, deps: RouteDeps, pl
         }
         done(null, payload)
       })
-      register(child)
+      await register(child)
     })
   }
 }
 
-function groupsOf (deps: RouteDeps, { jwksConstraints, metadataConstraints, openidConstraints }: Placement): Group[] {
+function groupsOf (deps: RouteDeps, { jwksConstraints, metadataConstraints, openidConstraints, webauthnConstraints }: Placement): Group[] {
   const { cors, pages, openid, grants: { accounts: { factors } } } = deps
   const hasKeySet = jwksConstraints !== null
   const wellKnown = (child: FastifyInstance): void => {
@@ -119,10 +121,27 @@ function groupsOf (deps: RouteDeps, { jwksConstraints, metadataConstraints, open
     { register: (child) => { ownAccountRoutes(child, deps) } },
     { register: (child) => { sessionRoutes(child, deps) } },
     { register: (child) => { connectionRoutes(child, deps) } },
-    ...(factors === null ? [] : [{ register: (child: FastifyInstance) => { factorRoutes(child, deps, factors) } }]),
+    ...(factors === null ? [] : [{ register: (child: FastifyInstance) => { factorRoutes(child, deps, factors) } }, ...passkeyGroups(deps, factors, webauthnConstraints)]),
     { cors: cors.anyOrigin, register: wellKnown },
     ...(hasKeySet ? [{ cors: cors.ofAccessTokens, register: (child: FastifyInstance) => { userinfoRoute(child, deps) } }] : []),
     ...(pages === null ? [] : pageGroups(pages, { cors, redirectLogin: openid !== null }))
+  ]
+}
+
+/** Loaded only where passkeys are on. */
+function passkeyGroups (deps: RouteDeps, factors: NonNullable<RouteDeps['grants']['accounts']['factors']>, webauthnConstraints: Placement['webauthnConstraints']): Group[] {
+  const { passkeys } = factors
+  if (passkeys === null) return []
+  return [
+    { register: async (child) => { (await import('./api/passkeys.ts')).passkeyRoutes(child, deps, factors, passkeys) } },
+    {
+      cors: deps.cors.anyOrigin,
+      async register (child) {
+        const { passkeyChallengeRoute, relatedOriginsRoute } = await import('./api/passkeys.ts')
+        passkeyChallengeRoute(child, deps, passkeys)
+        if (webauthnConstraints !== null) relatedOriginsRoute(child, deps, passkeys, webauthnConstraints)
+      }
+    }
   ]
 }
 

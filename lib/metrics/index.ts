@@ -29,6 +29,7 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   factor_removed: () => {},
   factor_disabled: () => {},
   factor_replayed: () => {},
+  passkey_counter_regressed: () => {},
   recovery_code_used: () => {},
   recovery_codes_replaced: () => {},
   device_remembered: () => {},

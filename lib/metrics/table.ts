@@ -24,7 +24,7 @@ const OUTCOMES = ['success', 'failure'] as const
 /** The compiler asks for every word of a union, so that a new one is not forgotten here. */
 const words = <Word extends string>(all: Record<Word, 1>): readonly string[] => Object.keys(all)
 
-const FAILURES = words<LoginFailure>({ unknown_user: 1, wrong_password: 1, disabled: 1, no_password: 1, email_not_verified: 1, unusable_hash: 1, changed_meanwhile: 1, connection_only: 1 })
+const FAILURES = words<LoginFailure>({ unknown_user: 1, wrong_password: 1, disabled: 1, no_password: 1, email_not_verified: 1, unusable_hash: 1, changed_meanwhile: 1, connection_only: 1, unknown_passkey: 1, passkey_refused: 1 })
 const CLIENT_FAILURES = words<ClientFailure>({ unknown_client: 1, no_secret: 1, wrong_secret: 1, malformed_credentials: 1 })
 const KINDS = words<MessageKind>({ password_reset: 1, verify_email: 1, already_registered: 1, email_change: 1, password_changed: 1, new_sign_in: 1, email_change_requested: 1, email_changed: 1, account_removed: 1, identity_linked: 1, identity_unlinked: 1, second_factor_failed: 1, factor_added: 1, factor_removed: 1, recovery_code_used: 1 })
 const CHANGED_BY = words<AuthorityEvents['password_changed']['by']>({ change: 1, reset: 1, disowned: 1 })
@@ -40,7 +40,7 @@ const ALGS = ['ES256', 'EdDSA', 'RS256', 'PS256'] as const
 
 /** Names as OpenTelemetry has them; for Prometheus the dots are underscores, and a counter ends in `_total`. */
 export const METRICS = {
-  'authority.authentication': { description: 'Passwords that were tried, and sign-ins through connections that succeeded.', labels: { outcome: ['success', 'failure'], 'error.type': FAILURES } },
+  'authority.authentication': { description: 'Passwords and passkeys that were tried, and sign-ins through connections that succeeded.', labels: { outcome: ['success', 'failure'], 'error.type': FAILURES } },
   'authority.connection.failed': { description: 'Sign-ins through connections that came to nothing.', labels: { 'error.type': UPSTREAM_FAILURES } },
   'authority.connection.link_required': { description: 'Sign-ins through connections by people whose address an account has already.', labels: {} },
   'authority.client_authentication.failed': { description: 'Clients that did not prove themselves.', labels: { 'error.type': CLIENT_FAILURES } },

@@ -31,14 +31,17 @@ export const PASSWORD_ACR = 'password'
 export const CONNECTION_ACR = 'connection'
 /** What a sign-in with a second factor is called. */
 export const MFA_ACR = 'mfa'
+/** What a sign-in is called that no page of another site could have been given: by a passkey, or a password and a security key. @see OpenID EAP ACR Values 1.0 §2 */
+export const PASSKEY_ACR = 'phr'
 export const PASSWORD_AMR: readonly string[] = ['pwd']
 
 /** The proofs that give a context, the strongest first. `mfa` in `amr`: two factors of different kinds; a passkey that verifies its user is both by itself. */
 const CONTEXTS: ReadonlyArray<{ acr: string | null, by: readonly AuthenticationMethod[], amr: readonly string[] }> = [
-  { acr: 'phr', by: ['passkey'], amr: ['pop', 'user', 'mfa'] },
-  { acr: 'phr', by: ['password', 'security_key'], amr: ['pwd', 'pop', 'user', 'mfa'] },
+  { acr: PASSKEY_ACR, by: ['passkey'], amr: ['pop', 'user', 'mfa'] },
+  { acr: PASSKEY_ACR, by: ['password', 'security_key'], amr: ['pwd', 'pop', 'user', 'mfa'] },
   { acr: MFA_ACR, by: ['password', 'otp'], amr: ['pwd', 'otp', 'mfa'] },
   { acr: MFA_ACR, by: ['password', 'recovery_code'], amr: ['pwd', 'recovery', 'mfa'] },
+  { acr: MFA_ACR, by: ['connection', 'security_key'], amr: ['pop', 'user', 'mfa'] },
   { acr: MFA_ACR, by: ['connection', 'otp'], amr: ['otp', 'mfa'] },
   { acr: MFA_ACR, by: ['connection', 'recovery_code'], amr: ['recovery', 'mfa'] },
   { acr: PASSWORD_ACR, by: ['password'], amr: PASSWORD_AMR },
@@ -48,7 +51,7 @@ const CONTEXTS: ReadonlyArray<{ acr: string | null, by: readonly AuthenticationM
 ]
 
 /** From weak to strong: who can show one has shown those before it. `connection` says nothing of the others, nor they of it. */
-const ORDER = ['email', PASSWORD_ACR, MFA_ACR, 'phr']
+const ORDER = ['email', PASSWORD_ACR, MFA_ACR, PASSKEY_ACR]
 /** The values that this server has a meaning for, though this configuration may never give some of them. */
 export const ACR_VALUES: readonly string[] = [...ORDER, CONNECTION_ACR]
 const METHODS = new Set<string>(CONTEXTS.flatMap(({ by }) => by))
@@ -80,6 +83,16 @@ export function contextOf ({ methods, authenticatedAt }: Authenticated, wanted: 
 }
 
 export const passwordProof = (at: number): AuthenticationProof => ({ method: 'password', at })
+
+/** The name under which the testing entry says which proofs a sign-in is to have. The entry alone has it, so no host claims what nobody saw. */
+export const TEST_PROOFS: unique symbol = Symbol('proofs')
+
+/** What has to be proved for this `acr`, at this time. @throws RangeError where there is no such value */
+export function proofsFor (acr: string, at: number): AuthenticationProof[] {
+  const found = CONTEXTS.find((context) => context.acr === acr)
+  if (found === undefined) throw new RangeError(`acr must be one of ${CONTEXTS.map((context) => context.acr).filter((value) => value !== null).join(', ')}.`)
+  return found.by.map((method) => ({ method, at }))
+}
 
 const AMR_VALUE = /^[\x21-\x7e]{1,64}$/
 const MAX_AMR_VALUES = 10

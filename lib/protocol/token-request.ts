@@ -20,6 +20,7 @@ const KNOWN = {
   mfa_token: 8192,
   otp: 64,
   recovery_code: 128,
+  credential: 16384,
   // It need not be ours, so its length is bounded by that of a body.
   subject_token: 16384,
   subject_token_type: 256,

@@ -3,6 +3,7 @@ import { parseBypassList } from '../limits/bypass-list.ts'
 import { checkClients } from './check-clients.ts'
 import { checkConnections, checkProviders } from './check-connections.ts'
 import { checkPages } from './check-pages.ts'
+import { checkPasskeys } from './check-passkeys.ts'
 import { withoutUndefined } from './given.ts'
 import { badOption, invalid, schemaError } from './option-error.ts'
 import type { AuthorityOptions } from './options.ts'
@@ -36,6 +37,7 @@ export function settingsOf (options: unknown): Settings {
   checkCosts(settings)
   checkSecrets(shaped)
   checkFactors(shaped)
+  checkPasskeys(shaped, settings)
   checkClients(settings)
   checkPages(shaped)
   checkRegistration(shaped)

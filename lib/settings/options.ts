@@ -12,6 +12,7 @@ import type { User, UserStore } from '../ports/user-store.ts'
 import type { PathName } from './paths.ts'
 import type { DecoratorOptions } from './sections/decorators.ts'
 import type { MfaOptions } from './sections/factors.ts'
+import type { PasskeyOptions } from './sections/passkeys.ts'
 import type { PagesOptions } from './sections/pages.ts'
 import type { PasswordOptions } from './sections/password.ts'
 import type { RateLimitOptions } from './sections/rate-limit.ts'
@@ -48,6 +49,8 @@ export interface AuthorityOptions<Account extends User = User> extends TokenOpti
   /** Where second factors are kept. Without it there are none. */
   factors?: FactorStore | undefined
   mfa?: MfaOptions | undefined
+  /** Passkeys and security keys. On with `factors`. */
+  passkeys?: false | PasskeyOptions | undefined
   rateLimit?: false | RateLimitOptions | undefined
   decorators?: DecoratorOptions | undefined
   claims?: ClaimsFunction<Account> | undefined

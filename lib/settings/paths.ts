@@ -19,6 +19,9 @@ export const PATHS = {
   factors: '/factors',
   factorsTotp: '/factors/totp',
   factorsTotpConfirm: '/factors/totp/confirm',
+  factorsPasskeys: '/factors/passkeys',
+  factorsPasskeysOptions: '/factors/passkeys/options',
+  passkeyChallenge: '/passkey-challenge',
   factorsRecoveryCodes: '/factors/recovery-codes',
   session: '/session',
   authorize: '/authorize',
@@ -41,6 +44,7 @@ export const PATHS = {
   logout: '/logout',
   connect: '/connect',
   jwks: '/.well-known/jwks.json',
+  webauthn: '/.well-known/webauthn',
   metadata: null,
   openidConfiguration: null
 } as const

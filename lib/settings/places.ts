@@ -15,11 +15,11 @@ export interface Places {
   redirectLogin: boolean
   /** The URL paths where OpenID clients look for the provider's document and where it is, if those are two. */
   misplaced: { expected: string, at: string } | null
-  wellKnown: { [name: string]: WellKnownPlace | undefined, jwks?: WellKnownPlace, metadata?: WellKnownPlace, openidConfiguration?: WellKnownPlace }
+  wellKnown: { [name: string]: WellKnownPlace | undefined, jwks?: WellKnownPlace, metadata?: WellKnownPlace, openidConfiguration?: WellKnownPlace, webauthn?: WellKnownPlace }
 }
 
 /** Where the routes of these settings are mounted. */
-export function placesOf (host: FastifyInstance, { issuer, prefix, paths, keys, pages, clients }: Settings): Places {
+export function placesOf (host: FastifyInstance, { issuer, prefix, paths, keys, pages, clients, factors }: Settings): Places {
   // A shared secret has no public keys, so no key set, and nobody else could check an ID token.
   const hasKeySet = keys === null || Array.isArray(keys)
   const redirectLogin = hasKeySet && pages !== false && mayUseCodes(clients)
@@ -32,6 +32,7 @@ export function placesOf (host: FastifyInstance, { issuer, prefix, paths, keys, 
     wellKnown: {
       metadata: place(paths.metadata ?? metadataPath(issuer), 'oauth-authorization-server'),
       ...(hasKeySet ? { jwks: place(paths.jwks ?? '/.well-known/jwks.json', 'jwks.json') } : {}),
+      ...((factors?.passkeys?.relatedOrigins ?? []).length === 0 ? {} : { webauthn: place(paths.webauthn ?? '/.well-known/webauthn', 'webauthn') }),
       ...(openidConfiguration === undefined ? {} : { openidConfiguration })
     }
   }

@@ -1,5 +1,5 @@
 import type { ScopeTexts } from '../pages/own-texts.ts'
-import { CONNECTION_ACR, MFA_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
+import { CONNECTION_ACR, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
 import { DEFAULTS } from './defaults.ts'
 import type { AuthorityOptions } from './options.ts'
 import { resolveConnections } from './sections/connections.ts'
@@ -19,6 +19,7 @@ import type { Settings } from './settings.ts'
 export function resolveSettings (options: AuthorityOptions): Settings {
   const { issuer, allowInsecureIssuer = DEFAULTS.allowInsecureIssuer, users, prefix = DEFAULTS.prefix, paths = {}, state = null, redis = null, secret = [], keys = null, clients = [] } = options
   const { passwordGrant = DEFAULTS.passwordGrant, scopes = DEFAULTS.scopes, sendMessage = null, claims = null, clock = null } = options
+  const factors = resolveFactors(options, options.pages === false ? new URL(issuer).hostname : resolvePages(options.pages, issuer).title)
   return {
     issuer,
     allowInsecureIssuer,
@@ -34,13 +35,13 @@ export function resolveSettings (options: AuthorityOptions): Settings {
     scopes: isList(scopes) ? scopes : Object.keys(scopes),
     scopeTexts: isList(scopes) ? {} : scopes,
     ...resolveTokens(options),
-    acrValues: [PASSWORD_ACR, ...(options.factors === undefined ? [] : [MFA_ACR]), ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])],
+    acrValues: [PASSWORD_ACR, ...(factors === null ? [] : [MFA_ACR]), ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR]), ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])],
     pages: options.pages === false ? false : resolvePages(options.pages, issuer),
     password: resolvePassword(options.password),
     registration: options.registration === false ? false : resolveRegistration(options.registration),
     connections: resolveConnections(options.connections, options.registration !== false && users.createWithIdentity !== undefined),
     sendMessage,
-    factors: resolveFactors(options, options.pages === false ? new URL(issuer).hostname : resolvePages(options.pages, issuer).title),
+    factors,
     rateLimit: resolveRateLimits(options.rateLimit),
     decorators: resolveDecorators(options.decorators),
     claims,

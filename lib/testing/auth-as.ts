@@ -1,3 +1,5 @@
+import { TEST_PROOFS } from '../protocol/authentication.ts'
+
 /** As much of the decorated app as `authAs` needs. */
 export interface TokenIssuer {
   authority: { issueTokens(userId: string, options?: { scope?: string, clientId?: string, amr?: readonly string[] }): Promise<{ access_token: string }> }
@@ -15,6 +17,11 @@ export interface AuthAsOptions {
   client?: string | { clientId: string } | undefined
   /** How the user was authenticated, in the words of RFC 8176: `['pwd']` gives the `acr` `password`. Default: nobody says. */
   amr?: readonly string[] | undefined
+  /**
+   * What the sign-in is worth: `password`, `mfa` (a password and a code), `phr` (a passkey). In place of `amr`; the tokens have both. The user need
+   * have none of these.
+   */
+  acr?: 'password' | 'mfa' | 'phr' | undefined
 }
 
 /**
@@ -24,9 +31,9 @@ export interface AuthAsOptions {
  *
  * @example await app.inject({ url: '/me', headers: await authAs(app, user, { scope: 'openid admin', client: 'spa' }) })
  */
-export async function authAs (app: TokenIssuer, user: { id: string }, { scope, client, amr = [] }: AuthAsOptions = {}): Promise<{ authorization: string }> {
+export async function authAs (app: TokenIssuer, user: { id: string }, { scope, client, amr = [], acr }: AuthAsOptions = {}): Promise<{ authorization: string }> {
   const clientId = typeof client === 'object' ? client.clientId : client
-  const { access_token: accessToken } = await app.authority.issueTokens(user.id, { ...(scope === undefined ? {} : { scope }), ...(clientId === undefined ? {} : { clientId }), amr })
+  const { access_token: accessToken } = await app.authority.issueTokens(user.id, { ...(scope === undefined ? {} : { scope }), ...(clientId === undefined ? {} : { clientId }), amr, ...proofs(acr) })
   return { authorization: `Bearer ${accessToken}` }
 }
 
@@ -37,10 +44,15 @@ export async function authAs (app: TokenIssuer, user: { id: string }, { scope, c
  *
  * @example await app.inject({ url: '/account', headers: await sessionAs(app, user) })
  */
-export async function sessionAs (app: BrowserSigner, user: { id: string }, { amr = [] }: Pick<AuthAsOptions, 'amr'> = {}): Promise<{ cookie: string, 'sec-fetch-site': string }> {
+export async function sessionAs (app: BrowserSigner, user: { id: string }, { amr = [], acr }: Pick<AuthAsOptions, 'amr' | 'acr'> = {}): Promise<{ cookie: string, 'sec-fetch-site': string }> {
   const cookies: string[] = []
   const request = { headers: {}, ip: '127.0.0.1' }
   const reply = { header: (_name: string, value: string) => { cookies.push(value) } }
-  await app.authority.signIn(request as never, reply as never, user.id, { amr })
+  await app.authority.signIn(request as never, reply as never, user.id, { amr, ...proofs(acr) })
   return { cookie: cookies.map((one) => one.split(';', 1)[0]).join('; '), 'sec-fetch-site': 'same-origin' }
+}
+
+/** What only this entry can say. */
+function proofs (acr: AuthAsOptions['acr']): object {
+  return acr === undefined ? {} : { [TEST_PROOFS]: acr }
 }

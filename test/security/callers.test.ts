@@ -44,6 +44,9 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'GET /auth/factors': [{}, ACCOUNT],
   'POST /auth/factors/totp': [{}, ACCOUNT],
   'POST /auth/factors/totp/confirm': [{ payload: { enrolment: 'x', code: '123456' } }, ACCOUNT],
+  'POST /auth/factors/passkeys/options': [{}, ACCOUNT],
+  'POST /auth/factors/passkeys': [{ payload: { credential: {} } }, ACCOUNT],
+  'GET /auth/passkey-challenge': [{}, ALL],
   'POST /auth/factors/recovery-codes': [{}, ACCOUNT],
   'PATCH /auth/factors/:id': [{ payload: { name: 'x' } }, ACCOUNT],
   'DELETE /auth/factors/:id': [{}, ACCOUNT],
@@ -98,7 +101,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   ['no clients', { clients: [] }, /authorize|consent|openid-configuration|account.access/],
   ['no pages', { pages: false }, /authorize|consent|openid-configuration|login|second-factor|auth.security|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$|(?:GET|POST) .auth.account/],
   ['a shared secret', { keys: { secret: SECRET } }, /authorize|consent|openid-configuration|account.access|jwks|userinfo/],
-  ['no second factors', { factors: undefined }, /factor|auth.security/],
+  ['no second factors', { factors: undefined }, /factor|auth.security|passkey/],
   ['no registration, no messages', { registration: false, sendMessage: undefined }, /register|signup|password-reset|forgot|reset-password|email|PATCH .auth.profile|account.profile/],
   ['paths and decorators of its own', { paths: { sessions: '/my/sign-ins', password: '/my/password' }, decorators: { auth: 'who', authenticate: 'guard' } }, null]
 ]

@@ -1,8 +1,9 @@
 import type { SecondFactorCheck } from '../../limits/rules.ts'
-import type { FactorStore, UserFactors } from '../../ports/factor-store.ts'
+import type { FactorStore, PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
 import type { Sealer } from '../../ports/sealer.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { RememberedDevices } from '../../limits/remembered-devices.ts'
+import type { Passkeys } from './passkeys.ts'
 
 export type { SecondFactorCheck } from '../../limits/rules.ts'
 
@@ -15,6 +16,8 @@ export interface FactorDeps {
   totpIssuer: string
   /** `null`: every sign-in is asked for the second factor. */
   remembered: RememberedDevices | null
+  /** `null`: they are off. */
+  passkeys: Passkeys | null
 }
 
 /**
@@ -23,6 +26,11 @@ export interface FactorDeps {
  */
 export function hasSecondFactor ({ totp, passkeys }: UserFactors): boolean {
   return totp.length > 0 || passkeys.length > 0
+}
+
+/** The passkeys by which the user can sign in without anything else. */
+export function passkeysIn ({ passkeys }: UserFactors, { passkeys: on }: Pick<FactorDeps, 'passkeys'>): PasskeyFactor[] {
+  return on === null ? [] : passkeys.filter(({ uvInitialized, rpId }) => uvInitialized && rpId === on.rpId)
 }
 
 /** What a guess at the user's second factor counts under. */

@@ -4,6 +4,7 @@ import type { User } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '../../protocol/totp.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
+import { endingOthers } from './first-addition.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
 import { hasSecondFactor } from './deps.ts'
@@ -65,7 +66,7 @@ interface Confirmation extends Enroller, MessageCause { enrolment: string, code:
  * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`
  */
 export async function confirmEnrolment ({ enrolment, code, name, locale, origin, ...of }: Confirmation, deps: ProvingDeps): Promise<{ factorId: string, recoveryCodes: string[] | null, proof: AuthenticationProof }> {
-  const { issuer, clock, events, sessions, outbox, factors: { store, sealer } } = deps
+  const { issuer, clock, events, outbox, factors: { store, sealer } } = deps
   const { user, sid } = of
   const found = await store.findFactors(user.id)
   const opened = open(enrolment, of, found, deps)
@@ -76,24 +77,16 @@ export async function confirmEnrolment ({ enrolment, code, name, locale, origin,
   const { factorId, secret } = opened
   const step = matchTotp(secret, digits, now)
   if (step === null) throw new OAuthError('invalid_code', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
-  const isFirst = !hasSecondFactor(found)
-  const endOthers = async (): Promise<void> => { await sessions.revokeAll(user.id, 'factors_changed', { exceptSid: sid, origin }) }
-  if (isFirst) await endOthers()
   const { codes, digests } = newRecoveryCodes(deps)
   const factor = { id: factorId, sealedSecret: sealTotpSecret(secret, { issuer, userId: user.id, factorId }, sealer), lastStep: step, failures: 0, disabled: false, name: nameOf(name), createdAt: now, lastUsedAt: null }
-  const added = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS, recoveryDigests: digests })
-  if (added.outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
-  if (added.outcome === 'duplicate') throw new OAuthError('invalid_token', 'The enrolment was used already.', { statusCode: 400 })
-  events.emit('factor_added', { userId: user.id, factorId, kind: 'totp', sid }, origin)
-  outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
-  if (isFirst) {
-    // For a sign-in by the password alone that began in between. The person has to see the codes whatever becomes of it.
-    const what = 'the other sign-ins of somebody who added a second factor could not be ended'
-    await endOthers().catch((error: unknown) => {
-      deps.onError(error, what)
-      deps.background.run(`factors ${user.id}`, what, endOthers)
-    })
-  }
+  const added = await endingOthers({ isFirst: !hasSecondFactor(found), userId: user.id, sid, origin }, async () => {
+    const outcome = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS, recoveryDigests: digests })
+    if (outcome.outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
+    if (outcome.outcome === 'duplicate') throw new OAuthError('invalid_token', 'The enrolment was used already.', { statusCode: 400 })
+    events.emit('factor_added', { userId: user.id, factorId, kind: 'totp', sid }, origin)
+    outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
+    return outcome
+  }, deps)
   return { factorId, recoveryCodes: added.codesStored ? codes : null, proof: { method: 'otp', at: now } }
 }
 

@@ -1,7 +1,9 @@
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { User } from '../../ports/user-store.ts'
+import { listLinks } from '../identities.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
+import { passkeysIn } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
@@ -16,22 +18,41 @@ interface ShownFactor {
   lastUsedAt: number | null
   /** Whether it no longer works, after too many wrong codes. */
   disabled: boolean
+  /** Of a passkey: whether it is kept in several places by now. `null`: an app, of which nobody knows. */
+  synced: boolean | null
 }
 
 export async function listFactors (userId: string, { factors: { store } }: Pick<ProvingDeps, 'factors'>): Promise<{ factors: ShownFactor[], recoveryCodesLeft: number }> {
   const { totp, passkeys, recoveryCodesLeft } = await store.findFactors(userId)
-  const apps = totp.map(({ id, name, createdAt, lastUsedAt, disabled }): ShownFactor => ({ id, kind: 'totp', name, createdAt, lastUsedAt, disabled }))
-  const keys = passkeys.map(({ id, name, createdAt, lastUsedAt }): ShownFactor => ({ id, kind: 'passkey', name, createdAt, lastUsedAt, disabled: false }))
+  const apps = totp.map(({ id, name, createdAt, lastUsedAt, disabled }): ShownFactor => ({ id, kind: 'totp', name, createdAt, lastUsedAt, disabled, synced: null }))
+  const keys = passkeys.map(({ id, name, createdAt, lastUsedAt, backedUp }): ShownFactor => ({ id, kind: 'passkey', name, createdAt, lastUsedAt, disabled: false, synced: backedUp }))
   return { factors: [...apps, ...keys], recoveryCodesLeft }
 }
 
-/** Removes one of the user's own. To be asked by a fresh sign-in. @throws OAuthError `not_found` */
-export async function removeFactor ({ user, factorId, by, locale, origin }: MessageCause & { user: User, factorId: string, by: 'user' | 'host' }, { events, outbox, factors: { store } }: ProvingDeps): Promise<void> {
-  const outcome = ID.test(factorId) ? await store.removeFactor({ userId: user.id, factorId, keepOne: false }) : 'unknown'
-  if (outcome === 'last') throw new OAuthError('last_factor', 'The factor is the last one.')
+/**
+ * Removes one of the user's own. To be asked by a fresh sign-in. The last passkey of somebody who has nothing else to sign in with stays; the
+ * host may remove it.
+ * @throws OAuthError `not_found`, `last_factor`
+ */
+export async function removeFactor ({ user, factorId, by, locale, origin }: MessageCause & { user: User, factorId: string, by: 'user' | 'host' }, deps: ProvingDeps): Promise<void> {
+  const { events, outbox, factors: { store } } = deps
+  // With no other way in at all, the store decides of two removals at once, which of them is the last.
+  const keepOne = by === 'user' && await needsPasskey(user, factorId, deps)
+  const outcome = ID.test(factorId) ? await store.removeFactor({ userId: user.id, factorId, keepOne }) : 'unknown'
+  if (outcome === 'last') throw lastWayIn()
   if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such factor.')
   events.emit('factor_removed', { userId: user.id, factorId, by }, origin)
   outbox?.post({ kind: 'factor_removed', user: addressed(user), locale, origin })
+}
+
+const lastWayIn = (): OAuthError => new OAuthError('last_factor', 'Nothing else is left to sign in with.', { reason: 'last_way_in' })
+
+/** Whether a passkey is all that the user can sign in with. @throws OAuthError `last_factor` where it is this one */
+async function needsPasskey (user: User, factorId: string, deps: ProvingDeps): Promise<boolean> {
+  if (user.passwordHash !== null || (await listLinks(user.id, deps)).length > 0) return false
+  const ways = passkeysIn(await deps.factors.store.findFactors(user.id), deps.factors)
+  if (ways.length === 1 && ways[0]?.id === factorId) throw lastWayIn()
+  return ways.some(({ id }) => id === factorId)
 }
 
 /** @throws OAuthError `not_found` */

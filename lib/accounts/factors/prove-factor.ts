@@ -7,22 +7,24 @@ import { matchTotp, readTotpCode } from '../../protocol/totp.ts'
 import type { AccountsDeps } from '../deps.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import type { FactorDeps } from './deps.ts'
+import type { GivenCredential } from './passkeys.ts'
+import { tellOfFailure } from './tell-of-failure.ts'
 import { openTotpSecret, sealTotpSecret } from './totp-secret.ts'
 
-/** A second factor as somebody gave it, and read: six digits, or the digest of a recovery code. */
-export type GivenFactor = { kind: 'totp', code: string } | { kind: 'recovery_code', digest: string }
+/** A second factor as somebody gave it, and read: six digits, the digest of a recovery code, or what a passkey answered. */
+export type GivenFactor = { kind: 'totp', code: string } | { kind: 'recovery_code', digest: string } | { kind: 'passkey', credential: GivenCredential }
 
 export type ProvingDeps = AccountsDeps & { factors: FactorDeps }
 
 /** Wrong codes in a row after which an app is disabled until it is set up anew, whatever the limits say. @see NIST SP 800-63B-4 §3.2.2 */
 const MAX_FAILURES = 100
-const DAY_MS = 24 * 60 * 60 * 1000
 
 /**
  * Reads what was typed. What can't be a code is a slip, and no guess.
  * @throws OAuthError `invalid_code`, or `invalid_request` where there is neither
  */
-export function readFactor ({ code = '', recoveryCode = '' }: { code?: string | undefined, recoveryCode?: string | undefined }, fields = { code: 'code', recoveryCode: 'recovery_code' }): GivenFactor {
+export function readFactor ({ code = '', recoveryCode = '', credential = '' }: { code?: string | undefined, recoveryCode?: string | undefined, credential?: string | undefined }, fields = { code: 'code', recoveryCode: 'recovery_code' }): GivenFactor {
+  if (credential !== '') return { kind: 'passkey', credential }
   if (recoveryCode.trim() !== '') {
     const digest = recoveryDigest(recoveryCode)
     if (digest === null) throw new OAuthError('invalid_code', 'This is no recovery code.', { field: fields.recoveryCode, reason: 'wrong_recovery_code' })
@@ -43,6 +45,11 @@ export async function proveFactor (given: GivenFactor, user: User, found: UserFa
   if (given.kind === 'recovery_code') {
     await useRecoveryCode(given.digest, user, cause, deps)
     return { method: 'recovery_code', at: now }
+  }
+  if (given.kind === 'passkey') {
+    const { passkeys } = deps.factors
+    if (passkeys === null) throw new OAuthError('invalid_grant', 'Passkeys are off here.', { field: 'credential', reason: 'passkey_refused' })
+    return await passkeys.prove({ ...cause, user, found, credential: given.credential, purpose: 'second_factor' }, deps)
   }
   await useTotpCode(given.code, user, found.totp, now, cause, deps)
   return { method: 'otp', at: now }
@@ -87,11 +94,4 @@ async function useRecoveryCode (digest: string, user: User, { origin, locale, cl
   events.emit('second_factor_failed', { userId: user.id, kind: 'recovery_code', reason: 'wrong', clientId }, origin)
   await tellOfFailure(user, { origin, locale }, deps)
   throw new OAuthError('invalid_grant', 'The recovery code is wrong.', { field: 'recovery_code', reason: 'wrong_recovery_code' })
-}
-
-/** Somebody knows the password. Once a day, or whoever does could have a mailbox filled. */
-async function tellOfFailure (user: User, { origin, locale }: MessageCause, { outbox, messageBound, onError }: AccountsDeps): Promise<void> {
-  if (outbox === null) return
-  const post = async (): Promise<void> => { outbox.post({ kind: 'second_factor_failed', user: addressed(user), locale, origin }) }
-  await messageBound.send(['second_factor_failed', user.id], post, { spacingMs: DAY_MS }).catch((error: unknown) => { onError(error, 'the message about a wrong second factor could not be sent') })
 }

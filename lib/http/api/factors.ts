@@ -19,11 +19,12 @@ const described = { description: FOR_THE_ACCOUNT }
 const Factors = Type.Object({
   factors: Type.Array(Type.Object({
     id: Type.String(),
-    kind: Type.String({ description: '`totp`: an authenticator app.' }),
+    kind: Type.String({ description: '`totp`: an authenticator app; `passkey`: a passkey or a security key.' }),
     name: Type.Union([Type.String(), Type.Null()]),
     created_at: Type.String({ format: 'date-time' }),
     last_used_at: Type.Union([Type.String({ format: 'date-time' }), Type.Null()]),
-    disabled: Type.Boolean({ description: 'After too many wrong codes.' })
+    disabled: Type.Boolean({ description: 'After too many wrong codes.' }),
+    synced: Type.Union([Type.Boolean(), Type.Null()], { description: 'Of a passkey: whether it is kept in several places by now.' })
   })),
   recovery_codes_left: Type.Integer()
 })
@@ -51,7 +52,7 @@ export function factorRoutes (child: FastifyInstance, { grants, path }: HttpDeps
   child.get(path('factors'), { ...common, schema: describeRoute({ summary: 'My second factors', ...described, response: { 200: Factors, '4xx': ErrorResponse, 503: ErrorResponse } }) }, async (request) => await guarded(async () => {
     const { factors: listed, recoveryCodesLeft } = await listFactors(accountOf(request).user.id, accounts)
     return {
-      factors: listed.map(({ id, kind, name, createdAt, lastUsedAt, disabled }) => ({ id, kind, name, created_at: new Date(createdAt).toISOString(), last_used_at: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(), disabled })),
+      factors: listed.map(({ id, kind, name, createdAt, lastUsedAt, disabled, synced }) => ({ id, kind, name, created_at: new Date(createdAt).toISOString(), last_used_at: lastUsedAt === null ? null : new Date(lastUsedAt).toISOString(), disabled, synced })),
       recovery_codes_left: recoveryCodesLeft
     }
   }))

@@ -24,7 +24,8 @@ export const ErrorResponse = Type.Object({
   error_description: Type.String({ description: 'A sentence for the developer.' }),
   error_reason: Type.Optional(Type.Literal('email_not_verified', { description: 'Of a sign-in whose password was right, for an account whose e-mail address must be confirmed first.' })),
   mfa_token: Type.Optional(Type.String({ description: 'With `mfa_required`: what the second step is made with.' })),
-  methods: Type.Optional(Type.Array(Type.String(), { description: 'With `mfa_required`: what the second step takes.' }))
+  methods: Type.Optional(Type.Array(Type.String(), { description: 'With `mfa_required`: what the second step takes.' })),
+  passkey_options: Type.Optional(Type.Object({}, { additionalProperties: true, description: 'With `mfa_required`, where the person has a passkey: for `navigator.credentials.get`.' }))
 }, { additionalProperties: true })
 
 export const TokenRequest = Type.Object({
@@ -45,7 +46,8 @@ export const TokenRequest = Type.Object({
   subject_token_type: Type.Optional(Type.String({ description: '`urn:ietf:params:oauth:token-type:id_token`.' })),
   requested_token_type: Type.Optional(Type.String({ description: '`urn:ietf:params:oauth:token-type:access_token`, or left out.' })),
   connection: Type.Optional(Type.String({ description: 'The `id` of a connection that has `audiences`.' })),
-  nonce: Type.Optional(Type.String({ description: 'What the app had put into the ID token, or what that is the SHA-256 of, in hexadecimal.' }))
+  nonce: Type.Optional(Type.String({ description: 'What the app had put into the ID token, or what that is the SHA-256 of, in hexadecimal.' })),
+  credential: Type.Optional(Type.String({ description: 'What `navigator.credentials.get` gave, as the text of `AuthenticationResponseJSON`.' }))
 })
 
 export const TokenResponse = Type.Object({

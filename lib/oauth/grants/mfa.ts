@@ -3,6 +3,7 @@ import { type FactorDeps, hasSecondFactor, type SecondFactorCheck, secondFactorC
 import { type FirstFactor, openStep, sealStep, stepHolds } from '../../accounts/factors/second-step.ts'
 import { mayUse } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
+import type { UserFactors } from '../../ports/factor-store.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../protocol/token-exchange.ts'
 import { required, type TokenRequestParams } from '../../protocol/token-request.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
@@ -11,14 +12,22 @@ import { commitTokens } from './commit-tokens.ts'
 
 export const MFA_GRANT = 'urn:fastify-authority:grant-type:mfa'
 
-interface Pending extends Omit<FirstFactor, 'clientId'> { scopes: string[], factors: FactorDeps }
+interface Pending extends Omit<FirstFactor, 'clientId'> { scopes: string[], factors: FactorDeps, found: UserFactors }
 
 /** What a grant says in place of tokens: nothing is issued, and the same client goes on with this. It is said after a right first factor alone. */
-export async function mfaRequired ({ scopes, factors, ...first }: Pending, { client, origin }: GrantContext, { accounts }: GrantDeps): Promise<OAuthError> {
+export async function mfaRequired ({ scopes, factors, found, ...first }: Pending, { client, origin }: GrantContext, { accounts }: GrantDeps): Promise<OAuthError> {
   const clientId = client?.clientId ?? null
   const token = await sealStep({ ...first, clientId, scope: scopes.join(' ') }, { page: false, clientId }, { ...accounts, factors })
   accounts.events.emit('second_factor_required', { userId: first.user.id, clientId }, origin)
-  return new OAuthError('mfa_required', 'A second factor is needed.', { withoutStack: true, members: { mfa_token: token, methods: ['totp', 'recovery_code'] } })
+  const options = factors.passkeys?.optionsFor({ user: first.user, found, purpose: 'second_factor' }, accounts) ?? null
+  return new OAuthError('mfa_required', 'A second factor is needed.', {
+    withoutStack: true,
+    members: {
+      mfa_token: token,
+      methods: [...(found.totp.length === 0 ? [] : ['totp']), ...(options === null ? [] : ['passkey']), 'recovery_code'],
+      ...(options === null ? {} : { passkey_options: options })
+    }
+  })
 }
 
 /**
@@ -30,7 +39,7 @@ export async function mfaGrant (params: TokenRequestParams, { client, origin }: 
   const { factors } = deps.accounts
   if (factors === null) throw new OAuthError('unsupported_grant_type', 'The grant type is not supported.')
   const accounts = { ...deps.accounts, factors }
-  const given = readFactor({ code: params.otp, recoveryCode: params.recovery_code }, { code: 'otp', recoveryCode: 'recovery_code' })
+  const given = readFactor({ code: params.otp, recoveryCode: params.recovery_code, credential: params.credential }, { code: 'otp', recoveryCode: 'recovery_code' })
   const step = await openStep(required(params, 'mfa_token'), { page: false, clientId }, accounts)
   const found = step === null ? null : await factors.store.findFactors(step.user.id)
   if (step === null || found === null || !hasSecondFactor(found)) throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')

@@ -29,7 +29,7 @@ export async function passwordGrant (params: TokenRequestParams, { client, origi
   const methods = [passwordProof(deps.accounts.clock.now())]
   // The password was right, so this is no failure: the attempt is given back.
   const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
-    factors !== null && now !== null && hasSecondFactor(now) ? await mfaRequired({ user, by: 'password', methods, scopes, factors }, { client, origin }, deps) : null
+    factors !== null && now !== null && hasSecondFactor(now) ? await mfaRequired({ user, by: 'password', methods, scopes, factors, found: now }, { client, origin }, deps) : null
   const needed = await second(found)
   if (needed !== null) return needed
   return await commitTokens({ user, by: 'password', client, methods, scopes, origin, grantType: 'password' }, async () => {

@@ -15,7 +15,7 @@ import { tokenExchangeGrant } from './token-exchange.ts'
 
 /** One grant of the token endpoint. A new one is a file, a test and a line in `GRANTS`. */
 interface Grant {
-  type: GrantType | typeof MFA_GRANT
+  type: GrantType | typeof MFA_GRANT | typeof PASSKEY_GRANT
   /** A client must be registered for one of these. Default: the grant itself. */
   rightOf?: readonly GrantType[]
   /**
@@ -30,6 +30,8 @@ interface Grant {
 /** The rest of a grant, which guesses at a second factor of a user whom only its first part knows. */
 export interface GuessAtFactor { check: SecondFactorCheck, finish(): Promise<TokenResponse> }
 
+const PASSKEY_GRANT = 'urn:fastify-authority:grant-type:passkey'
+
 type GrantTypesDeps = Pick<GrantDeps, 'passwordGrant' | 'idTokens' | 'exchange'> & { accounts: Pick<GrantDeps['accounts'], 'factors'> }
 
 const GRANTS: readonly Grant[] = [
@@ -39,7 +41,8 @@ const GRANTS: readonly Grant[] = [
   { type: 'client_credentials', handle: clientCredentialsGrant },
   { type: TOKEN_EXCHANGE_GRANT, guess: () => ({ rule: 'connect' }), handle: tokenExchangeGrant },
   // It goes on with what one of these began.
-  { type: MFA_GRANT, rightOf: ['password', TOKEN_EXCHANGE_GRANT], handle: mfaGrant }
+  { type: MFA_GRANT, rightOf: ['password', TOKEN_EXCHANGE_GRANT], handle: mfaGrant },
+  { type: PASSKEY_GRANT, rightOf: ['password'], handle: async (...request) => await (await import('./passkey.ts')).passkeyGrant(...request) }
 ]
 
 /** @throws OAuthError `unsupported_grant_type`. @see RFC 6749 §5.2 */
@@ -57,6 +60,7 @@ export function grantTypesOn (deps: GrantTypesDeps): Array<Grant['type']> {
 function isOff (type: string, deps: GrantTypesDeps): boolean {
   if (type === MFA_GRANT) return (deps.passwordGrant === false && deps.exchange === null) || deps.accounts.factors === null
   if (type === TOKEN_EXCHANGE_GRANT) return deps.exchange === null
+  if (type === PASSKEY_GRANT) return deps.passwordGrant === false || (deps.accounts.factors?.passkeys ?? null) === null
   return (type === 'password' && deps.passwordGrant === false) || (type === 'authorization_code' && deps.idTokens === null)
 }
 

@@ -71,7 +71,7 @@ async function exchange ({ token, nonce, connection, scopes }: Exchange, context
   const { user, isNew } = found
   const first = { user, by: 'connection' as const, connection: connection.id, identity: { issuer: person.issuer, subject: person.subject }, methods: [person.proof] }
   const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
-    factors !== null && now !== null && hasSecondFactor(now) ? await mfaRequired({ ...first, scopes, factors }, context, deps) : null
+    factors !== null && now !== null && hasSecondFactor(now) ? await mfaRequired({ ...first, scopes, factors, found: now }, context, deps) : null
   const needed = await second(await factors?.store.findFactors(user.id) ?? null)
   if (needed !== null) return needed
   const response = await commitTokens({ ...first, client, scopes, origin, grantType: 'token_exchange', idToken: { nonce: nonce ?? undefined } }, async () => {

@@ -1,6 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { FactorStore } from '../../ports/factor-store.ts'
 import { optional, seconds, section } from '../schema-words.ts'
+import { canHavePasskeys, type PasskeyOptions, type PasskeySettings, PASSKEYS_SCHEMA, resolvePasskeys } from './passkeys.ts'
 
 /** What a second factor is like. It takes the option `factors`. */
 export interface MfaOptions {
@@ -17,6 +18,10 @@ export interface FactorSettings {
   totpIssuer: string
   /** `null`: no browser is remembered. */
   rememberDeviceMs: number | null
+  /** `null`: they are off. */
+  passkeys: PasskeySettings | null
+  /** They are off because browsers have none for such an issuer. */
+  passkeysImpossible: boolean
 }
 
 /** What every factor store has; a look at them catches a wrong option, and `host-factor-store` every wrong answer. */
@@ -31,13 +36,14 @@ export const FACTOR_SCHEMAS = {
     rememberDevice: optional(Type.Union([Type.Literal(false), Type.Object({
       expiresIn: optional(seconds(60, 31_536_000, { default: REMEMBER_DEVICE_DEFAULTS.expiresIn, description: 'For how long, from the sign-in in which the box was ticked.' }))
     }, { additionalProperties: false })], { default: false, takes: 'false or { expiresIn }', description: 'Whether the page of the second factor has a box "do not ask again in this browser". A browser that is remembered is no factor: `acr` and `amr` are those of the password, and whatever asks for more is asked as ever (`requireAuth`, `acr_values`, `clients[].acr`, `prompt=login`, `max_age`, the security page). It ends with a change of the password or of the factors, and with `app.authority.forgetDevices`.' }))
-  }, 'What second factors are like. Takes `factors`.'))
+  }, 'What second factors are like. Takes `factors`.')),
+  passkeys: PASSKEYS_SCHEMA
 }
 
 /** `null`: there are no second factors. */
-export function resolveFactors ({ factors, mfa = {} }: { factors?: FactorStore | undefined, mfa?: MfaOptions | undefined }, title: string): FactorSettings | null {
+export function resolveFactors ({ factors, mfa = {}, passkeys, issuer }: { factors?: FactorStore | undefined, mfa?: MfaOptions | undefined, passkeys?: false | PasskeyOptions | undefined, issuer: string }, title: string): FactorSettings | null {
   if (factors === undefined) return null
   const { totpIssuer = title, rememberDevice = false } = mfa
   const { expiresIn = REMEMBER_DEVICE_DEFAULTS.expiresIn } = rememberDevice === false ? {} : rememberDevice
-  return { store: factors, totpIssuer, rememberDeviceMs: rememberDevice === false ? null : expiresIn * 1000 }
+  return { store: factors, totpIssuer, rememberDeviceMs: rememberDevice === false ? null : expiresIn * 1000, passkeys: resolvePasskeys(passkeys, issuer, title), passkeysImpossible: passkeys !== false && !canHavePasskeys(issuer) }
 }

@@ -15,7 +15,7 @@ const JOURNEY = [...AUTHORIZATION, 'return_to'].sort()
 const LOGOUT = ['client_id', 'id_token_hint', 'logout_hint', 'post_logout_redirect_uri', 'returnTo', 'state', 'ui_locales']
 const TOKEN_QUERY = ['client_id', 'client_secret', 'token', 'token_type_hint']
 const EXPECTED: Record<string, Expected> = {
-  'post /auth/token': { fields: ['client_id', 'client_secret', 'code', 'code_verifier', 'connection', 'grant_type', 'mfa_token', 'nonce', 'otp', 'password', 'recovery_code', 'redirect_uri', 'refresh_token', 'requested_token_type', 'scope', 'subject_token', 'subject_token_type', 'username'], types: 2, success: '200' },
+  'post /auth/token': { fields: ['client_id', 'client_secret', 'code', 'code_verifier', 'connection', 'credential', 'grant_type', 'mfa_token', 'nonce', 'otp', 'password', 'recovery_code', 'redirect_uri', 'refresh_token', 'requested_token_type', 'scope', 'subject_token', 'subject_token_type', 'username'], types: 2, success: '200' },
   'post /auth/refresh': { success: '200' },
   'post /auth/revoke': { fields: TOKEN_QUERY, types: 2, success: '200' },
   'post /auth/introspect': { fields: TOKEN_QUERY, types: 2, success: '200' },
@@ -33,6 +33,9 @@ const EXPECTED: Record<string, Expected> = {
   'get /auth/factors': { secured: true, success: '200' },
   'post /auth/factors/totp': { secured: true, success: '200' },
   'post /auth/factors/totp/confirm': { fields: ['code', 'enrolment', 'name'], secured: true, success: '201' },
+  'post /auth/factors/passkeys/options': { fields: ['kind'], secured: true, success: '200' },
+  'post /auth/factors/passkeys': { fields: ['credential', 'name'], secured: true, success: '201' },
+  'get /auth/passkey-challenge': { success: '200' },
   'post /auth/factors/recovery-codes': { secured: true, success: '200' },
   'patch /auth/factors/{id}': { fields: ['name'], secured: true, success: '204' },
   'delete /auth/factors/{id}': { secured: true, success: '204' },

@@ -77,6 +77,7 @@ const EVERYTHING = {
   sendMessage: fn,
   factors: memoryFactorStore(),
   mfa: { totpIssuer: 'Acme accounts', rememberDevice: { expiresIn: 86_400 } },
+  passkeys: { rpId: 'example.com', rpName: 'Acme passkeys', relatedOrigins: ['https://example.net'], prompt: false, maxPerUser: 3 },
   rateLimit: {
     login: { windowMs: 1, max: 1, count: 'failed' },
     register: { windowMs: 2, max: 2, count: 'failed' },

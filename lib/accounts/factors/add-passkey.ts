@@ -1,0 +1,44 @@
+import { OAuthError } from '../../errors.ts'
+import { type NewCredential, verifyRegistration } from '../../protocol/webauthn.ts'
+import { readRegistration } from '../../protocol/webauthn-credential.ts'
+import { WebauthnError } from '../../protocol/webauthn-refusal.ts'
+import { addressed, type MessageCause } from '../outbox.ts'
+import { hasSecondFactor } from './deps.ts'
+import { nameOf } from './enrol-totp.ts'
+import { endingOthers } from './first-addition.ts'
+import { isChallengeOf, type PasskeyConfig } from './passkey-options.ts'
+import type { GivenCredential, PasskeyAdded, PasskeyDeps, PasskeyKind, PasskeyOwner } from './passkeys.ts'
+import { newRecoveryCodes } from './recovery-codes.ts'
+
+const KINDS: readonly PasskeyKind[] = ['passkey', 'security_key']
+
+/** See `Passkeys.add`. */
+export async function addPasskey ({ user, sid, credential, name, locale, origin }: PasskeyOwner & MessageCause & { credential: GivenCredential, name: string }, config: PasskeyConfig, deps: PasskeyDeps): Promise<PasskeyAdded> {
+  const { clock, events, outbox, random, factors: { store } } = deps
+  const found = await store.findFactors(user.id)
+  const made = verified(credential, (challenge) => {
+    const kind = KINDS.find((one) => isChallengeOf({ to: 'add', userId: user.id, sid, kind: one, epoch: found.deviceEpoch }, challenge, config, deps))
+    return kind === undefined ? null : { requiresVerification: kind === 'passkey' }
+  }, config)
+  const now = clock.now()
+  const { codes, digests } = newRecoveryCodes(deps)
+  const factor = { id: random.id(), ...made, rpId: config.rpId, name: nameOf(name), createdAt: now, lastUsedAt: null }
+  const added = await endingOthers({ isFirst: !hasSecondFactor(found), userId: user.id, sid, origin }, async () => {
+    const outcome = await store.addPasskey({ userId: user.id, factor, limit: config.maxPerUser, recoveryDigests: digests })
+    if (outcome.outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${config.maxPerUser} passkeys.`, { reason: 'passkey_limit' })
+    if (outcome.outcome === 'duplicate') throw new OAuthError('duplicate_factor', 'The account has this passkey already.')
+    events.emit('factor_added', { userId: user.id, factorId: factor.id, kind: 'passkey', sid }, origin)
+    outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
+    return outcome
+  }, deps)
+  return { factorId: factor.id, recoveryCodes: added.codesStored ? codes : null, proof: { method: made.uvInitialized ? 'passkey' : 'security_key', at: now } }
+}
+
+function verified (credential: GivenCredential, askedWith: (challenge: string) => { requiresVerification: boolean } | null, { origins, rpId }: PasskeyConfig): NewCredential {
+  try {
+    return verifyRegistration(readRegistration(credential), { askedWith, origins, rpId })
+  } catch (error) {
+    if (!(error instanceof WebauthnError)) throw error
+    throw new OAuthError('invalid_credential', 'The passkey was not accepted. Begin again.', { field: 'credential', reason: 'passkey_refused', detail: error.message, withoutStack: true })
+  }
+}

@@ -1,0 +1,71 @@
+import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
+import type { User } from '../../ports/user-store.ts'
+import { partitionOf } from '../../protocol/partition.ts'
+import { isChallengeFor, makeChallenge } from '../../protocol/webauthn-challenge.ts'
+import { PASSKEY_ALGS } from '../../protocol/webauthn-key.ts'
+import { creationOptions, type PasskeyCreationOptions, type PasskeyDescriptor, type PasskeyRequestOptions, requestOptions } from '../../protocol/webauthn-options.ts'
+import type { ChallengeDeps, PasskeyDeps, PasskeyKind, PasskeyOwner, PasskeyPurpose } from './passkeys.ts'
+
+/** The option `passkeys`, and the keys of what browsers are asked. */
+export interface PasskeyConfig {
+  rpId: string
+  rpName: string
+  /** The issuer's, and the related ones. */
+  origins: readonly string[]
+  relatedOrigins: readonly string[]
+  prompt: boolean
+  maxPerUser: number
+  /** The first makes challenges, all know them. */
+  challengeKeys: readonly [Uint8Array, ...Uint8Array[]]
+}
+
+/** What a challenge is good for. None of these is good for another, for another user or another sign-in. */
+export type ChallengePurpose = { to: 'sign_in' } | { to: 'add', userId: string, sid: string, kind: PasskeyKind, epoch: number } | { to: 'second_factor', userId: string } | { to: 'reauthentication', userId: string, sid: string }
+
+/** JSON with its members in one order, so that no two purposes are one text. */
+const purposeText = (purpose: ChallengePurpose, { issuer }: ChallengeDeps): string => JSON.stringify([issuer, ...Object.entries(purpose)])
+
+function challengeFor (purpose: ChallengePurpose, { challengeKeys: [key] }: PasskeyConfig, deps: ChallengeDeps): string {
+  return makeChallenge(purposeText(purpose, deps), { key, now: deps.clock.now(), random: Buffer.from(deps.random.secret(), 'base64url') })
+}
+
+export function isChallengeOf (purpose: ChallengePurpose, challenge: string, { challengeKeys: keys }: PasskeyConfig, deps: ChallengeDeps): boolean {
+  return isChallengeFor(purposeText(purpose, deps), challenge, { keys, now: deps.clock.now() })
+}
+
+export const purposeOf = (userId: string, of: PasskeyPurpose): ChallengePurpose =>
+  of.purpose === 'second_factor' ? { to: 'second_factor', userId } : { to: 'reauthentication', userId, sid: of.sid }
+
+const described = ({ credentialId, transports }: PasskeyFactor): PasskeyDescriptor => ({ type: 'public-key', id: credentialId, transports: [...transports] })
+
+/** Those that this server's Relying Party ID can ask for. */
+const usable = (passkeys: readonly PasskeyFactor[], { rpId }: PasskeyConfig): PasskeyFactor[] => passkeys.filter((one) => one.rpId === rpId)
+
+export async function optionsForCreation ({ user, sid, kind = 'passkey' }: PasskeyOwner & { kind?: PasskeyKind | undefined }, config: PasskeyConfig, deps: PasskeyDeps): Promise<PasskeyCreationOptions> {
+  const { store } = deps.factors
+  const { handle, passkeys, deviceEpoch } = await store.findFactors(user.id)
+  const claimed = handle ?? await store.claimHandle(user.id, `${partitionOf(user.id)}${deps.random.secret()}`)
+  const { name } = user
+  return creationOptions({
+    rp: { id: config.rpId, name: config.rpName },
+    userHandle: Buffer.from(claimed),
+    name: user.username,
+    displayName: typeof name === 'string' && name !== '' ? name : user.username,
+    challenge: challengeFor({ to: 'add', userId: user.id, sid, kind, epoch: deviceEpoch }, config, deps),
+    algs: PASSKEY_ALGS,
+    exclude: usable(passkeys, config).map(described),
+    isPasskey: kind === 'passkey'
+  })
+}
+
+export function optionsForSignIn (config: PasskeyConfig, deps: ChallengeDeps): PasskeyRequestOptions {
+  return requestOptions({ rpId: config.rpId, challenge: challengeFor({ to: 'sign_in' }, config, deps), allow: [], userVerification: 'required' })
+}
+
+export function optionsForKnown ({ user, found, ...of }: { user: User, found: UserFactors } & PasskeyPurpose, config: PasskeyConfig, deps: ChallengeDeps): PasskeyRequestOptions | null {
+  const theirs = usable(found.passkeys, config)
+  if (theirs.length === 0) return null
+  // A security key without a PIN can't verify anybody, and refuses where it must.
+  const userVerification = theirs.every(({ uvInitialized }) => uvInitialized) ? 'required' : 'preferred'
+  return requestOptions({ rpId: config.rpId, challenge: challengeFor(purposeOf(user.id, of), config, deps), allow: theirs.map(described), userVerification })
+}

@@ -1,0 +1,94 @@
+import type { Events } from '../../events.ts'
+import type { MessageBound } from '../../limits/message-bound.ts'
+import type { Clock } from '../../ports/clock.ts'
+import type { FactorStore, UserFactors } from '../../ports/factor-store.ts'
+import type { Random } from '../../ports/random.ts'
+import type { User, UserStore } from '../../ports/user-store.ts'
+import type { AuthenticationProof } from '../../protocol/authentication.ts'
+import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../../protocol/webauthn-options.ts'
+import type { Sessions } from '../../sessions/sessions.ts'
+import type { Background } from '../background.ts'
+import type { MessageCause, Outbox } from '../outbox.ts'
+
+/**
+ * What a page or a program hands in: the credential that `navigator.credentials` gave, as JSON text or as an object, with binary members as
+ * base64url. Of a new one `id`, `type`, `response.clientDataJSON`, `response.attestationObject`, `response.transports`; of a sign-in `id`, `type`,
+ * `response.clientDataJSON`, `response.authenticatorData`, `response.signature`, `response.userHandle`. What else there is does not count.
+ * @see W3C WebAuthn Level 3 §5.1, RegistrationResponseJSON and AuthenticationResponseJSON
+ */
+export type GivenCredential = string | object
+
+/** `security_key`: it need not know who holds it, and is a second factor alone. */
+export type PasskeyKind = 'passkey' | 'security_key'
+
+/** Somebody who is signed in. */
+export interface PasskeyOwner { user: User, sid: string }
+
+/** What a known person is asked for: after the first factor, or once more while they are signed in. */
+export type PasskeyPurpose = { purpose: 'second_factor' } | { purpose: 'reauthentication', sid: string }
+
+export interface PasskeyAdded {
+  factorId: string
+  /** Those that were made with it, to be shown now and never again; `null`: there were some already. */
+  recoveryCodes: string[] | null
+  proof: AuthenticationProof
+}
+
+/** Who signed in by a passkey alone. */
+export interface ProvedByPasskey {
+  user: User
+  proof: AuthenticationProof
+  /** To be asked after the commit: the user as they are now; `null`, and an event, where the sign-in does not hold any more. */
+  confirm(): Promise<User | null>
+}
+
+export interface ChallengeDeps { issuer: string, clock: Clock, random: Random }
+
+/** What passkeys need of the account use cases. */
+export interface PasskeyDeps extends ChallengeDeps {
+  users: UserStore
+  factors: { store: FactorStore }
+  sessions: Sessions
+  background: Background
+  outbox: Outbox | null
+  messageBound: MessageBound
+  verifyEmail: boolean
+  enforcedDomains: ReadonlySet<string>
+  events: Events
+  onError(error: unknown, what: string): void
+}
+
+/** Passkeys and security keys. Nothing is stored before something was proved: challenges are MACed, and claimed by the use of what answers them. */
+export interface Passkeys {
+  /** Of the passkeys of this server. For the signals of a page too. */
+  rpId: string
+  /** Other origins that may use them; empty: none. */
+  relatedOrigins: readonly string[]
+  /** Whether a page may propose to make one after a sign-in by password. */
+  prompt: boolean
+
+  /** For a fresh sign-in. Claims the user's handle; the answer is good for ten minutes, for this sign-in, and until their factors are others. */
+  creationOptions(of: PasskeyOwner & { kind?: PasskeyKind | undefined }, deps: PasskeyDeps): Promise<PasskeyCreationOptions>
+  /**
+   * Stores the passkey. The first second factor of a user ends all their other sign-ins.
+   * @throws OAuthError `invalid_credential`, `duplicate_factor`, `factor_limit`, `temporarily_unavailable`
+   */
+  add(addition: PasskeyOwner & MessageCause & { credential: GivenCredential, name: string }, deps: PasskeyDeps): Promise<PasskeyAdded>
+
+  /** Alike for everybody, and costs one HMAC. Good for ten minutes. */
+  signInOptions(deps: ChallengeDeps): PasskeyRequestOptions
+  /**
+   * Who answered `signInOptions`. The passkey has verified them, so it is both factors.
+   * @throws OAuthError `invalid_grant`, one text for all causes; its `reason`, for pages alone, is `unknown_passkey` where the server has none
+   *   such, so that the page can tell the browser (`signalUnknownCredential`), and else `passkey_refused`
+   */
+  proveAlone(given: { credential: GivenCredential, clientId: string | null } & MessageCause, deps: PasskeyDeps): Promise<ProvedByPasskey>
+
+  /** For somebody who is known. `null`: they have no passkey. */
+  optionsFor(of: { user: User, found: UserFactors } & PasskeyPurpose, deps: ChallengeDeps): PasskeyRequestOptions | null
+  /**
+   * That the person has answered `optionsFor`, by one of their own. `method`: `passkey`, or `security_key` where it did not verify them.
+   * @throws OAuthError `invalid_grant`, likewise
+   */
+  prove(given: { credential: GivenCredential, user: User, found: UserFactors, clientId: string | null } & PasskeyPurpose & MessageCause, deps: PasskeyDeps): Promise<AuthenticationProof>
+}

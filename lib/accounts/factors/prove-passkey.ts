@@ -1,0 +1,110 @@
+import { OAuthError } from '../../errors.ts'
+import type { LoginFailure, Origin } from '../../events.ts'
+import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
+import type { User } from '../../ports/user-store.ts'
+import type { AuthenticationProof } from '../../protocol/authentication.ts'
+import { digest } from '../../protocol/digest.ts'
+import { type Assertion, verifyAssertion } from '../../protocol/webauthn.ts'
+import { CLAIM_LIFETIME_MS } from '../../protocol/webauthn-challenge.ts'
+import { type GivenAssertion, readAssertion } from '../../protocol/webauthn-credential.ts'
+import { WebauthnError } from '../../protocol/webauthn-refusal.ts'
+import { isEnforced } from '../enforced.ts'
+import type { MessageCause } from '../outbox.ts'
+import { type ChallengePurpose, isChallengeOf, type PasskeyConfig, purposeOf } from './passkey-options.ts'
+import type { GivenCredential, PasskeyDeps, PasskeyPurpose, ProvedByPasskey } from './passkeys.ts'
+import { tellOfFailure } from './tell-of-failure.ts'
+
+/** One text, whatever is wrong. `reason` is for pages, `detail` for the log. */
+function refused (detail: string, reason: 'passkey_refused' | 'unknown_passkey' = 'passkey_refused'): OAuthError {
+  return new OAuthError('invalid_grant', 'The passkey was not accepted.', { field: 'credential', reason, detail, withoutStack: true })
+}
+
+/** See `Passkeys.proveAlone`. */
+export async function proveAlone ({ credential, clientId, origin }: { credential: GivenCredential, clientId: string | null } & MessageCause, config: PasskeyConfig, deps: PasskeyDeps): Promise<ProvedByPasskey> {
+  const { users, events, factors: { store } } = deps
+  const fail = (reason: LoginFailure, detail: string, user: User | null = null): never => {
+    events.emit('login_failed', { reason, sid: null, clientId, ...(user === null ? {} : { userId: user.id, username: user.username }) }, origin)
+    throw refused(detail, reason === 'unknown_passkey' ? 'unknown_passkey' : 'passkey_refused')
+  }
+  const unless = <Result>(act: () => Result, user: User | null = null): Result => {
+    try {
+      return act()
+    } catch (error) {
+      if (error instanceof WebauthnError) return fail('passkey_refused', error.message, user)
+      throw error
+    }
+  }
+  const given = unless(() => readAssertion(credential))
+  const { userHandle } = given
+  if (userHandle === null) return fail('passkey_refused', 'the authenticator named no user')
+  const owned = await store.findByHandle(handleIn(userHandle), given.id)
+  if (owned === null) return fail('unknown_passkey', 'nobody has this handle and this credential')
+  const user = await users.findById(owned.userId)
+  const { passkey } = owned
+  // Only whoever has the passkey hears of a failure that is the account's, and in the same words.
+  const assertion = unless(() => verified(given, passkey, { to: 'sign_in' }, true, config, deps), user)
+  const reason = passkey.uvInitialized ? failureOf(user, deps) : 'passkey_refused'
+  if (user === null || reason !== null) return fail(reason ?? 'unknown_user', reason === 'passkey_refused' ? 'a security key is no first factor' : reason ?? 'unknown_user', user)
+  const outcome = await use(assertion, passkey, { userId: user.id, origin }, deps)
+  if (outcome !== 'used') return fail('passkey_refused', outcome, user)
+  return {
+    user,
+    proof: { method: 'passkey', at: deps.clock.now() },
+    async confirm () {
+      const [now, factors] = await Promise.all([users.findById(user.id), store.findFactors(user.id)])
+      const isThere = factors.passkeys.some(({ credentialId }) => credentialId === passkey.credentialId)
+      if (now !== null && isThere && failureOf(now, deps) === null) return now
+      events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, origin)
+      return null
+    }
+  }
+}
+
+type Proof = { credential: GivenCredential, user: User, found: UserFactors, clientId: string | null } & PasskeyPurpose & MessageCause
+
+/** See `Passkeys.prove`. */
+export async function provePasskey ({ credential, user, found, clientId, origin, locale, ...of }: Proof, config: PasskeyConfig, deps: PasskeyDeps): Promise<AuthenticationProof> {
+  const fail = async (reason: 'wrong' | 'replayed', error: OAuthError): Promise<never> => {
+    deps.events.emit('second_factor_failed', { userId: user.id, kind: 'passkey', reason, clientId }, origin)
+    if (of.purpose === 'second_factor' && reason === 'wrong') await tellOfFailure(user, { origin, locale }, deps)
+    throw error
+  }
+  try {
+    const given = readAssertion(credential)
+    // Among the user's own, whoever else may have one of this id.
+    const passkey = found.passkeys.find(({ credentialId }) => credentialId === given.id)
+    if (passkey === undefined) return await fail('wrong', refused('the user has no such credential', 'unknown_passkey'))
+    if (given.userHandle !== null && handleIn(given.userHandle) !== found.handle) return await fail('wrong', refused('the handle is another user\'s'))
+    const assertion = verified(given, passkey, purposeOf(user.id, of), passkey.uvInitialized, config, deps)
+    const outcome = await use(assertion, passkey, { userId: user.id, origin }, deps)
+    if (outcome !== 'used') return await fail(outcome === 'replayed' ? 'replayed' : 'wrong', refused(outcome))
+    return { method: assertion.userVerified && passkey.uvInitialized ? 'passkey' : 'security_key', at: deps.clock.now() }
+  } catch (error) {
+    if (error instanceof WebauthnError) return await fail('wrong', refused(error.message))
+    throw error
+  }
+}
+
+/** What the browser calls a handle is the bytes of ours. */
+const handleIn = (userHandle: string): string => Buffer.from(userHandle, 'base64url').toString('latin1')
+
+function verified (given: GivenAssertion, passkey: PasskeyFactor, purpose: ChallengePurpose, requiresVerification: boolean, config: PasskeyConfig, deps: PasskeyDeps): Assertion {
+  return verifyAssertion(given, passkey, { askedWith: (challenge) => isChallengeOf(purpose, challenge, config, deps) ? { requiresVerification } : null, origins: config.origins, rpId: config.rpId })
+}
+
+/** Claims the challenge. This is the commit: of any number of parallel calls with one answer, one succeeds. */
+async function use ({ challenge, signCount, backedUp }: Assertion, { id: factorId, credentialId }: PasskeyFactor, { userId, origin }: { userId: string, origin: Origin }, { clock, events, factors: { store } }: PasskeyDeps): Promise<'used' | 'replayed' | 'regressed' | 'unknown'> {
+  const now = clock.now()
+  const used = await store.usePasskey({ userId, credentialId, claim: digest(`passkey challenge ${challenge}`), claimExpiresAt: now + CLAIM_LIFETIME_MS, signCount, backedUp, now })
+  const isRefused = used.outcome === 'regressed'
+  if (isRefused || (used.outcome === 'used' && used.regressed)) events.emit('passkey_counter_regressed', { userId, factorId, refused: isRefused }, origin)
+  return used.outcome
+}
+
+/** Why this user may not sign in by a passkey; `null`: they may. */
+function failureOf (user: User | null, { verifyEmail, enforcedDomains }: Pick<PasskeyDeps, 'verifyEmail' | 'enforcedDomains'>): LoginFailure | null {
+  if (user === null) return 'unknown_user'
+  if (user.disabled) return 'disabled'
+  if (isEnforced(user, enforcedDomains)) return 'connection_only'
+  return verifyEmail && user.emailVerified !== true ? 'email_not_verified' : null
+}

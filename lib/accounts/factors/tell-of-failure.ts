@@ -1,0 +1,12 @@
+import type { User } from '../../ports/user-store.ts'
+import { addressed, type MessageCause } from '../outbox.ts'
+import type { PasskeyDeps } from './passkeys.ts'
+
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Somebody knows the password. Once a day, or whoever does could have a mailbox filled. */
+export async function tellOfFailure (user: User, { origin, locale }: MessageCause, { outbox, messageBound, onError }: Pick<PasskeyDeps, 'outbox' | 'messageBound' | 'onError'>): Promise<void> {
+  if (outbox === null) return
+  const post = async (): Promise<void> => { outbox.post({ kind: 'second_factor_failed', user: addressed(user), locale, origin }) }
+  await messageBound.send(['second_factor_failed', user.id], post, { spacingMs: DAY_MS }).catch((error: unknown) => { onError(error, 'the message about a wrong second factor could not be sent') })
+}
