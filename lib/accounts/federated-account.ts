@@ -5,7 +5,7 @@ import { digest } from '../protocol/digest.ts'
 import { domainOf } from './enforced.ts'
 import { addressOf } from './outbox.ts'
 import { ownProfileFields } from './profile.ts'
-import { OWN_FIELDS } from './register.ts'
+import { holdsUnstorable, OWN_FIELDS } from './register.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
 
 /** Who somebody is at another provider, as far as it matters here. It is kept sealed in the browser where they have to do something first. */
@@ -21,16 +21,22 @@ export interface FederatedPerson extends Identity {
 export function personOf ({ assertion, claims }: Pick<UpstreamResult, 'assertion' | 'claims'>, connection: Pick<Connection, 'profile' | 'assurance'>, now: number): FederatedPerson {
   const { issuer, subject, authenticatedAt } = assertion
   const email = usable(assertion.email)
-  return { issuer, subject, ...(email === undefined ? {} : { email }), profile: withoutOddLinks(profileFields(connection.profile(claims))), proof: proofOf(connection.assurance(claims), Math.min(now, authenticatedAt ?? now)) }
+  return { issuer, subject, ...(email === undefined ? {} : { email }), profile: withoutOddValues(profileFields(connection.profile(claims))), proof: proofOf(connection.assurance(claims), Math.min(now, authenticatedAt ?? now)) }
 }
 
 /** Of these, apps make links and pictures. @see OpenID Connect Core 1.0 §5.1 */
 const LINKS = ['picture', 'profile', 'website']
 
-/** Without addresses that would run something where they are clicked or shown, such as `javascript:` ones: people fill in these elsewhere. */
-function withoutOddLinks (profile: Record<string, unknown>): Record<string, unknown> {
-  const isOdd = (value: unknown): boolean => typeof value === 'string' && URL.canParse(value) && !['https:', 'http:'].includes(new URL(value).protocol)
-  return Object.fromEntries(Object.entries(profile).filter(([name, value]) => !(LINKS.includes(name) && isOdd(value))))
+/** Of one text, in characters. */
+const MAX_TEXT = 2048
+
+/**
+ * Without addresses that would run something where they are clicked or shown, such as `javascript:` ones, and without what no database would
+ * take: people fill in these elsewhere, and a sign-in must not fail by a name.
+ */
+function withoutOddValues (profile: Record<string, unknown>): Record<string, unknown> {
+  const isOddLink = (value: unknown): boolean => typeof value === 'string' && URL.canParse(value) && !['https:', 'http:'].includes(new URL(value).protocol)
+  return Object.fromEntries(Object.entries(profile).filter(([name, value]) => !(LINKS.includes(name) && isOddLink(value)) && !holdsUnstorable(value) && !(typeof value === 'string' && value.length > MAX_TEXT)))
 }
 
 function usable (email: unknown): string | undefined {

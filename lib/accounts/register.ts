@@ -89,7 +89,8 @@ export function refuseUnstorable (fields: Record<string, unknown>): void {
   if (unstorable !== undefined) throw new OAuthError('invalid_request', `${unstorable[0]}: it holds characters that are not allowed.`, { field: unstorable[0], reason: 'characters' })
 }
 
-function holdsUnstorable (value: unknown): boolean {
+/** Whether it has, at any depth, characters that most databases can't hold. */
+export function holdsUnstorable (value: unknown): boolean {
   if (typeof value === 'string') return UNSTORABLE.test(value)
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).some(([name, member]) => UNSTORABLE.test(name) || holdsUnstorable(member))

@@ -42,10 +42,10 @@ type Refuse = (field: string, got: unknown, takes: string, confidential?: boolea
  */
 export function checkConnections ({ connections, users, secrets, pages, state }: Settings): void {
   if (connections.length === 0) return
-  if (pages === false) throw invalid('connections', connections, 'an array with something in it only where pages is not false: a sign-in elsewhere begins and ends on them')
+  if (pages === false) throw invalid('pages', false, 'anything but false where there are connections: a sign-in elsewhere begins and ends on a page')
   const missing = STORE_METHODS.find((method) => users[method] === undefined)
-  if (missing !== undefined) throw invalid('connections', connections, `an array with something in it only where the user store has ${missing}`)
-  if (secrets.length === 0) throw invalid('connections', connections, 'an array with something in it only where the option secret is set: it seals what a sign-in elsewhere begins with')
+  if (missing !== undefined) throw invalid(`users.${missing}`, undefined, 'a function where there are connections: it is how people are known again who signed in elsewhere')
+  if (secrets.length === 0) throw invalid('secret', undefined, 'a string of 32 bytes or more where there are connections: it seals what a sign-in elsewhere begins with, in the browser')
   for (const [index, connection] of connections.entries()) {
     const refuse: Refuse = (field, got, takes, confidential) => invalid(`connections[${index}].${field}`, got, takes, confidential)
     checkConnection(connection, refuse)

@@ -5,6 +5,8 @@ import type { UpstreamResult } from '../../ports/upstream.ts'
 type Claims = Readonly<Record<string, unknown>>
 
 const MAX_SUBJECT = 255
+/** Most databases can't hold these. */
+const UNSTORABLE = /[\0\p{Cs}]/u
 const MAX_EMAIL = 254
 /** Of one text of a profile, in characters. */
 const MAX_TEXT = 2048
@@ -20,7 +22,7 @@ export function mergedClaims (idToken: Claims, userinfo: Claims): Record<string,
 /** What the use cases learn. An address that the provider has not verified is not among it. @throws UpstreamError `userinfo` for an assertion without a subject */
 export function resultOf ({ assertion, claims }: { assertion: Assertion, claims: Claims }, issuer: string): Omit<UpstreamResult, 'tokens'> {
   const { subject, issuer: own = issuer, email, emailVerified, emailAuthoritative, authenticatedAt } = assertion
-  if (typeof subject !== 'string' || subject === '' || subject.length > MAX_SUBJECT) throw new UpstreamError('userinfo', `The provider's word on who the person is has no subject of 1 to ${MAX_SUBJECT} characters.`)
+  if (typeof subject !== 'string' || subject === '' || subject.length > MAX_SUBJECT || UNSTORABLE.test(subject)) throw new UpstreamError('userinfo', `The provider's word on who the person is has no subject of 1 to ${MAX_SUBJECT} characters that can be stored.`)
   const verified = emailVerified === true && typeof email === 'string' && email !== '' && email.length <= MAX_EMAIL
   const profile = Object.fromEntries(Object.entries(assertion.profile ?? {}).filter(([, value]) => isPlain(value)))
   return {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import t, { type Test } from 'tap'
 import { memoryUserStore } from '../../../lib/index.ts'
+import { UpstreamError } from '../../../lib/errors.ts'
 import type { LightMyRequestResponse } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { fakeConnection, fakeUpstream, SECRET } from '../../support/fake-upstream.ts'
@@ -247,7 +248,7 @@ t.test('form_post: nothing is looked at before the browser asks again', async (t
   const reply = await post({ state, code: 'good', user: '{"name":"canary"}' })
   t.equal(reply.statusCode, 303)
   t.equal(reply.headers.location, `/auth/connect/acme/callback?state=${state}`)
-  t.match(reply.headers['set-cookie'], /^authority_answer_[\w-]{8}=v1\.[^;]+; Max-Age=60;/)
+  t.match(reply.headers['set-cookie'], /^authority_answer_[0-3]=v1\.[^;]+; Max-Age=60;/)
   for (const cookie of reply.cookies) test.browser.cookies.set(cookie.name, cookie.value)
   const kept = new Map(test.browser.cookies)
   const back = await test.browser.get(reply.headers.location ?? '', CROSS)
@@ -270,6 +271,23 @@ t.test('form_post: nothing is looked at before the browser asks again', async (t
   const plain = await connectApp(t)
   const begun = await plain.start()
   t.equal((await plain.app.inject({ method: 'POST', url: '/auth/connect/acme/callback', headers: { ...CROSS, 'content-type': 'application/x-www-form-urlencoded' }, payload: `state=${begun.state}&code=good` })).statusCode, 400, 'a connection whose answers come by query')
+})
+
+// covers FED-20
+t.test('form_post: however many answers another site makes up, the browser keeps few and short cookies, and a sign-in that is under way goes on', async (t) => {
+  const test = await connectApp(t, { connection: { responseMode: 'form_post' } })
+  const post = async (body: Record<string, string>): Promise<LightMyRequestResponse> => await test.app.inject({ method: 'POST', url: '/auth/connect/acme/callback', headers: { ...CROSS, origin: 'https://evil.example', 'content-type': 'application/x-www-form-urlencoded' }, payload: new URLSearchParams(body).toString() })
+  const keep = ({ cookies }: LightMyRequestResponse): void => { for (const cookie of cookies) test.browser.cookies.set(cookie.name, cookie.value) }
+  const { state } = await test.start('?return_to=/cart')
+  for (let count = 0; count < 200; count++) keep(await post({ state: randomBytes(32).toString('base64url'), code: randomBytes(500).toString('base64url') }))
+  t.equal((await post({ state, code: randomBytes(1200).toString('base64url') })).statusCode, 400, 'more than any provider sends')
+  const answers = [...test.browser.cookies].filter(([name]) => name.includes('answer'))
+  t.equal(answers.length, 4)
+  t.ok(answers.reduce((sum, [name, value]) => sum + name.length + value.length, 0) <= 8000)
+  const reply = await post({ state, code: 'good', user: JSON.stringify({ name: { firstName: 'A'.repeat(100), lastName: 'B'.repeat(100) }, email: 'ann@example.com' }) })
+  keep(reply)
+  t.equal((await test.browser.get(reply.headers.location ?? '', CROSS)).headers.location, '/cart')
+  t.equal(test.fake.answers.length, 1, 'and of what was made up nothing was asked')
 })
 
 t.test('FED-23 a fresh sign-in is asked for there, and proved by its time', async (t) => {
@@ -311,6 +329,24 @@ t.test('rate limit: failed answers are counted, and only in a browser that has b
   const { state } = await test.start()
   t.equal((await test.back(state)).statusCode, 429)
   t.match(test.payloads('rate_limited'), [{ rule: 'connect' }])
+})
+
+// covers FED-17
+t.test('rate limit: who tries again while the provider is down is not held back when it is up, and does not try more at once than the limit', async (t) => {
+  const test = await connectApp(t, { rateLimit: { connect: { max: 2 } } })
+  test.fake.person = async () => { throw new UpstreamError('outage', 'It can not be reached.') }
+  for (let count = 0; count < 5; count++) t.equal((await test.back((await test.start('', testBrowser(test.app))).state, { code: 'good' }, test.browser)).statusCode, 400, 'another browser')
+  for (let count = 0; count < 5; count++) t.equal((await test.through()).statusCode, 503)
+  const waiting: Array<() => void> = []
+  test.fake.person = async () => { await new Promise<void>((resolve) => { waiting.push(resolve) }); throw new UpstreamError('outage', 'It did not answer in time.') }
+  const states = [(await test.start()).state, (await test.start()).state, (await test.start()).state]
+  const pending = states.slice(0, 2).map(async (state) => await test.back(state))
+  while (waiting.length < 2) await new Promise((resolve) => { setImmediate(resolve) })
+  t.equal((await test.back(states[2] ?? '')).statusCode, 429, 'two wait already')
+  for (const end of waiting) end()
+  t.strictSame((await Promise.all(pending)).map(({ statusCode }) => statusCode), [503, 503])
+  test.fake.person = { subject: 'ann-1', email: 'ann@example.com' }
+  t.equal((await test.through()).statusCode, 303)
 })
 
 t.test('without connections there is no route, and without a secret no start', async (t) => {

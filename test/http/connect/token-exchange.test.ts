@@ -137,6 +137,8 @@ t.test('each thing that is wrong with a token refuses it, and nobody is made or 
     'no sub': test.idToken({ sub: undefined }),
     'sub is a number': test.idToken({ sub: 7 }),
     'an empty sub': test.idToken({ sub: '' }),
+    'a NUL in sub': test.idToken({ sub: 'a\0b' }),
+    'half a character in sub': test.idToken({ sub: '\ud800' }),
     'another issuer': test.idToken({ iss: 'https://other.example.com' }),
     'no issuer': test.idToken({ iss: undefined }),
     'alg none': `${part({ alg: 'none' })}.${payload}.`,

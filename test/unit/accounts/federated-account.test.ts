@@ -14,6 +14,11 @@ t.test('no link that would run something comes from a provider', async (t) => {
   t.same(profileOf({ nickname: 'data:ann' }), { nickname: 'data:ann' }, 'what is no link stays as it is')
 })
 
+t.test('what no database would take, and what is longer than any name, is left out of a profile', async (t) => {
+  for (const value of ['An\0n', '\ud800', 'x'.repeat(2049), ['a\0'], { 'a\0': 1 }, { a: { b: '\udfff' } }]) t.same(profileOf({ name: value, nickname: 'Ann' }), { nickname: 'Ann' }, JSON.stringify(value).slice(0, 40))
+  t.same(profileOf({ name: 'x'.repeat(2048), nickname: '\u{1f600}' }), { name: 'x'.repeat(2048), nickname: '\u{1f600}' })
+})
+
 t.test('who has no address gets a name of letters and digits, a longer one each time it is taken', async (t) => {
   const names = Array.from({ length: 300 }, (_, subject) => [0, 1].map((attempt) => newAccount({ issuer: 'https://sso.example', subject: `${subject}` }, { connection: 'acme', fields: {}, attempt }).username))
   t.ok(names.every(([first = '', second = '']) => /^acme-[a-z0-9]{8}$/.test(first) && /^acme-[a-z0-9]{16}$/.test(second) && second.startsWith(first)))

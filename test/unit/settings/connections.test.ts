@@ -27,7 +27,7 @@ function refusal (connections: unknown, options: object = {}): string {
 t.test('each mistake is one error with the path', async (t) => {
   const pem = (type: 'ec' | 'rsa', options: object): string => generateKeyPairSync(type as 'rsa', options as { modulusLength: number }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const mistakes: Array<[path: string, connections: unknown, options?: object]> = [
-    ['connections', [google(client)], { pages: false }],
+    ['pages', [google(client)], { pages: false }],
     ['connections', 'google'],
     ['connections', google(client)],
     ['connections[0]', [undefined]],
@@ -92,9 +92,9 @@ t.test('each mistake is one error with the path', async (t) => {
     ['connections[1].domains[0]', [google({ ...client, domains: ['acme.com'] }), oidc({ ...acme, domains: ['ACME.com'] })]],
     ['connections[1].clientSecret', [oidc(acme), oidc({ ...acme, id: 'two', clientSecret: 'CANARY' })]],
     ['connections[1].clientId', [oidc(acme), oidc({ ...acme, id: 'two', clientId: 'other' })]],
-    ['connections', [google(client)], { secret: undefined }],
-    ['connections', [google(client)], { users: { ...base.users, findByIdentity: undefined } }],
-    ['connections', [google(client)], { users: { ...base.users, linkIdentity: undefined } }]
+    ['secret', [google(client)], { secret: undefined }],
+    ['users.findByIdentity', [google(client)], { users: { ...base.users, findByIdentity: undefined } }],
+    ['users.linkIdentity', [google(client)], { users: { ...base.users, linkIdentity: undefined } }]
   ]
   for (const [path, connections, options] of mistakes) {
     const message = refusal(connections, options)
@@ -107,11 +107,11 @@ t.test('what is undefined, at any depth, is not given', async (t) => {
   t.strictSame(settingsOf(base).connections, [])
   t.strictSame(settingsOf({ ...base, connections: undefined }).connections, [])
   t.strictSame(settingsOf({ ...base, connections: [], secret: undefined, users: { findById: base.users.findById, findByUsername: base.users.findByUsername } }).connections, [], 'none needs nothing')
-  const given = { id: undefined, name: undefined, scopes: undefined, registration: undefined, linking: undefined, domains: undefined, enforce: undefined, profile: undefined, sync: undefined, assurance: undefined, onSignIn: undefined, button: { label: undefined, logoUrl: undefined }, pkce: undefined, enabled: undefined, hd: undefined }
+  const given = { id: undefined, name: undefined, scopes: undefined, registration: undefined, linking: undefined, domains: undefined, enforce: undefined, profile: undefined, sync: undefined, assurance: undefined, onSignIn: undefined, button: { label: undefined, logoUrl: undefined }, pkce: undefined, audiences: undefined, appNonce: undefined, enabled: undefined, hd: undefined }
   const [{ provider, ...settings } = {} as never] = settingsOf({ ...base, connections: [google({ ...client, ...given })] }).connections
   t.equal(provider.brand, 'google')
   t.strictSame(settings, {
-    id: 'google', name: 'Google', ...client, privateKey: null, keyId: null, teamId: null, scopes: ['openid', 'profile', 'email'], registration: true, linking: 'confirm', domains: [], enforce: false,
+    id: 'google', name: 'Google', ...client, privateKey: null, keyId: null, teamId: null, scopes: ['openid', 'profile', 'email'], registration: true, linking: 'confirm', domains: [], enforce: false, audiences: [], appNonce: true,
     profile: null, sync: 'create', assurance: null, onSignIn: null, button: { label: null, logoUrl: null }, pkce: true, enabled: true
   })
 })

@@ -39,12 +39,19 @@ type Kind = keyof Kinds
 const LIFETIME_MS = { flow: 600_000, answer: 60_000, link: 600_000 } as const
 /** Bytes of name and value: browsers drop cookies above 4,096. */
 const MAX_BYTES = 3800
+/**
+ * An answer by POST comes without cookies, from a page of whoever: it can't be seen how many there are, nor whether anybody waits for it. So
+ * other sites must not be able to have a browser keep more than this, or its requests would be too long for servers. Answers of two tabs that
+ * meet in one of the slots, within the moment until the browser asks again, cost one of them a new start.
+ */
+const ANSWER_SLOTS = 4
+const MAX_ANSWER_BYTES = 2000
 /** A browser sends all of them with every request, and servers refuse long headers. */
 const MAX_FLOWS = 3
 
 /**
- * The cookies of sign-ins elsewhere. Nothing of those is kept on the server. Each is sealed for its one purpose, `Lax`, and named by the flow
- * that it belongs to, so that sign-ins in several tabs don't meet.
+ * The cookies of sign-ins elsewhere. Nothing of those is kept on the server. Each is sealed for its one purpose, `Lax`, and that of a flow is
+ * named by it, so that sign-ins in several tabs don't meet.
  */
 interface ConnectCookies {
   /** `null` where there is none, more than one, or none that this service made for this purpose within its lifetime. */
@@ -63,7 +70,10 @@ export interface ConnectDeps {
 
 export function connectCookies (owner: CookieOwner, { sealer, clock }: { sealer: Sealer, clock: Clock }): ConnectCookies {
   const { secure, nameOf } = cookieNaming(owner)
-  const nameBy = (kind: Kind, state: string): string => kind === 'link' ? nameOf(kind) : `${nameOf(kind)}_${digest(state).slice(0, 8)}`
+  const nameBy = (kind: Kind, state: string): string => {
+    if (kind === 'link') return nameOf(kind)
+    return `${nameOf(kind)}_${kind === 'answer' ? digest(state).charCodeAt(0) % ANSWER_SLOTS : digest(state).slice(0, 8)}`
+  }
   const context = (kind: Kind): string => `connect ${kind} ${owner.issuer} ${owner.prefix}`
   const write = (reply: FastifyReply, name: string, value: string, seconds: number): void => {
     reply.header('set-cookie', `${name}=${value}; Max-Age=${seconds}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`)
@@ -85,7 +95,7 @@ export function connectCookies (owner: CookieOwner, { sealer, clock }: { sealer:
     set (reply, kind, state, content) {
       const name = nameBy(kind, state)
       const value = sealer.seal(JSON.stringify({ content, expiresAt: clock.now() + LIFETIME_MS[kind] }), context(kind))
-      if (name.length + value.length > MAX_BYTES) throw new OAuthError('invalid_request', 'The request is too long to be carried through a sign-in at another provider.')
+      if (name.length + value.length > (kind === 'answer' ? MAX_ANSWER_BYTES : MAX_BYTES)) throw new OAuthError('invalid_request', 'The request is too long to be carried through a sign-in at another provider.')
       write(reply, name, value, LIFETIME_MS[kind] / 1000)
     },
     clear (reply, kind, state) { write(reply, nameBy(kind, state), '', 0) },
