@@ -3,7 +3,8 @@
  * own, because Node trusts a further certificate only from its start on. Arguments: port, URL of the suite, file of the certificate.
  */
 import Fastify from 'fastify'
-import authPlugin, { memoryUserStore } from '../lib/index.ts'
+import { oidc } from '../lib/connections/index.ts'
+import authPlugin, { memoryFactorStore, memoryUserStore } from '../lib/index.ts'
 import { HOST, PROVIDER_NAME, tlsOf } from './certificate.ts'
 import { suiteClients } from './clients.ts'
 import { CLAIMS, PASSWORD, USERNAME } from './person.ts'
@@ -22,6 +23,10 @@ await app.register(authPlugin, {
   },
   clients: suiteClients(suiteUrl),
   scopes: ['openid', 'profile', 'email', 'address', 'phone', 'offline_access'],
+  // No module signs in by these. What they add to pages, metadata and tokens must be in nobody's way.
+  secret: 'what the provider seals, it seals with this alone',
+  factors: memoryFactorStore(),
+  connections: [oidc({ id: 'other', issuer: 'https://other.test', clientId: 'other', clientSecret: 'never sent' })],
   // The suite signs in more often than a person does, always from this machine.
   rateLimit: { bypass: ['127.0.0.0/8'] }
 })
