@@ -1,5 +1,6 @@
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
+import type { PasskeyFactor } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { listLinks } from '../identities.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
@@ -9,6 +10,9 @@ import type { ProvingDeps } from './prove-factor.ts'
 
 /** Ids come from addresses and forms. Odd ones are refused here: a NUL makes SQL stores reject, which would count as an outage. */
 const ID = /^[A-Za-z0-9_-]{1,128}$/
+
+/** More than any account may have. */
+const MOST = 1000
 
 interface ShownFactor {
   id: string
@@ -36,23 +40,29 @@ export async function listFactors (userId: string, { factors: { store } }: Pick<
  */
 export async function removeFactor ({ user, factorId, by, locale, origin }: MessageCause & { user: User, factorId: string, by: 'user' | 'host' }, deps: ProvingDeps): Promise<void> {
   const { events, outbox, factors: { store } } = deps
-  // With no other way in at all, the store decides of two removals at once, which of them is the last.
-  const keepOne = by === 'user' && await needsPasskey(user, factorId, deps)
-  const outcome = ID.test(factorId) ? await store.removeFactor({ userId: user.id, factorId, keepOne }) : 'unknown'
+  const needed = by === 'user' ? await neededPasskey(user, factorId, deps) : null
+  // Of two removals at once the store decides which of them is of the last factor.
+  const outcome = ID.test(factorId) ? await store.removeFactor({ userId: user.id, factorId, keepOne: needed !== null }) : 'unknown'
   if (outcome === 'last') throw lastWayIn()
   if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such factor.')
+  // It can't know that what is left (an app, a security key) signs nobody in alone.
+  if (needed !== null && passkeysIn(await store.findFactors(user.id), deps.factors).length === 0) {
+    await store.addPasskey({ userId: user.id, factor: needed, limit: MOST })
+    throw lastWayIn()
+  }
   events.emit('factor_removed', { userId: user.id, factorId, by }, origin)
   outbox?.post({ kind: 'factor_removed', user: addressed(user), locale, origin })
 }
 
 const lastWayIn = (): OAuthError => new OAuthError('last_factor', 'Nothing else is left to sign in with.', { reason: 'last_way_in' })
 
-/** Whether a passkey is all that the user can sign in with. @throws OAuthError `last_factor` where it is this one */
-async function needsPasskey (user: User, factorId: string, deps: ProvingDeps): Promise<boolean> {
-  if (user.passwordHash !== null || (await listLinks(user.id, deps)).length > 0) return false
+/** The passkey of this id, where the user has nothing but passkeys to sign in with. @throws OAuthError `last_factor` where it is the only one */
+async function neededPasskey (user: User, factorId: string, deps: ProvingDeps): Promise<PasskeyFactor | null> {
+  if (user.passwordHash !== null || (await listLinks(user.id, deps)).length > 0) return null
   const ways = passkeysIn(await deps.factors.store.findFactors(user.id), deps.factors)
-  if (ways.length === 1 && ways[0]?.id === factorId) throw lastWayIn()
-  return ways.some(({ id }) => id === factorId)
+  const needed = ways.find(({ id }) => id === factorId) ?? null
+  if (needed !== null && ways.length === 1) throw lastWayIn()
+  return needed
 }
 
 /** @throws OAuthError `not_found` */
