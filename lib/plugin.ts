@@ -10,6 +10,7 @@ import { requestBrowser } from './http/edge/request-browser.ts'
 import { oncePerRequest, registeredOrigins } from './http/edge/client-origins.ts'
 import { createCors } from './http/edge/cors.ts'
 import { skippedSecondFactor } from './accounts/factors/remembered-devices.ts'
+import { PROMPT_AFTER_SECONDS } from './http/pages/passkey-proposal.ts'
 import { STEP_LIFETIME_SECONDS } from './accounts/factors/second-step.ts'
 import { ownProfileFields } from './accounts/profile.ts'
 import { registrationWith } from './http/edge/registration.ts'
@@ -86,6 +87,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const stepCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: STEP_LIFETIME_SECONDS, of: 'step' })
   const { rememberDeviceMs = null } = settings.factors ?? {}
   const trustedCookie = rememberDeviceMs === null ? null : sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: rememberDeviceMs / 1000, of: 'trusted' })
+  const promptCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: PROMPT_AFTER_SECONDS, of: 'prompted' })
   host.decorateRequest(names.auth, null)
   decorateShared(host, 'authSession', names.authSession, () => { host.decorateRequest(names.authSession, null) })
   host.decorate(names.authenticate, authenticate)
@@ -95,7 +97,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   decorateShared(host, 'requireAuth', names.requireAuth, () => { host.decorate(names.requireAuth, (required: AuthRequirements) => requireAuthHook(stepUpOf(required, names.requireAuth, settings.acrValues), settings.acrValues, readAuth, clock)) })
   const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields, ownProfileFields)
   const shared = { limiter, registration, path }
-  const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, stepCookie, trustedCookie, redirectLogin: places.redirectLogin })
+  const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, stepCookie, trustedCookie, promptCookie, redirectLogin: places.redirectLogin })
   host.decorate(names.authority, createAuthority({
     health: services.health, grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter,
     requireSession: pages === null ? null : (required) => requireSession(stepUpOf(required, 'requireSession', settings.acrValues)),

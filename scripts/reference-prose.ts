@@ -198,7 +198,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint'
   },
   'POST /auth/login': {
-    what: 'Signs in by the form of that page: a session cookie, a new one each time, and on to where the sign-in came from, else to `pages.home`. Exists where there is no `pages.loginUrl`. Shares the limits of the password grant. Where the e-mail address must be confirmed first, the page says so after the right password and has a second form, with `token` and `decision=resend`, that sends the message again.',
+    what: 'Signs in by the form of that page: a session cookie, a new one each time, and on to where the sign-in came from, else to `pages.home`. Exists where there is no `pages.loginUrl`. Shares the limits of the password grant. Where the e-mail address must be confirmed first, the page says so after the right password and has a second form, with `token` and `decision=resend`, that sends the message again. Where passkeys are on, a third form signs in by `credential` alone, what a passkey answered; wrong ones count under the rule `refresh`.',
     success: '303 onward',
     failures: 'shown on the page, with the name kept: 400 `invalid_grant`, `invalid_request`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
@@ -208,9 +208,19 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint; 503 `temporarily_unavailable`'
   },
   'POST /auth/second-factor': {
-    what: 'Signs in by the form of that page: `code`, six digits that an authenticator app shows, or `recovery_code`. Spaces and hyphens don\'t count.',
+    what: 'Signs in by the form of that page: `code`, six digits that an authenticator app shows, `recovery_code`, or `credential`, what a passkey of the person answered. Spaces and hyphens don\'t count.',
     success: '303 onward',
     failures: 'shown on the page: 400 `invalid_code` (it can be no code), `invalid_grant` (it is wrong, or was used), `invalid_request`; 429 `too_many_requests` (rule `secondFactor`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/passkey-prompt': {
+    what: 'The page that proposes a passkey after a sign-in by password, in a browser that can make one, to somebody who has none; once in 30 days and browser. Exists with `passkeys.prompt`. Who is not signed in, signed in more than five minutes ago or has a passkey is led on at once.',
+    success: '200, a page; 303 onward',
+    failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint; 503 `temporarily_unavailable`'
+  },
+  'POST /auth/passkey-prompt': {
+    what: 'Stores the passkey that the browser made with the options of that page: `credential`, with `name` for it. The first second factor of a person ends all their other sign-ins, and the answer shows the recovery codes.',
+    success: '303 onward; 200, a page with the recovery codes',
+    failures: 'shown on the page: 400 `invalid_request`, `invalid_credential`; 409 `duplicate_factor`, `factor_limit`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/signup': {
     what: 'The sign-up page, with the fields of `registration.fields` that a form can hold. Exists where `POST /auth/register` does and there is no `pages.loginUrl`.',
@@ -297,6 +307,16 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     success: '303 to the page; 200, a page with the codes',
     failures: 'shown on the page: 400 `invalid_request`; 401 `insufficient_user_authentication`; 404 `not_found`; 409 `invalid_request`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
+  'GET /auth/security/passkeys': {
+    what: 'The page to add a passkey. Exists where `GET /auth/security` does and passkeys are on. It claims the handle by which authenticators know the person, and stores nothing else. A sign-in that is older than five minutes, or lacks the second factor of the account, is asked for anew.',
+    success: '200, a page; 303 to the sign-in page',
+    failures: '503 `temporarily_unavailable`'
+  },
+  'POST /auth/security/passkeys': {
+    what: 'Stores the passkey that the browser made with the options of that page: `credential`, with `name` for it. The first second factor of a person ends all their other sign-ins, and the answer shows the recovery codes.',
+    success: '200, a page with the recovery codes; 303 where there were some',
+    failures: 'shown on the page: 400 `invalid_request`, `invalid_credential`; 401 `insufficient_user_authentication`; 409 `duplicate_factor`, `factor_limit`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
   'GET /auth/security/totp': {
     what: 'The page to set up an authenticator app, with the key as QR code, as text and as a link. Nothing is stored for it. Exists where `GET /auth/security` does. A sign-in that is older than five minutes, or lacks the second factor of the account, is asked for anew.',
     success: '200, a page; 303 to the sign-in page',
@@ -364,6 +384,11 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   },
   'GET /auth/pages.js': {
     what: 'Their script, which only adds to what works without.',
+    success: '200; 304',
+    failures: 'none of its own'
+  },
+  'GET /auth/passkeys.js': {
+    what: 'The script of the pages that ask for a passkey, at most 1 kB by gzip. Exists where passkeys are on. The policy of the sign-in page lets it load `GET /auth/passkey-challenge` and nothing else.',
     success: '200; 304',
     failures: 'none of its own'
   },

@@ -32,15 +32,16 @@ export function connectionCallbacks (host: FastifyInstance, { issuer }: Settings
 }
 
 /** What the hosted pages are built from. */
-export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength }, scopeTexts, secrets }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'stepCookie' | 'trustedCookie' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
-  const { users, outbox, usernames } = parts.authorize.accounts
+export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength }, scopeTexts, secrets }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'stepCookie' | 'trustedCookie' | 'promptCookie' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
+  const { users, outbox, usernames, factors } = parts.authorize.accounts
+  const hasPasskeys = factors !== null && factors.passkeys !== null
   const { homeUrl, loginUrl } = pages
   refuse('pages.texts', ownTextMistake(pages.texts))
   refuse('scopes', scopeTextMistake(scopeTexts))
   const link = (name: PathName): string => `${host.prefix}${parts.path(name)}`
   return {
     ...parts,
-    pages: createPageReply({ issuer, prefix: `${host.prefix}${prefix}`, usernames, pages }),
+    pages: createPageReply({ issuer, prefix: `${host.prefix}${prefix}`, usernames, pages, passkeys: hasPasskeys }),
     journeys: createJourneys(parts.authorize, { authorizeUrl: link('authorize'), homeUrl }),
     scopeTexts,
     prefix,

@@ -23,6 +23,7 @@ import { redactLoggedUrls } from './edge/log-redaction.ts'
 import { loginPage } from './pages/login.ts'
 import { logoutRoutes } from './pages/logout.ts'
 import { metadataRoute } from './api/metadata.ts'
+import { passkeyPromptPage } from './pages/passkey-prompt.ts'
 import { pageAssetRoutes } from './pages/assets.ts'
 import type { PageDeps } from './pages/deps.ts'
 import { usePageErrors } from './pages/errors.ts'
@@ -148,7 +149,9 @@ function passkeyGroups (deps: RouteDeps, factors: NonNullable<RouteDeps['grants'
 /** Only where there are second factors. */
 function secondFactor (child: FastifyInstance, pages: PageDeps): void {
   const { factors } = pages.authorize.accounts
-  if (factors !== null) secondFactorPage(child, pages, factors)
+  if (factors === null) return
+  secondFactorPage(child, pages, factors)
+  passkeyPromptPage(child, pages)
 }
 
 function pageGroups (pages: PageDeps, { cors, redirectLogin }: { cors: Cors, redirectLogin: boolean }): Group[] {

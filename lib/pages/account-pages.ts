@@ -126,15 +126,18 @@ const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
   factor_removed: 'doneFactorRemoved',
   factor_renamed: 'doneFactorRenamed',
   devices_forgotten: 'doneDevicesForgotten',
+  passkey_added: 'donePasskeyAdded',
+  passkey_removed: 'donePasskeyRemoved',
   nothing: 'doneNothing'
 }
 
 /** A page below `account`, with what was done a moment ago. */
-export function accountFrame (model: AccountModel, heading: string, content: HtmlValue): string {
+export function accountFrame (model: AccountModel, heading: string, content: HtmlValue, { passkeyScript }: { passkeyScript?: string | undefined } = {}): string {
   const { messages, error, username, accountUrl, done } = model
   return layout(model, {
     heading,
     error,
+    passkeyScript,
     content: html`${done !== null && html`<p class="note${done === 'nothing' && ' plain'}" role="status">${messages[NOTES[done]]}</p>
 `}${content}${serverFault(model)}`,
     links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>

@@ -36,7 +36,7 @@ function field (state: FormState, fieldName: string, { label, type, value, autoc
   const described = [
     hint === null ? null : `${fieldName}-hint`,
     ownError === null ? null : `${fieldName}-error`,
-    error !== null && wrong === null ? 'form-error' : null
+    error !== null && wrong === null && error.field !== 'credential' ? 'form-error' : null
   ].filter((id) => id !== null)
   const input = html`<input${attributes({
     id: fieldName,
@@ -47,7 +47,7 @@ function field (state: FormState, fieldName: string, { label, type, value, autoc
     autocomplete,
     inputmode,
     // A wrong name or password is an error of both fields.
-    'aria-invalid': ownError !== null || (error?.error === 'invalid_grant' && wrong === null) ? 'true' : null,
+    'aria-invalid': ownError !== null || (error?.error === 'invalid_grant' && wrong === null && error.field !== 'credential') ? 'true' : null,
     'aria-describedby': described.length === 0 ? null : described.join(' '),
     autofocus: focus === fieldName,
     ...extra
@@ -61,8 +61,9 @@ function field (state: FormState, fieldName: string, { label, type, value, autoc
 // Addresses, usernames and passwords are written from the left in every language.
 const AS_TYPED = { dir: 'ltr', autocapitalize: 'none', autocorrect: 'off', spellcheck: 'false' } as const
 
-export function usernameField (state: FormState, { messages }: CommonModel, value: string): Html {
-  return field(state, 'username', { label: messages.usernameLabel, type: 'text', value, autocomplete: 'username', inputmode: 'email', extra: AS_TYPED })
+/** `passkeys`: the browser proposes those too, beside the names that it knows. It looks for the word at the end. @see HTML §4.10.18.7.1 */
+export function usernameField (state: FormState, { messages }: CommonModel, value: string, { passkeys = false } = {}): Html {
+  return field(state, 'username', { label: messages.usernameLabel, type: 'text', value, autocomplete: passkeys ? 'username webauthn' : 'username', inputmode: 'email', extra: AS_TYPED })
 }
 
 /** Never has a value. */
@@ -105,9 +106,9 @@ export function rememberField (state: FormState, { messages }: CommonModel, seco
   return field(state, 'remember', { label: format(messages.rememberLabel, { duration: durationOf(seconds, messages) }), type: 'checkbox', value: 'on', required: false })
 }
 
-/** What the person calls an authenticator app. */
-export function appNameField (state: FormState, { messages }: CommonModel, value: string): Html {
-  return field(state, 'name', { label: messages.factorNameLabel, type: 'text', value, autocomplete: 'off', required: false, extra: { dir: 'auto', maxlength: '64' } })
+/** What the person calls an authenticator app or a passkey. */
+export function factorNameField (state: FormState, label: string, value: string): Html {
+  return field(state, 'name', { label, type: 'text', value, autocomplete: 'off', required: false, extra: { dir: 'auto', maxlength: '64' } })
 }
 
 /** Another address than the one of now. */

@@ -14,10 +14,12 @@ interface Layout {
   /** Below the rest: the ways to other pages. */
   links?: HtmlValue
   error?: PageError | null
+  /** The script of passkeys, where the page asks for one. */
+  passkeyScript?: string | null | undefined
 }
 
 /** A whole document. */
-export function layout (model: CommonModel, { heading, lead, icon = null, content, links, error = null }: Layout): string {
+export function layout (model: CommonModel, { heading, lead, icon = null, content, links, error = null, passkeyScript = null }: Layout): string {
   const { title, lang, dir, messages, styleUrl, scriptUrl, stylesheetUrl, faviconUrl, colorScheme } = model
   const about = `${heading} – ${title}`
   return `${markupOf(html`<!doctype html>
@@ -31,7 +33,8 @@ export function layout (model: CommonModel, { heading, lead, icon = null, conten
 ${faviconUrl !== null && html`<link rel="icon" href="${safeUrl(faviconUrl)}">
 `}<link rel="stylesheet" href="${styleUrl}">
 ${stylesheetUrl !== null && html`<link rel="stylesheet" href="${safeUrl(stylesheetUrl)}">
-`}<script src="${scriptUrl}" defer></script>
+`}<script src="${scriptUrl}" defer></script>${passkeyScript !== null && html`
+<script src="${passkeyScript}" defer></script>`}
 </head>
 <body>
 <div class="page">

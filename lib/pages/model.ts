@@ -57,7 +57,7 @@ export interface FormModel extends CommonModel {
 }
 
 /** What the form of an account page has just done. `nothing`: somebody signed in anew in this browser since the page was opened. */
-export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'password' | 'session' | 'others' | 'access' | 'factor_added' | 'factor_removed' | 'factor_renamed' | 'devices_forgotten' | 'unlinked' | 'password_link' | 'nothing'
+export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'password' | 'session' | 'others' | 'access' | 'factor_added' | 'factor_removed' | 'factor_renamed' | 'passkey_added' | 'passkey_removed' | 'devices_forgotten' | 'unlinked' | 'password_link' | 'nothing'
 
 /** What the pages of a person's own account have. `username` is who is signed in; `accountUrl` leads to the page `account`. */
 export interface AccountModel extends FormModel {
@@ -134,12 +134,41 @@ export interface AccountFactor {
   disabled: boolean
 }
 
+/** What the pages tell the browser of passkeys, by the script at `scriptUrl`. */
+export interface PasskeySignals {
+  scriptUrl: string
+  /** Methods of `PublicKeyCredential`, and what each is called with where the browser has it. Empty: none. */
+  signals: Record<string, object>
+}
+
+/** A form with the field `credential`. It is `hidden` until the script shows it, which asks the browser for a passkey. */
+export interface PasskeyForm extends PasskeySignals {
+  /** Of `navigator.credentials.get`, and on pages that make a passkey of `create`. What is binary is base64url. */
+  options: object
+  /** JSON with other `options` before these are too old; `null`: there are none. */
+  renewUrl: string | null
+}
+
+/** A passkey of the person. */
+export interface AccountPasskey extends Omit<AccountFactor, 'disabled'> {
+  /** Whether it is on more than one device, or in a backup. */
+  synced: boolean
+}
+
 export interface PageModels {
   /** `resendToken`: after a right password for an address that is not confirmed; goes back in a hidden field `token`, with the `decision` `resend`. */
-  /** `passwordLater`: an address is enough to be led to where its people sign in, so the field for the password may stay empty. */
-  login: FormModel & { username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null, connections: ConnectButton[], passwordLater: boolean }
-  /** After a right password or a sign-in elsewhere: `code` where `asksCode`, or `recovery_code`. `rememberSeconds`: for how long a box named `remember` has this browser asked no more; `null`: no box. Nobody is signed in yet; `username` is who would be. */
-  second_factor: FormModel & { username: string, asksCode: boolean, rememberSeconds: number | null, loginUrl: string }
+  /**
+   * `passwordLater`: an address is enough to be led to where its people sign in, so the field for the password may stay empty. `tellsPasskeys`: a hidden
+   * field `passkeys` is `yes` where the browser can make one, here and on the page `second_factor`; without it the page `passkey_prompt` is never shown.
+   */
+  login: FormModel & { username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null, connections: ConnectButton[], passwordLater: boolean, passkey: PasskeyForm | null, tellsPasskeys: boolean }
+  /**
+   * After a right password or a sign-in elsewhere: `code` where `asksCode`, or `recovery_code`, or `credential` where there is `passkey`. Nobody is signed
+   * in yet; `username` is who would be. `rememberSeconds`: for how long a box named `remember` has this browser asked no more; `null`: no box.
+   */
+  second_factor: FormModel & { username: string, asksCode: boolean, rememberSeconds: number | null, loginUrl: string, passkey: PasskeyForm | null, tellsPasskeys: boolean }
+  /** After a sign-in by password: a passkey can be made, with `credential` and `name`. `skipUrl` leads on without. `endsOthers`: all other sign-ins end with the first one. */
+  passkey_prompt: FormModel & { username: string, passkey: PasskeyForm, skipUrl: string, endsOthers: boolean }
   /** `sent`: a message is on its way, whoever asked. */
   signup: FormModel & { username: string, fields: ProfileField[], minLength: number, loginUrl: string, sent: boolean, connections: ConnectButton[] }
   forgot_password: FormModel & { username: string, loginUrl: string, sent: boolean }
@@ -187,9 +216,12 @@ export interface PageModels {
   /**
    * A form for each factor, with `factor`, `name`, and buttons named `decision` with the values `rename` and `remove`; one with the `decision` `codes`.
    * `signInUrl`: the person signs in again before anything can be changed. `enrolUrl` leads to the page `account_totp`. `recoveryCodesLeft`
-   * is `null` where there is no factor. `canForget`: browsers may be remembered; a button with the `decision` `forget` ends that for all.
+   * is `null` where there is no factor. `factors` are the apps; `addPasskeyUrl` leads to the page `account_passkey`, and is `null` where passkeys are off. `canForget`: browsers may be remembered; a
+   * button with the `decision` `forget` ends that for all.
    */
-  account_security: AccountModel & { factors: AccountFactor[], recoveryCodesLeft: number | null, enrolUrl: string, canForget: boolean, signInUrl: string | null }
+  account_security: AccountModel & { factors: AccountFactor[], recoveryCodesLeft: number | null, enrolUrl: string, canForget: boolean, signInUrl: string | null, passkeys: AccountPasskey[], addPasskeyUrl: string | null, passkeySignals: PasskeySignals | null }
+  /** `credential` and `name`. `passkey` is `null` where the person signs in again before. */
+  account_passkey: AccountModel & { passkey: PasskeyForm | null, name: string, signInUrl: string | null, endsOthers: boolean }
   /** `code` and `name`, and `enrolment` in a hidden field. `enrolment` is `null` where the person signs in again before. `qr`: the `d` of a path in a square of `size`. */
   account_totp: AccountModel & { enrolment: { token: string, secret: string, uri: string, qr: { size: number, path: string } } | null, name: string, signInUrl: string | null, endsOthers: boolean }
   /** Shown once: they are in no other answer. */

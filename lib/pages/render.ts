@@ -1,4 +1,4 @@
-import { accountRecoveryCodes, accountSecurity, accountTotp } from './security-pages.ts'
+import { accountPasskey, accountRecoveryCodes, accountSecurity, accountTotp, passkeyPrompt } from './security-pages.ts'
 import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
 import { accountConnections } from './account-connections.ts'
 import { account, accountAccess, accountEmail, accountPassword, accountProfile, accountRemove, accountRemoved, accountSessions } from './account-pages.ts'
@@ -11,6 +11,7 @@ type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => str
 const RENDERERS: Renderers = {
   login,
   second_factor: secondFactor,
+  passkey_prompt: passkeyPrompt,
   signup,
   forgot_password: forgotPassword,
   reset_password: resetPassword,
@@ -22,6 +23,7 @@ const RENDERERS: Renderers = {
   account_password: accountPassword,
   account_security: accountSecurity,
   account_totp: accountTotp,
+  account_passkey: accountPasskey,
   account_recovery_codes: accountRecoveryCodes,
   account_sessions: accountSessions,
   account_connections: accountConnections,

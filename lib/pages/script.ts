@@ -52,7 +52,7 @@ for (const code of all('[data-copy]')) {
   // There is none on plain http.
   if (navigator.clipboard) code.parentElement.after(press)
 }
-for (const form of all('form')) {
+for (const form of all('form:not([data-passkey])')) {
   form.addEventListener('submit', (event) => {
     if (form.dataset.busy) event.preventDefault()
     form.dataset.busy = 1
@@ -64,6 +64,7 @@ for (const form of all('form')) {
     for (const busy of form.querySelectorAll('[aria-busy]')) busy.removeAttribute('aria-busy')
   })
 }
+for (const field of all('input[name=passkeys]')) field.value = globalThis.PublicKeyCredential ? 'yes' : ''
 const deliberate = document.querySelector('[data-deliberate]')
 if (deliberate) {
   let timer

@@ -1,40 +1,84 @@
 import { accountFrame, signInAgain } from './account-pages.ts'
-import { appNameField, codeField, form, formState, hidden, link, submit } from './fields.ts'
-import { attributes, formatHtml, html } from './html.ts'
+import { codeField, factorNameField, form, formState, hidden, link, serverFault, submit } from './fields.ts'
+import { type Html, attributes, formatHtml, html } from './html.ts'
 import { layout, name } from './layout.ts'
-import type { AccountFactor, PageModels } from './model.ts'
+import type { AccountFactor, AccountPasskey, PageModels, PasskeyForm } from './model.ts'
+import { passkeyForm, passkeySignals, withoutPasskeys } from './passkey-forms.ts'
 import { format, type Messages, spaceOf, timeOf } from './texts.ts'
 
 export function accountSecurity (model: PageModels['account_security']): string {
-  const { messages, action, error, factors, recoveryCodesLeft, enrolUrl, canForget, signInUrl } = model
-  const state = formState(error, [], '')
+  const { messages, error, factors, recoveryCodesLeft, enrolUrl, canForget, signInUrl, passkeys, addPasskeyUrl, passkeySignals: told, action } = model
   const alert = error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>\n`
+  const sole = factors.length + passkeys.length === 1
   return accountFrame(model, messages.securityTitle, html`<p class="hint">${messages.securityText}</p>
-${alert}${factors.length > 0 && html`<ul class="items">
-${factors.map((factor, index) => html`<li>
-<div><p id="factor-${index}">${name(factor.name ?? messages.factorApp)}${factor.disabled && html` <span class="badge bad">${messages.factorOff}</span>`}</p>
-<p class="hint">${timesOf(factor, messages)}</p></div>
-${signInUrl === null && form(action, null, html`${hidden('factor', factor.id)}<label for="name-${index}">${messages.factorNameLabel}</label>
-<input${attributes({ id: `name-${index}`, name: 'name', type: 'text', dir: 'auto', maxlength: 64, value: factor.name ?? '', 'aria-describedby': `factor-${index}` })}>
-<div class="choice">${submit(messages.factorRename, { decision: 'rename', look: 'quiet' })}${submit(messages.factorRemove, { decision: 'remove', look: 'quiet', deliberate: true })}</div>
-`)}</li>
-`)}</ul>
+${alert}${items(model, factors, messages.factorApp, 'factor', messages.factorNameLabel)}${addPasskeyUrl !== null && html`<h2>${messages.passkeysTitle}</h2>
+<p class="hint">${messages.passkeysText}</p>
+`}${items(model, passkeys, messages.passkeyName, 'passkey', messages.passkeyNameLabel)}${sole && passkeys.some(({ synced }) => !synced) && html`<p class="note plain">${messages.passkeySole}</p>
 `}${recoveryCodesLeft !== null && html`<p class="status">${format(messages.codesLeft, { count: String(recoveryCodesLeft) })}</p>
 `}${signInUrl !== null
     ? signInAgain(model, signInUrl)
-    : html`${factors.length === 1 && html`<p class="hint">${messages.factorLastText}</p>
+    : html`${sole && html`<p class="hint">${factors.length === 1 ? messages.factorLastText : messages.passkeyLastText}</p>
 `}<p class="actions">${link(enrolUrl, messages.factorAdd)}</p>
-${recoveryCodesLeft !== null && form(action, state.error === null ? state : null, html`<p class="hint">${messages.codesNewText}</p>
+${addPasskeyUrl !== null && html`<p class="actions">${link(addPasskeyUrl, messages.passkeyAdd)}</p>
+`}${recoveryCodesLeft !== null && form(action, null, html`<p class="hint">${messages.codesNewText}</p>
 ${submit(messages.codesNew, { decision: 'codes', look: 'quiet' })}
 `)}${canForget && html`<h2>${messages.devicesTitle}</h2>
 ${form(action, null, html`<p class="hint">${messages.devicesText}</p>
 ${submit(messages.devicesForget, { decision: 'forget', look: 'quiet' })}
-`)}`}`}`)
+`)}`}`}${told !== null && passkeySignals(told)}`, { passkeyScript: told?.scriptUrl })
 }
 
-function timesOf ({ createdAt, lastUsedAt }: AccountFactor, messages: Messages): string {
+/** What there is of one kind. Whoever has signed in just now can rename and remove it. */
+function items ({ messages, action, signInUrl }: PageModels['account_security'], factors: ReadonlyArray<AccountFactor | AccountPasskey>, unnamed: string, kind: string, nameLabel: string): Html | null {
+  if (factors.length === 0) return null
+  return html`<ul class="items">
+${factors.map((factor, index) => html`<li>
+<div><p id="${kind}-${index}">${name(factor.name ?? unnamed)}${badgeOf(factor, messages)}</p>
+<p class="hint">${timesOf(factor, messages)}</p></div>
+${signInUrl === null && form(action, null, html`${hidden('factor', factor.id)}<label for="${kind}-name-${index}">${nameLabel}</label>
+<input${attributes({ id: `${kind}-name-${index}`, name: 'name', type: 'text', dir: 'auto', maxlength: 64, value: factor.name ?? '', 'aria-describedby': `${kind}-${index}` })}>
+<div class="choice">${submit(messages.factorRename, { decision: 'rename', look: 'quiet' })}${submit(messages.factorRemove, { decision: 'remove', look: 'quiet', deliberate: true })}</div>
+`)}</li>
+`)}</ul>
+`
+}
+
+function badgeOf (factor: AccountFactor | AccountPasskey, messages: Messages): Html | null {
+  if ('synced' in factor) return html` <span class="badge">${factor.synced ? messages.passkeySynced : messages.passkeyUnsynced}</span>`
+  return factor.disabled ? html` <span class="badge bad">${messages.factorOff}</span>` : null
+}
+
+function timesOf ({ createdAt, lastUsedAt }: Pick<AccountFactor, 'createdAt' | 'lastUsedAt'>, messages: Messages): string {
   const since = timeOf(createdAt, messages)
   return lastUsedAt === null ? format(messages.factorSince, { since }) : format(messages.factorTimes, { since, used: timeOf(lastUsedAt, messages) })
+}
+
+export function accountPasskey (model: PageModels['account_passkey']): string {
+  const { messages, action, passkey, name: typed, signInUrl, endsOthers } = model
+  if (passkey === null) return accountFrame(model, messages.passkeyAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
+  return accountFrame(model, messages.passkeyAdd, creation(model, action, { passkey, typed, endsOthers }), { passkeyScript: passkey.scriptUrl })
+}
+
+export function passkeyPrompt (model: PageModels['passkey_prompt']): string {
+  const { messages, action, error, username, passkey, skipUrl, endsOthers } = model
+  return layout(model, {
+    heading: messages.passkeyPromptTitle,
+    error,
+    passkeyScript: passkey.scriptUrl,
+    content: html`${creation(model, action, { passkey, typed: '', endsOthers })}<p class="actions">${link(skipUrl, messages.passkeySkip)}</p>
+${serverFault(model)}`,
+    links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>`
+  })
+}
+
+/** What a passkey is, what follows from having one, and the form that makes it. */
+function creation (model: PageModels['account_passkey'] | PageModels['passkey_prompt'], action: string, { passkey, typed, endsOthers }: { passkey: PasskeyForm, typed: string, endsOthers: boolean }): Html {
+  const { messages, error } = model
+  const state = formState(error, ['name'], '')
+  return html`<p>${messages.passkeysText}</p>
+${endsOthers && html`<p class="hint">${messages.passkeyFollows}${spaceOf(messages)}${messages.enrolText}</p>
+`}${error !== null && state.wrong === null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>
+`}${passkeyForm(action, passkey, model, { call: 'create', label: messages.passkeyCreate, fields: factorNameField(state, messages.passkeyNameLabel, typed) })}${withoutPasskeys(model)}`
 }
 
 export function accountTotp (model: PageModels['account_totp']): string {
@@ -48,7 +92,7 @@ export function accountTotp (model: PageModels['account_totp']): string {
 <p class="key"><code dir="ltr">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</code></p>
 <p>${link(uri, messages.enrolOpen)}</p>
 ${form(action, state, html`${hidden('enrolment', token)}<p class="hint">${messages.enrolCode}${endsOthers && html`${spaceOf(messages)}${messages.enrolText}`}</p>
-${codeField(state, model)}${appNameField(state, model, typed)}${submit(messages.factorAdd)}
+${codeField(state, model)}${factorNameField(state, messages.factorNameLabel, typed)}${submit(messages.factorAdd)}
 `)}`)
 }
 

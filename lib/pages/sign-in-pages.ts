@@ -1,41 +1,45 @@
 import { codeField, currentPasswordField, form, formState, hidden, link, newPasswordField, profileField, recoveryCodeField, rememberField, serverFault, submit, usernameField } from './fields.ts'
 import { connectButtons } from './connect-pages.ts'
+import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, attributes, formatHtml, html } from './html.ts'
 import { address, type IconName, layout, name } from './layout.ts'
 import { timeOf } from './texts.ts'
 import type { CommonModel, PageModels } from './model.ts'
 
 export function login (model: PageModels['login']): string {
-  const { messages, action, error, username, resendToken, signupUrl, forgotUrl, connections, passwordLater } = model
+  const { messages, action, error, username, resendToken, signupUrl, forgotUrl, connections, passwordLater, passkey, tellsPasskeys } = model
   const state = formState(error, ['username', 'password'], username === '' ? 'username' : 'password')
   return layout(model, {
     heading: messages.loginTitle,
     error,
     lead: onward(model),
-    content: html`${form(action, state, html`${usernameField(state, model, username)}${currentPasswordField(state, model, { beside: forgotUrl === null ? null : link(forgotUrl, messages.forgotLink), required: !passwordLater })}${submit(messages.loginSubmit)}
+    passkeyScript: passkey?.scriptUrl,
+    content: html`${form(action, state, html`${tellsPasskeysField(tellsPasskeys)}${usernameField(state, model, username, { passkeys: passkey !== null })}${currentPasswordField(state, model, { beside: forgotUrl === null ? null : link(forgotUrl, messages.forgotLink), required: !passwordLater })}${submit(messages.loginSubmit)}
 `)}${resendToken !== null && html`
 ${form(action, null, html`${hidden('token', resendToken)}${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
-`)}`}${serverFault(model)}${connectButtons(model, connections)}`,
+`)}`}
+${passkey !== null && passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeySignIn, look: 'quiet' })}${serverFault(model)}${connectButtons(model, connections)}`,
     links: signupUrl === null ? null : html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`
   })
 }
 
 export function secondFactor (model: PageModels['second_factor']): string {
-  const { messages, action, error, username, asksCode, rememberSeconds, loginUrl } = model
+  const { messages, action, error, username, asksCode, rememberSeconds, loginUrl, passkey, tellsPasskeys } = model
   const fields = asksCode ? ['code', 'recovery_code'] : ['recovery_code']
-  const state = formState(error, fields, asksCode ? 'code' : 'recovery_code')
+  const state = formState(error, fields, asksCode ? 'code' : passkey === null ? 'recovery_code' : '')
   const recovery = html`<p class="hint">${messages.recoveryText}</p>
 ${recoveryCodeField(state, model)}`
   return layout(model, {
     heading: messages.secondFactorTitle,
     error,
-    lead: html`<p class="lead">${asksCode ? messages.secondFactorText : messages.errorFactorDisabled}</p>`,
-    content: html`${form(action, state, html`${asksCode
+    lead: html`<p class="lead">${asksCode ? messages.secondFactorText : passkey === null ? messages.errorFactorDisabled : messages.passkeySecond}</p>`,
+    passkeyScript: passkey?.scriptUrl,
+    content: html`${passkey !== null && html`${passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, look: asksCode ? 'quiet' : null })}${!asksCode && withoutPasskeys(model)}`}${form(action, state, html`${tellsPasskeysField(tellsPasskeys)}${asksCode
       ? html`${codeField(state, model)}
 <details${attributes({ class: 'more', open: state.wrong === 'recovery_code' })}><summary>${messages.recoveryQuestion}</summary>
 ${recovery}</details>
 `
-      : recovery}${rememberSeconds !== null && rememberField(state, model, rememberSeconds)}${submit(messages.continueSubmit)}
+      : recovery}${rememberSeconds !== null && rememberField(state, model, rememberSeconds)}${submit(messages.continueSubmit, asksCode || passkey === null ? {} : { look: 'quiet' })}
 `)}${serverFault(model)}`,
     links: html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.backToLogin)}</p>`

@@ -142,6 +142,8 @@ input:focus-visible{outline-offset:0;border-color:var(--link)}
 .alert{display:flex;gap:.625rem;padding:.75rem .875rem;font-size:.9375rem;background:var(--wrong-ground);border:1px solid var(--wrong);border-radius:var(--radius)}
 .alert::before{${shape(WARNING, '1.25rem')};margin-top:.0625rem}
 .wrong{font-size:.9375rem}
+[aria-live]:empty{position:absolute}
+form:not([hidden])+.instead{display:none}
 .note{display:flex;gap:.625rem;padding:.75rem .875rem;font-size:.9375rem;color:var(--good);background:var(--good-ground);border:1px solid var(--good);border-radius:var(--radius)}
 .note::before{${shape(CHECK, '1.25rem')};margin-top:.0625rem}
 .note.plain{color:var(--text);background:var(--panel);border-color:var(--edge)}

@@ -68,6 +68,10 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/second-factor': [{ headers: FORM, payload: 'code=123456' }, OWN_PAGE],
   'GET /auth/security': [{}, ALL],
   'POST /auth/security': [{ headers: FORM, payload: '' }, OWN_PAGE],
+  'GET /auth/passkey-prompt': [{}, ALL],
+  'POST /auth/passkey-prompt': [{ headers: FORM, payload: '' }, OWN_PAGE],
+  'GET /auth/security/passkeys': [{}, ALL],
+  'POST /auth/security/passkeys': [{ headers: FORM, payload: '' }, OWN_PAGE],
   'GET /auth/security/totp': [{}, ALL],
   'POST /auth/security/totp': [{ headers: FORM, payload: '' }, OWN_PAGE],
   'GET /auth/signup': [{}, ALL],
@@ -88,7 +92,8 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   // A client's own form; with a decision it is one of ours.
   'POST /auth/logout': [{ headers: FORM, payload: 'client_id=spa' }, ALL],
   'GET /auth/pages.css': [{}, ALL],
-  'GET /auth/pages.js': [{}, ALL]
+  'GET /auth/pages.js': [{}, ALL],
+  'GET /auth/passkeys.js': [{}, ALL]
 }
 
 const clients = [
@@ -99,7 +104,7 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   ['all that there is', {}, null],
   ['clients of a store', { clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } }, null],
   ['no clients', { clients: [] }, /authorize|consent|openid-configuration|account.access/],
-  ['no pages', { pages: false }, /authorize|consent|openid-configuration|login|second-factor|auth.security|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$|(?:GET|POST) .auth.account/],
+  ['no pages', { pages: false }, /authorize|consent|openid-configuration|login|second-factor|passkey-prompt|passkeys.js|auth.security|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$|(?:GET|POST) .auth.account/],
   ['a shared secret', { keys: { secret: SECRET } }, /authorize|consent|openid-configuration|account.access|jwks|userinfo/],
   ['no second factors', { factors: undefined }, /factor|auth.security|passkey/],
   ['no registration, no messages', { registration: false, sendMessage: undefined }, /register|signup|password-reset|forgot|reset-password|email|PATCH .auth.profile|account.profile/],

@@ -53,6 +53,8 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'POST login': { 400: ['invalid_grant'], ...LIMITED },
   'POST secondFactor': { 400: ['invalid_code', 'invalid_grant'], ...LIMITED },
   'POST security': { 400: ['invalid_request'], ...NOT_FRESH, 404: ['not_found'], 409: ['invalid_request'] },
+  'POST passkeyPrompt': { 400: ['invalid_credential'], 409: ['duplicate_factor', 'factor_limit'] },
+  'POST securityPasskeys': { 400: ['invalid_credential'], 409: ['duplicate_factor', 'factor_limit'] },
   'POST securityTotp': { 400: ['invalid_code', 'invalid_token'], 409: ['factor_limit'] },
   'POST signup': { 400: ['invalid_password'], 409: ['username_taken'], ...LIMITED },
   'POST forgotPassword': LIMITED,

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digest } from '../../protocol/digest.ts'
 import { cookieValues } from './cookie-header.ts'
 
-/** The cookie of browser sessions, or that of a sign-in that is not done yet. Its value is not verified here. */
+/** The cookie of browser sessions, that of a sign-in that is not done yet, or that of a browser that was asked to make a passkey. Its value is not verified here. */
 export interface SessionCookie {
   name: string
   /** `undefined` where there is none or more than one: two cookies of this name mean that one was injected, for example from a subdomain, so neither is trusted. */
@@ -21,8 +21,8 @@ export interface CookieOwner {
 }
 
 interface SessionCookieOptions extends CookieOwner {
-  /** `step`: what a browser carries from the first factor to the second. `trusted`: what it is remembered by, where it need not give the second. */
-  of?: 'session' | 'step' | 'trusted'
+  /** `step`: what a browser carries from the first factor to the second. `trusted`: what it is remembered by, where it need not give the second. `prompted`: that it was asked to make a passkey. */
+  of?: 'session' | 'step' | 'trusted' | 'prompted'
   /** Absolute lifetime. A cookie is only set when a session begins, or begins anew, and where a browser is to be remembered. */
   maxAgeSeconds: number
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { PASSKEY_SCRIPT } from '../../pages/passkey-script.ts'
 import { PAGE_SCRIPT } from '../../pages/script.ts'
 import { type Look, stylesheet } from '../../pages/stylesheet.ts'
 import { digest } from '../../protocol/digest.ts'
@@ -20,24 +21,31 @@ interface Asset {
 export interface PageAssets {
   style: Asset
   script: Asset
+  /** `null`: no page asks for a passkey. */
+  passkeys: Asset | null
 }
 
 /** `prefix` as mounted, with that of the host's instance in front. */
-export function pageAssets ({ prefix, look }: { prefix: string, look: Look }): PageAssets {
+export function pageAssets ({ prefix, look, passkeys }: { prefix: string, look: Look, passkeys: boolean }): PageAssets {
   const asset = (name: string, type: string, body: string): Asset => {
     const version = digest(body).slice(0, 12)
     const path = `${prefix}/${name}`
     return { path, url: `${path}?v=${version}`, type: `${type}; charset=utf-8`, body, version }
   }
-  return { style: asset('pages.css', 'text/css', stylesheet(look)), script: asset('pages.js', 'text/javascript', PAGE_SCRIPT) }
+  return {
+    style: asset('pages.css', 'text/css', stylesheet(look)),
+    script: asset('pages.js', 'text/javascript', PAGE_SCRIPT),
+    passkeys: passkeys ? asset('passkeys.js', 'text/javascript', PASSKEY_SCRIPT) : null
+  }
 }
 
 /** Serves them. `prefix` as the child's own routes have it. Browsers may cache the current version for a year, and must revalidate any other. */
-export function pageAssetRoutes (child: FastifyInstance, { style, script }: PageAssets, { prefix }: { prefix: string }): void {
-  for (const [name, asset] of [['pages.css', style], ['pages.js', script]] as const) {
+export function pageAssetRoutes (child: FastifyInstance, { style, script, passkeys }: PageAssets, { prefix }: { prefix: string }): void {
+  for (const [name, asset, summary] of [['pages.css', style, 'Stylesheet of the hosted pages'], ['pages.js', script, 'Script of the hosted pages'], ['passkeys.js', passkeys, 'Script of the hosted pages that ask for a passkey']] as const) {
+    if (asset === null) continue
     child.get(`${prefix}/${name}`, {
       ...callableBy('anyone'),
-      schema: describeRoute({ hide: true, summary: name === 'pages.css' ? 'Stylesheet of the hosted pages' : 'Script of the hosted pages' })
+      schema: describeRoute({ hide: true, summary })
     }, (request, reply) => sendAsset(asset, request, reply))
   }
 }

@@ -16,6 +16,8 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   stepCookie: SessionCookie
   /** What a browser is remembered by; `null`: none is. */
   trustedCookie: SessionCookie | null
+  /** That this browser was asked to make a passkey. */
+  promptCookie: SessionCookie
   journeys: Journeys
   /** Least length of a new password, in code points. */
   minLength: number

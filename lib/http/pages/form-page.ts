@@ -76,6 +76,8 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   content(shown: Shown, visit: Visit): Omit<PageModels[Name], keyof FormModel> | Promise<Omit<PageModels[Name], keyof FormModel>>
   /** Absolute URLs of images that the page shows beside the logo of all pages. */
   images?: readonly string[]
+  /** The page has a form that asks for a passkey. */
+  passkeys?: PageSettings['passkeys']
   /** What the form's address has beside the journey. */
   carries?(shown: Shown): Record<string, string>
   /** Default 200. A refusal has its own status. */
@@ -99,7 +101,7 @@ export function formPage<Name extends FormPageName, Shown extends object> (child
   async function answer (visit: Visit, reply: FastifyReply, next: Shown | Leave, refused?: OAuthError): Promise<FastifyReply> {
     if (typeof next === 'function') return await next(reply)
     const { request, journey: { query, clientName, uiLocales, formActions } } = visit
-    const settings: PageSettings = { statusCode: refused?.statusCode ?? page.statusCode?.(next) ?? 200, clientName, uiLocales, ...(leadsOn ? { formActions } : {}), ...(page.images === undefined || page.images.length === 0 ? {} : { images: page.images }), ...(tokenInAddress ? { noReferrer: true } : {}) }
+    const settings: PageSettings = { statusCode: refused?.statusCode ?? page.statusCode?.(next) ?? 200, clientName, uiLocales, ...(leadsOn ? { formActions } : {}), ...(page.images === undefined || page.images.length === 0 ? {} : { images: page.images }), ...(tokenInAddress ? { noReferrer: true } : {}), ...(page.passkeys === undefined ? {} : { passkeys: page.passkeys }) }
     return await pages.send(request, reply, name, {
       action: withQuery(`${link(page.path)}${query}`, page.carries?.(next)),
       error: refused === undefined ? null : formError(refused, request, reply, { pages, fields, uiLocales, minLength }),

@@ -3,16 +3,18 @@ import { Type } from '@sinclair/typebox'
 import { normalizeUsername } from '../../accounts/username.ts'
 import { resendTicket, resendVerification } from '../../accounts/verify-email.ts'
 import { signIn } from '../../authorize/sign-in.ts'
+import type { PasskeyForm, PasskeySignals } from '../../pages/model.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { JourneySchema, Password, Username } from '../edge/schemas.ts'
 import { buttonImages, connectButtons, elsewhere, takesDomains } from './connect/buttons.ts'
 import { freshness } from './connect/begin.ts'
-import { confirmUrl } from './connect/confirm.ts'
 import type { PageDeps } from './deps.ts'
 import { type FormPage, formPage, goOn, type Submission, type Visit } from './form-page.ts'
 import { type Form, pageGet, queryParam, required } from './forms.ts'
 import type { Journey } from './journey.ts'
-import { leadOn } from './lead-on.ts'
+import { leadOnFrom } from './lead-on-from.ts'
+import { passkeySignIn } from './passkey-sign-in.ts'
+import { passkeyFormOf, passkeysOf, unknownPasskey } from './passkeys.ts'
 import { signInBrowser } from './remembered.ts'
 
 interface Shown {
@@ -21,6 +23,8 @@ interface Shown {
   resendToken: string | null
   /** What a journey without a client does not carry: that a fresh sign-in was asked for. */
   asked: Record<string, string>
+  /** What the browser is told of the passkey that it gave and that was refused. Then it is not asked before the person says so: it might give the same. */
+  refused?: PasskeySignals['signals'] | null
 }
 
 const SUMMARIES = { page: 'Sign-in page', form: 'Sign in by a form' }
@@ -29,14 +33,18 @@ const SUMMARIES = { page: 'Sign-in page', form: 'Sign in by a form' }
 export function loginPage (child: FastifyInstance, deps: PageDeps): void {
   const { authorize: { accounts }, journeys, link, loginUrl, offers, path } = deps
 
+  const on = passkeysOf(deps)
+  const renewUrl = link('passkeyChallenge')
+  const askFor = (refused: Shown['refused'] = null): PasskeyForm | null => on === null ? null : passkeyFormOf(on.passkeys.signInOptions(accounts), deps, refused === null ? { renewUrl } : { signals: refused })
   const page: FormPage<'login', Shown> = {
     name: 'login',
     path: 'login',
     summaries: SUMMARIES,
     querystring: JourneySchema,
-    body: Type.Object({ username: Username, password: takesDomains(deps) ? Type.Optional(Password) : Password }),
+    body: Type.Object({ username: Username, password: takesDomains(deps) ? Type.Optional(Password) : Password, ...(on === null ? {} : { credential: Type.Optional(Type.String({ maxLength: 16_384 })) }) }),
     images: buttonImages(deps),
-    fields: ['username', 'password'],
+    fields: ['username', 'password', ...(on === null ? [] : ['credential'])],
+    passkeys: on === null ? undefined : { renewUrl },
     leadsOn: true,
     async open ({ request, journey }) {
       if (await needsNoSignIn(request, deps)) return goOn(journey.next)
@@ -46,19 +54,24 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
     },
     async submit (form, visit) {
       if (form.decision === 'resend') return resend(form, visit, deps)
+      const { credential = '' } = form
+      if (on !== null && credential !== '') return passkeySignIn(credential, visit, deps)
       return await elsewhere(form, visit, deps) ?? passwordSignIn(form, visit, deps)
     },
-    async again ({ username = '', decision }, refused, { request }) {
+    async again (form, refused, { request }) {
+      const { username = '', decision } = form
       if (decision === 'resend') throw refused
-      return { username, resendToken: refused.reason === 'email_not_verified' ? await resendTicket(username, accounts) : null, asked: freshness(request) }
+      return { username, refused: (form.credential ?? '') === '' ? null : unknownPasskey(form, refused, deps), resendToken: refused.reason === 'email_not_verified' ? await resendTicket(username, accounts) : null, asked: freshness(request) }
     },
-    content: async ({ username, resendToken }, { request, journey }) => ({
+    content: async ({ username, resendToken, refused }, { request, journey }) => ({
       username,
       resendToken,
       signupUrl: offers.signup ? `${link('signup')}${journey.query}` : null,
       forgotUrl: offers.reset ? `${link('forgotPassword')}${journey.query}` : null,
       connections: await connectButtons(request, journey, deps),
-      passwordLater: takesDomains(deps)
+      passwordLater: takesDomains(deps),
+      passkey: askFor(refused),
+      tellsPasskeys: on !== null && on.passkeys.prompt
     }),
     carries: ({ asked }) => asked
   }
@@ -81,8 +94,7 @@ function passwordSignIn (form: Form, { request, journey }: Visit, deps: PageDeps
       const clientId = queryParam(request, 'client_id')
       const done = await signIn({ username, password, clientId: clientId === '' ? null : clientId, known }, await signInBrowser(request, journey, deps), authorize)
       leaves(done.user)
-      const confirm = confirmUrl(request, done.user.id, journey, deps)
-      return leadOn(done, confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }, request, deps)
+      return await leadOnFrom(done, { request, journey }, form, deps)
     }
   }
 }

@@ -27,6 +27,8 @@ export interface PageSettings {
   images?: readonly string[]
   /** For a page whose own URL holds a token. Then the browser sends `Origin: null` with its form. */
   noReferrer?: boolean
+  /** The page asks for a passkey. `renewUrl`: a path of this origin that its script loads from; `null`: none. */
+  passkeys?: { renewUrl: string | null } | undefined
 }
 
 /** Sends hosted pages: the host's own by `pages.render`, else the built-in ones, with the headers that every page has. */
@@ -44,6 +46,8 @@ export interface PageReplyOptions {
   issuer: string
   /** As mounted, with that of the host's instance in front. */
   prefix: string
+  /** Whether pages ask for passkeys. */
+  passkeys: boolean
   pages: Look & Pick<CommonModel, 'title' | 'logoUrl' | 'logoUrlDark' | 'faviconUrl' | 'stylesheetUrl'> & { links: CommonModel['footer'], texts: OwnTexts, render: RenderPage | null }
 }
 
@@ -55,15 +59,16 @@ export function isPageReply (reply: FastifyReply): boolean {
   return pageReplies.has(reply)
 }
 
-export function createPageReply ({ issuer, prefix, usernames, pages }: PageReplyOptions): PageReply {
+export function createPageReply ({ issuer, prefix, usernames, passkeys, pages }: PageReplyOptions): PageReply {
   const { origin } = new URL(issuer)
   const { title, logoUrl, logoUrlDark, faviconUrl, colorScheme, stylesheetUrl, links: footer, texts, render } = pages
-  const assets = pageAssets({ prefix, look: pages })
+  const assets = pageAssets({ prefix, look: pages, passkeys })
   const sources: ContentSecurity = {
     style: `${origin}${assets.style.path}`,
     script: `${origin}${assets.script.path}`,
     images: [logoUrl, logoUrlDark, faviconUrl].filter((url) => url !== null),
-    stylesheet: stylesheetUrl
+    stylesheet: stylesheetUrl,
+    passkeys: assets.passkeys === null ? null : `${origin}${assets.passkeys.path}`
   }
   const catalogues = new Map(LOCALES.map((locale) => [locale, withOwnTexts(messagesOf(locale, usernames), texts[locale])]))
   const catalogueOf = (locale: Locale): Messages => catalogues.get(locale) ?? messagesOf(locale, usernames)
@@ -82,6 +87,8 @@ export function createPageReply ({ issuer, prefix, usernames, pages }: PageReply
     }
     return null
   }
+
+  const policyOf = (given: PageSettings['passkeys']): PageSettings['passkeys'] => given && { renewUrl: given.renewUrl === null ? null : `${origin}${given.renewUrl}` }
 
   return {
     assets,
@@ -115,7 +122,7 @@ export function createPageReply ({ issuer, prefix, usernames, pages }: PageReply
       noStore(reply)
       vary(reply, ['Cookie', 'Accept-Language'])
       return await reply.code(settings.statusCode ?? 200).type('text/html; charset=utf-8').headers({
-        'content-security-policy': contentSecurityPolicy(sources, { own: own !== null, formActions: settings.formActions ?? [], images: settings.images ?? [] }),
+        'content-security-policy': contentSecurityPolicy(sources, { own: own !== null, formActions: settings.formActions ?? [], images: settings.images ?? [], passkeys: policyOf(settings.passkeys) }),
         'referrer-policy': settings.noReferrer === true ? 'no-referrer' : 'same-origin',
         'x-frame-options': 'DENY',
         'x-content-type-options': 'nosniff',

@@ -7,12 +7,14 @@ import { rememberDevice } from '../../accounts/factors/remembered-devices.ts'
 import { type PendingStep, openStep } from '../../accounts/factors/second-step.ts'
 import { finishSignIn } from '../../authorize/second-factor.ts'
 import { OAuthError } from '../../errors.ts'
+import type { PasskeyForm } from '../../pages/model.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
+import type { User } from '../../ports/user-store.ts'
 import { JourneySchema, SecondFactorCode, RecoveryCode } from '../edge/schemas.ts'
-import { confirmUrl } from './connect/confirm.ts'
 import type { PageDeps } from './deps.ts'
 import { formPage, goOn, type Leave, type Visit } from './form-page.ts'
-import { leadOn } from './lead-on.ts'
+import { leadOnFrom } from './lead-on-from.ts'
+import { passkeyFormOf } from './passkeys.ts'
 
 interface Pending { step: PendingStep, found: UserFactors }
 
@@ -37,6 +39,11 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
     accounts.events.emit('device_remembered', { userId: user.id, sid }, origin)
   }
 
+  function passkeyOf (user: User, found: UserFactors): PasskeyForm | null {
+    const options = factors.passkeys?.optionsFor({ user, found, purpose: 'second_factor' }, accounts) ?? null
+    return options === null ? null : passkeyFormOf(options, deps)
+  }
+
   /** The journey begins again where its first step is no good any more. That is no error of the person. */
   const beginAgain = ({ journey: { query } }: Visit): Leave => async (reply) => {
     stepCookie.clear(reply)
@@ -48,15 +55,17 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
     path: 'secondFactor',
     summaries: { page: 'Page of the second factor', form: 'Give the second factor by a form' },
     querystring: JourneySchema,
-    body: Type.Object({ code: Type.Optional(SecondFactorCode), recovery_code: Type.Optional(RecoveryCode), remember: Type.Optional(Type.Literal('on')) }),
-    fields: ['code', 'recovery_code'],
+    body: Type.Object({ code: Type.Optional(SecondFactorCode), recovery_code: Type.Optional(RecoveryCode), credential: Type.Optional(Type.String({ maxLength: 16_384 })), remember: Type.Optional(Type.Literal('on')) }),
+    fields: ['code', 'recovery_code', 'credential'],
+    passkeys: factors.passkeys === null ? undefined : { renewUrl: null },
     leadsOn: true,
     open: async (visit) => await pendingOf(visit.request) ?? beginAgain(visit),
-    async submit ({ code, recovery_code: recoveryCode, remember }, visit) {
-      const { request, journey, locale } = visit
+    async submit (form, visit) {
+      const { code, recovery_code: recoveryCode, credential, remember } = form
+      const { request, locale } = visit
       const pending = await pendingOf(request)
       if (pending === null) return { limit: null, work: async () => beginAgain(visit) }
-      const given = readFactor({ code, recoveryCode })
+      const given = readFactor({ code, recoveryCode, credential })
       return {
         limit: secondFactorCheck(pending.step.user, pending.found),
         async work () {
@@ -65,8 +74,7 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
             return async (reply) => {
               stepCookie.clear(reply)
               if (remember === 'on') rememberBrowser(begun, pending.found, visit, reply)
-              const confirm = confirmUrl(request, begun.user.id, journey, deps)
-              return await leadOn(begun, confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }, request, deps)(reply)
+              return await (await leadOnFrom(begun, visit, form, deps))(reply)
             }
           } catch (error) {
             if (error instanceof OAuthError && error.error === 'login_required') return beginAgain(visit)
@@ -83,6 +91,8 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
     content: ({ step: { user }, found }, { journey: { query } }) => ({
       username: user.username,
       rememberSeconds: factors.remembered === null ? null : factors.remembered.lifetimeMs / 1000,
+      passkey: passkeyOf(user, found),
+      tellsPasskeys: factors.passkeys?.prompt === true && found.passkeys.length === 0,
       asksCode: found.totp.some(({ disabled }) => !disabled),
       loginUrl: `${link('login')}${query}`
     })

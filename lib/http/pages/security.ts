@@ -8,6 +8,8 @@ export interface ContentSecurity {
   images: readonly string[]
   /** The host's own stylesheet: it may load from its origin what it needs. */
   stylesheet: string | null
+  /** The script of the pages that ask for a passkey; `null`: there are none. */
+  passkeys: string | null
 }
 
 interface PagePolicy {
@@ -16,14 +18,18 @@ interface PagePolicy {
   formActions: readonly string[]
   /** Those of the page, beside those of all pages. */
   images?: readonly string[]
+  /** The page asks for a passkey; `renewUrl`: the one address that its script may load from. */
+  passkeys?: { renewUrl: string | null } | undefined
 }
 
-export function contentSecurityPolicy ({ style, script, images: always, stylesheet }: ContentSecurity, { own, formActions, images = [] }: PagePolicy): string {
+export function contentSecurityPolicy ({ style, script, images: always, stylesheet, passkeys: passkeyScript }: ContentSecurity, { own, formActions, images = [], passkeys }: PagePolicy): string {
   const host = stylesheet === null ? [] : [originSource(stylesheet) ?? "'self'"]
   const also = host.filter((source) => !own || source !== "'self'")
+  const scripts = passkeys === undefined || passkeyScript === null ? [script] : [script, passkeyScript]
+  const renewUrl = passkeys?.renewUrl ?? null
   const loads = own
     ? [["style-src 'self'", ...also], ["script-src 'self'"], ["font-src 'self'", ...also], ["connect-src 'self'"]]
-    : [[`style-src ${style}`, ...host], [`script-src ${script}`], ...host.length === 0 ? [] : [['font-src', ...host]]]
+    : [[`style-src ${style}`, ...host], ['script-src', ...scripts], ...renewUrl === null ? [] : [['connect-src', renewUrl]], ...host.length === 0 ? [] : [['font-src', ...host]]]
   const shown = new Set([...always, ...images, ...stylesheet === null ? [] : [stylesheet]].map(originSource).filter((source) => source !== null))
   const actions = [...new Set(formActions.map(formActionSource))].filter((source) => source !== null)
   return [

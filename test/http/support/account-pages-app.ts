@@ -112,6 +112,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     journeys: { read: readJourney, from: async () => { throw new Error('no connections here') } },
     stepCookie: { name: 'step', read: () => undefined, set () {}, clear () {} },
     trustedCookie: null,
+    promptCookie: { name: 'prompted', read: () => undefined, set () {}, clear () {} },
     browser: {
       hasCookie: () => false,
       signedIn: async () => null,

@@ -27,10 +27,14 @@ const connections = [
 ]
 const loginUrl = '/auth/login?client_id=acme'
 
+const asked = { scriptUrl: '/auth/passkeys.js?v=1', signals: {}, renewUrl: null, options: { rpId: 'auth.example', challenge: 'AAAA', allowCredentials: [{ type: 'public-key', id: 'AAAA' }] } }
+const made = { ...asked, options: { rp: { id: 'auth.example', name: 'Example Service' }, user: { id: 'AAAA', name: 'ann', displayName: 'Ann' }, challenge: 'AAAA' } }
+
 /** A plain model of every page. */
 export const MODELS: PageModels = {
-  login: { ...COMMON, ...form, username: '', resendToken: null, signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password', connections, passwordLater: false },
-  second_factor: { ...COMMON, ...form, username: 'ann', asksCode: true, rememberSeconds: 2_592_000, loginUrl },
+  login: { ...COMMON, ...form, username: '', resendToken: null, signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password', connections, passwordLater: false, passkey: null, tellsPasskeys: false },
+  second_factor: { ...COMMON, ...form, username: 'ann', asksCode: true, rememberSeconds: 2_592_000, loginUrl, passkey: asked, tellsPasskeys: false },
+  passkey_prompt: { ...COMMON, ...form, username: 'ann', passkey: made, skipUrl: '/', endsOthers: true },
   signup: {
     ...COMMON,
     ...form,
@@ -77,7 +81,8 @@ export const MODELS: PageModels = {
     askPassword: true,
     signInUrl: null
   },
-  account_security: { ...COMMON, ...form, ...account, factors: [{ id: 'phone', name: 'My phone', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, disabled: false }, { id: 'old', name: null, createdAt: Date.UTC(2025, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12), disabled: true }], recoveryCodesLeft: 9, enrolUrl: '/auth/security/totp', canForget: true, signInUrl: null },
+  account_security: { ...COMMON, ...form, ...account, factors: [{ id: 'phone', name: 'My phone', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, disabled: false }, { id: 'old', name: null, createdAt: Date.UTC(2025, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12), disabled: true }], recoveryCodesLeft: 9, enrolUrl: '/auth/security/totp', canForget: true, signInUrl: null, passkeys: [{ id: 'key', name: null, createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, synced: false }, { id: 'cloud', name: 'Cloud', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12), synced: true }], addPasskeyUrl: '/auth/security/passkeys', passkeySignals: { scriptUrl: '/auth/passkeys.js?v=1', signals: { signalAllAcceptedCredentials: { rpId: 'auth.example', userId: 'handle', allAcceptedCredentialIds: ['one'] } } } },
+  account_passkey: { ...COMMON, ...form, ...account, passkey: made, name: '', signInUrl: null, endsOthers: true },
   account_totp: { ...COMMON, ...form, ...account, enrolment: { token: 'sealed', secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ', uri: 'otpauth://totp/Acme:ann?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme', qr: { size: 29, path: 'M4 4h7v1h-7z' } }, name: '', signInUrl: null, endsOthers: true },
   account_recovery_codes: { ...COMMON, username: 'ann', codes: ['0000-1111-2222-3333-4444-5555', 'aaaa-bbbb-cccc-dddd-eeee-ffff'], backUrl: '/auth/security' },
   account_sessions: {

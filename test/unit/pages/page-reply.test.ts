@@ -5,6 +5,7 @@ import { pageAssetRoutes } from '../../../lib/http/pages/assets.ts'
 import { type PageContent, type PageReplyOptions, type PageSettings, createPageReply, isPageReply } from '../../../lib/http/pages/reply.ts'
 import type { RenderPage } from '../../../lib/pages/model.ts'
 import type { CommonModel, PageModels, PageName } from '../../../lib/pages/model.ts'
+import { PASSKEY_SCRIPT } from '../../../lib/pages/passkey-script.ts'
 import { PAGE_SCRIPT } from '../../../lib/pages/script.ts'
 import { stylesheet } from '../../../lib/pages/stylesheet.ts'
 import { COMMON, MODELS, PAGES } from './models.ts'
@@ -32,7 +33,7 @@ function appOf (t: Test, { settings = {}, before, ...pages }: Given = {}) {
   const lines: string[] = []
   const app = Fastify({ logger: { level: 'error', stream: new Writable({ write (chunk, _encoding, done) { lines.push(String(chunk)); done() } }) } })
   before?.(app)
-  const replies = createPageReply({ usernames: 'any', issuer: ISSUER, prefix: '/api/auth', pages: { ...PLAIN, ...pages } })
+  const replies = createPageReply({ usernames: 'any', issuer: ISSUER, prefix: '/api/auth', passkeys: true, pages: { ...PLAIN, ...pages } })
   pageAssetRoutes(app, replies.assets, { prefix: '/api/auth' })
   for (const name of PAGES) app.get(`/${name}`, async (request, reply) => await replies.send(request, reply, name, contentOf(name), settings))
   t.teardown(async () => { await app.close() })
@@ -215,8 +216,9 @@ t.test('the script has no spread syntax, which HtmlUnit, the browser of the conf
 
 t.test('stylesheet and script: typed, versioned, kept', async (t) => {
   const { app, replies } = appOf(t)
-  const { style, script } = replies.assets
-  for (const [asset, type, body] of [[style, 'text/css; charset=utf-8', stylesheet(PLAIN)], [script, 'text/javascript; charset=utf-8', PAGE_SCRIPT]] as const) {
+  const { style, script, passkeys } = replies.assets
+  if (passkeys === null) throw new Error('no script of passkeys')
+  for (const [asset, type, body] of [[style, 'text/css; charset=utf-8', stylesheet(PLAIN)], [script, 'text/javascript; charset=utf-8', PAGE_SCRIPT], [passkeys, 'text/javascript; charset=utf-8', PASSKEY_SCRIPT]] as const) {
     const answer = await app.inject(asset.url)
     t.equal(answer.body, body)
     t.match(answer.headers, { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable', 'cross-origin-resource-policy': 'same-origin', 'x-content-type-options': 'nosniff', etag: `"${asset.version}"` })
@@ -229,5 +231,5 @@ t.test('stylesheet and script: typed, versioned, kept', async (t) => {
     t.equal((await app.inject({ url: asset.url, headers: { 'if-none-match': '"x"' } })).statusCode, 200)
     t.equal((await app.inject({ method: 'HEAD', url: asset.url })).statusCode, 200)
   }
-  t.not(createPageReply({ usernames: 'any', issuer: ISSUER, prefix: '', pages: { ...PLAIN, accentColor: '#ff0000' } }).assets.style.version, style.version)
+  t.not(createPageReply({ usernames: 'any', issuer: ISSUER, prefix: '', passkeys: false, pages: { ...PLAIN, accentColor: '#ff0000' } }).assets.style.version, style.version)
 })

@@ -29,6 +29,7 @@ interface AccountPage<Name extends AccountPageName, Shown extends object> extend
   /** For nobody, where that is not the sign-in. */
   withoutPerson?(visit: Visit): Leave | null
   content(shown: Shown, visit: Visit): Omit<PageModels[Name], keyof AccountModel>
+  passkeys?: FormPage<Name, Held<Shown>>['passkeys']
 }
 
 interface Held<Shown> { person: SignedInPerson, shown: Shown, done: AccountNote | null }
@@ -84,6 +85,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object> 
       done,
       ...page.content(shown, visit)
     }),
+    passkeys: page.passkeys,
     carries: ({ person }) => ({ session: person.session.sid })
   }
   formPage(child, held, deps)
@@ -107,10 +109,10 @@ export function passwordLimit (user: User): AttemptCheck {
   return { rule: 'login', account: normalizeUsername(user.username) ?? user.username }
 }
 
-const NOTES: readonly string[] = ['profile', 'email_sent', 'email_resent', 'password', 'session', 'others', 'access', 'factor_added', 'factor_removed', 'factor_renamed', 'devices_forgotten', 'unlinked', 'password_link', 'nothing'] satisfies AccountNote[]
+const NOTES: readonly string[] = ['profile', 'email_sent', 'email_resent', 'password', 'session', 'others', 'access', 'factor_added', 'factor_removed', 'factor_renamed', 'passkey_added', 'passkey_removed', 'devices_forgotten', 'unlinked', 'password_link', 'nothing'] satisfies AccountNote[]
 
 /** What the post that led here has done. A link from elsewhere has done nothing, and must not say so. */
-function noteOf (request: FastifyRequest): AccountNote | null {
+export function noteOf (request: FastifyRequest): AccountNote | null {
   const note = queryParam(request, 'done')
   return NOTES.includes(note) && isFromHere(request) ? note as AccountNote : null
 }

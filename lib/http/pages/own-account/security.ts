@@ -4,24 +4,28 @@ import { confirmEnrolment, type Enrolment, reopenEnrolment, startEnrolment } fro
 import { listFactors, removeFactor, renameFactor } from '../../../accounts/factors/manage-factors.ts'
 import { forgetDevices } from '../../../accounts/factors/remembered-devices.ts'
 import { replaceRecoveryCodes } from '../../../accounts/factors/recovery-codes.ts'
-import type { FactorDeps } from '../../../accounts/factors/deps.ts'
+import { type FactorDeps, hasSecondFactor } from '../../../accounts/factors/deps.ts'
 import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
 import { OAuthError } from '../../../errors.ts'
-import type { AccountFactor, AccountModel, PageModels } from '../../../pages/model.ts'
+import type { AccountFactor, AccountModel, AccountPasskey, PageModels } from '../../../pages/model.ts'
 import { FactorName, SecondFactorCode } from '../../edge/schemas.ts'
 import type { PageDeps } from '../deps.ts'
 import type { Leave, Visit } from '../form-page.ts'
 import { required } from '../forms.ts'
-import { accountPage, type PersonVisit, signInUrl } from './account-page.ts'
+import { acceptedPasskeys, passkeysOf } from '../passkeys.ts'
+import { accountPage, noteOf, type PersonVisit, signInUrl } from './account-page.ts'
+import { passkeyPage } from './passkeys.ts'
 
 type Overview = Omit<PageModels['account_security'], keyof AccountModel>
 type Enrolling = Omit<PageModels['account_totp'], keyof AccountModel>
 
-/** The person's second factors: what there is, and a new one. Whoever changes any has signed in just now, with all that the account takes. */
+/** The person's passkeys and second factors: what there is, and a new one. Whoever changes any has signed in just now, with all that the account takes. */
 export function securityPages (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
   const accounts = { ...deps.authorize.accounts, factors }
   overview(child, deps, accounts)
   enrolment(child, deps, accounts)
+  const on = passkeysOf(deps)
+  if (on !== null) passkeyPage(child, deps, on)
 }
 
 type Accounts = PageDeps['authorize']['accounts'] & { factors: FactorDeps }
@@ -43,12 +47,18 @@ function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
     summaries: { page: 'Page of the second factors', form: 'Change second factors by a form' },
     body: Type.Object({ factor: Type.Optional(Type.String({ maxLength: 128 })), name: Type.Optional(FactorName), decision: Type.Union([Type.Literal('rename'), Type.Literal('remove'), Type.Literal('codes'), Type.Literal('forget')]) }),
     fields: [],
+    passkeys: passkeysOf(deps) === null ? undefined : { renewUrl: null },
     async open (visit) {
-      const { factors: listed, recoveryCodesLeft } = await listFactors(visit.person.user.id, accounts)
+      const { person: { user }, request } = visit
+      // One look: the browser hides each passkey that a list of them lacks.
+      const found = await accounts.factors.store.findFactors(user.id)
       return {
-        factors: listed.map(({ id, name, createdAt, lastUsedAt, disabled }): AccountFactor => ({ id, name, createdAt, lastUsedAt, disabled })),
-        recoveryCodesLeft: listed.length === 0 ? null : recoveryCodesLeft,
-        canForget: accounts.factors.remembered !== null && listed.length > 0,
+        factors: found.totp.map(({ id, name, createdAt, lastUsedAt, disabled }): AccountFactor => ({ id, name, createdAt, lastUsedAt, disabled })),
+        passkeys: found.passkeys.map(({ id, name, createdAt, lastUsedAt, backedUp }): AccountPasskey => ({ id, name, createdAt, lastUsedAt, synced: backedUp })),
+        recoveryCodesLeft: hasSecondFactor(found) ? found.recoveryCodesLeft : null,
+        canForget: accounts.factors.remembered !== null && hasSecondFactor(found),
+        addPasskeyUrl: passkeysOf(deps) === null ? null : `${link('securityPasskeys')}${visit.journey.query}`,
+        passkeySignals: acceptedPasskeys(found, user, { removed: noteOf(request) === 'passkey_removed' }, deps),
         enrolUrl: `${link('securityTotp')}${visit.journey.query}`,
         signInUrl: await signInAgainUrl('security', visit, deps, accounts)
       }
@@ -70,8 +80,9 @@ function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
             return 'factor_renamed'
           }
           if (form.decision !== 'remove') throw new OAuthError('invalid_request', 'decision: it does not fit.')
+          const { factors: listed } = await listFactors(user.id, accounts)
           await removeFactor({ user, factorId, by: 'user', locale, origin }, accounts)
-          return 'factor_removed'
+          return listed.some(({ id, kind }) => id === factorId && kind === 'passkey') ? 'passkey_removed' : 'factor_removed'
         }
       }
     },

@@ -1,0 +1,48 @@
+import type { FastifyInstance } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { type FactorDeps, hasSecondFactor } from '../../../accounts/factors/deps.ts'
+import type { Passkeys } from '../../../accounts/factors/passkeys.ts'
+import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import type { AccountModel, PageModels } from '../../../pages/model.ts'
+import { FactorName } from '../../edge/schemas.ts'
+import type { PageDeps } from '../deps.ts'
+import { goOn, withQuery } from '../form-page.ts'
+import { required } from '../forms.ts'
+import { passkeyFormOf } from '../passkeys.ts'
+import { accountPage, signInUrl } from './account-page.ts'
+import { addPasskey } from './add-passkey.ts'
+
+/** `GET` and `POST /auth/security/passkeys`: makes a passkey, for whoever has signed in just now with all that the account takes. */
+export function passkeyPage (child: FastifyInstance, deps: PageDeps, on: { factors: FactorDeps, passkeys: Passkeys }): void {
+  const { factors, passkeys } = on
+  const accounts = { ...deps.authorize.accounts, factors }
+  accountPage<'account_passkey', Omit<PageModels['account_passkey'], keyof AccountModel>>(child, {
+    name: 'account_passkey',
+    path: 'securityPasskeys',
+    summaries: { page: 'Page to add a passkey', form: 'Add a passkey by a form' },
+    body: Type.Object({ credential: Type.String({ maxLength: 16_384 }), name: Type.Optional(FactorName) }),
+    fields: ['name', 'credential'],
+    passkeys: { renewUrl: null },
+    async open (visit, form) {
+      const { person: { user, session }, origin } = visit
+      const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), accounts)
+      return {
+        passkey: fresh ? passkeyFormOf(await passkeys.creationOptions({ user, sid: session.sid }, accounts), deps) : null,
+        name: form?.name ?? '',
+        signInUrl: fresh ? null : signInUrl('securityPasskeys', visit, deps, true),
+        endsOthers: !hasSecondFactor(await factors.store.findFactors(user.id))
+      }
+    },
+    async submit (form, visit) {
+      const { person, request, journey, locale, origin } = visit
+      await requireFreshSignIn(freshnessIn(person, origin), accounts)
+      const { credential } = required(form, ['credential'])
+      const overview = `${deps.link('security')}${journey.query}`
+      return {
+        limit: null,
+        work: async () => await addPasskey({ person, credential, name: form.name ?? '', locale, origin }, { request, journey, goOn: goOn(withQuery(overview, { done: 'passkey_added' })), backUrl: overview }, on, deps)
+      }
+    },
+    content: (shown) => shown
+  }, deps)
+}

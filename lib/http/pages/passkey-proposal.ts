@@ -1,0 +1,29 @@
+import type { SessionBegun, StepNeeded } from '../../accounts/begin-session.ts'
+import { logLine } from '../../ports/log.ts'
+import type { PageDeps } from './deps.ts'
+import type { Visit } from './form-page.ts'
+import { type Form, queryParam } from './forms.ts'
+import { passkeysOf } from './passkeys.ts'
+
+/** A browser is asked once in 30 days, whatever became of it. */
+export const PROMPT_AFTER_SECONDS = 2_592_000
+
+/**
+ * Whether a sign-in leads by the page that proposes a passkey: one by password, in a browser that can make one and was not asked in the last 30
+ * days, of a person who has none. Not for an app on a device, which waits for its answer, and not where somebody who is signed in does so again
+ * for a page of ours. A failure here stops nobody.
+ */
+export async function proposesPasskey (begun: SessionBegun | StepNeeded, { request, journey }: Pick<Visit, 'request' | 'journey'>, { passkeys: able }: Form, deps: PageDeps): Promise<boolean> {
+  const on = passkeysOf(deps)
+  if (on === null || !on.passkeys.prompt || able !== 'yes' || 'ticket' in begun) return false
+  if (journey.nativeRequest !== null || !begun.session.methods.some(({ method }) => method === 'password')) return false
+  if (queryParam(request, 'client_id') === '' && queryParam(request, 'prompt') === 'login') return false
+  if (deps.promptCookie.read(request) !== undefined) return false
+  try {
+    const { passkeys } = await on.factors.store.findFactors(begun.user.id)
+    return passkeys.length === 0
+  } catch (error) {
+    request.log.error(...logLine('FST_AUTHORITY_WORK_FAILED', 'whether to propose a passkey could not be looked up', { err: error }))
+    return false
+  }
+}

@@ -1,0 +1,23 @@
+import { signInByPasskey } from '../../authorize/passkey-sign-in.ts'
+import { OAuthError } from '../../errors.ts'
+import type { PageDeps } from './deps.ts'
+import type { Submission, Visit } from './form-page.ts'
+import { queryParam } from './forms.ts'
+import { leadOnFrom } from './lead-on-from.ts'
+import { passkeysOf } from './passkeys.ts'
+import { signInBrowser } from './remembered.ts'
+
+/** A sign-in by a passkey alone. Whoever it is of, nobody has typed a name. */
+export function passkeySignIn (credential: string, { request, journey, locale }: Visit, deps: PageDeps): Submission<never> {
+  const on = passkeysOf(deps)
+  if (on === null) throw new OAuthError('invalid_request', 'Passkeys are off.')
+  const { authorize } = deps
+  return {
+    limit: 'failures',
+    async work () {
+      const clientId = queryParam(request, 'client_id')
+      const begun = await signInByPasskey({ credential, clientId: clientId === '' ? null : clientId, locale }, await signInBrowser(request, journey, deps), on.passkeys, { ...authorize, accounts: { ...authorize.accounts, factors: on.factors } })
+      return leadOnFrom(begun, { request, journey }, {}, deps)
+    }
+  }
+}

@@ -1,0 +1,132 @@
+/** Passkeys as people use them: over our pages, from a client and back, with the browser's own virtual authenticator. */
+import t from 'tap'
+import type { Page } from 'playwright-core'
+import { memoryFactorStore } from '../../lib/index.ts'
+import { PASSWORD } from '../support/app.ts'
+import { withChromium } from './support/chromium.ts'
+import { alerts, answerAt, fill, followLink, heading, signInOn, USERNAME, userAt } from './support/journeys.ts'
+import { startProvider } from './support/provider.ts'
+
+const { newPage } = await withChromium(t)
+const CREATE = 'Create a passkey'
+const said = (page: Page): ReturnType<Page['locator']> => page.locator('form[data-passkey] [aria-live]')
+
+/** Presses a button after which the script posts the form; resolves to the status of the answer, once its page is there. */
+async function pressPasskey (page: Page, name: string): Promise<number> {
+  const posted = page.waitForResponse((response) => response.request().isNavigationRequest() && response.request().method() === 'POST')
+  const [response] = await Promise.all([posted, page.waitForEvent('load'), page.getByRole('button', { name, exact: true }).click()])
+  return response.status()
+}
+
+// covers PK-01 PK-02 PK-03 PK-04 PK-05 PK-08 PK-09 PK-28 PK-29 PK-30
+t.test('from the proposal to the security page, with a lost device and without scripts', async (t) => {
+  const provider = await startProvider(t, { factors: memoryFactorStore() })
+  const page = await newPage(t, { locale: 'en' })
+  const { credentials } = page.context()
+  await credentials.install()
+
+  await page.goto(provider.authorizeUrl())
+  await signInOn(page)
+  t.equal(await heading(page), 'Sign in more easily next time?')
+  t.ok(await page.getByText('All other browsers and devices will be signed out.').isVisible())
+  await fill(page, { 'Name of the passkey': 'My laptop' })
+  t.equal(await pressPasskey(page, CREATE), 200)
+  t.equal(await heading(page), 'Your recovery codes')
+  const codes = await page.locator('.codes code').allInnerTexts()
+  t.equal(codes.length, 10)
+  await page.getByRole('link', { name: 'I have saved them' }).click()
+  t.equal(await userAt(page, provider), provider.ann.id)
+  const [passkey] = await credentials.get()
+  t.ok(passkey)
+
+  await t.test('the next sign-in asks for nothing, in two tabs', async (t) => {
+    const other = await page.context().newPage()
+    for (const tab of [page, other]) {
+      await tab.goto(provider.authorizeUrl({ prompt: 'login' }))
+      t.equal(await userAt(tab, provider), provider.ann.id)
+    }
+    await other.close()
+  })
+
+  await t.test('a lost device: the password, and a recovery code', async (t) => {
+    await credentials.delete(passkey?.id ?? '')
+    await page.goto(provider.authorizeUrl({ prompt: 'login' }))
+    await signInOn(page)
+    t.equal(await heading(page), 'One more step')
+    t.ok(await page.getByText('Confirm with a passkey that it is you, or use a recovery code.').isVisible())
+    await page.getByRole('button', { name: 'Use a passkey' }).click()
+    await said(page).filter({ hasText: 'That did not work.' }).waitFor()
+    await fill(page, { 'Recovery code': codes[0] ?? '' })
+    await page.getByRole('button', { name: 'Continue' }).click()
+    t.equal(await userAt(page, provider), provider.ann.id)
+  })
+
+  await t.test('without scripts: no button for it, and the same two steps', async (t) => {
+    const plain = await newPage(t, { locale: 'en', javaScriptEnabled: false })
+    await plain.goto(provider.authorizeUrl())
+    t.equal(await plain.getByText('passkey').filter({ visible: true }).count(), 0)
+    await signInOn(plain)
+    t.equal(await heading(plain), 'One more step')
+    t.ok(await plain.getByText('This browser can’t use passkeys here').isVisible())
+    t.equal(await plain.getByRole('button', { name: 'Use a passkey' }).count(), 0)
+    await fill(plain, { 'Recovery code': codes[1] ?? '' })
+    await plain.getByRole('button', { name: 'Continue' }).click()
+    t.match(await answerAt(plain, provider), { code: /./ })
+  })
+
+  await t.test('the security page: another one, the lost one removed', async (t) => {
+    await page.goto(`${provider.origin}/auth/security`)
+    const lost = page.getByRole('listitem').filter({ hasText: 'My laptop' })
+    t.match(await lost.innerText(), /On one device only[^]*last used on/)
+    t.ok(await page.getByText('Add a second passkey on another device.').isVisible())
+    await followLink(page, 'Add a passkey')
+    t.equal(await pressPasskey(page, CREATE), 303)
+    t.ok(await page.getByText('The passkey is set up.').isVisible())
+    t.equal(await page.getByRole('listitem').filter({ hasText: 'On one device only' }).count(), 2)
+    await Promise.all([page.waitForURL(/done=passkey_removed/), page.waitForEvent('load'), lost.getByRole('button', { name: 'Remove' }).click()])
+    t.equal(await page.getByText('My laptop').count(), 0)
+    t.ok(await page.getByText('The passkey has been removed.').isVisible())
+  })
+
+  await t.test('as the second step after the password, where the person says so', async (t) => {
+    const [left] = await credentials.get()
+    const stranger = await newPage(t, { locale: 'en' })
+    await stranger.goto(provider.authorizeUrl())
+    await signInOn(stranger)
+    // Now the device is there.
+    await stranger.context().credentials.install()
+    await stranger.context().credentials.create(left?.rpId ?? '', left)
+    await stranger.reload()
+    t.equal(await pressPasskey(stranger, 'Use a passkey'), 303)
+    t.equal(await userAt(stranger, provider), provider.ann.id)
+  })
+})
+
+t.test('one that nobody knows here: said once, and the password form is as it was', async (t) => {
+  const provider = await startProvider(t, { factors: memoryFactorStore() })
+  const page = await newPage(t, { locale: 'en' })
+  await page.context().credentials.install()
+  await page.goto(`${provider.origin}/auth/login`)
+  await page.context().credentials.create('localhost')
+  await page.goto(`${provider.origin}/auth/login`)
+  await page.getByRole('alert').waitFor()
+  t.strictSame(await alerts(page), ['The passkey was not accepted. Try again, or sign in another way.'])
+  t.match(await page.locator('form[data-passkey]').getAttribute('data-signals'), 'signalUnknownCredential')
+  t.equal(await page.getByLabel(USERNAME).getAttribute('aria-invalid'), null)
+  await fill(page, { [USERNAME]: 'ann', Password: PASSWORD })
+  t.equal(await page.getByRole('button', { name: 'Sign in', exact: true }).isEnabled(), true)
+})
+
+t.test('the proposal can be skipped, and is not made twice', async (t) => {
+  const provider = await startProvider(t, { factors: memoryFactorStore() })
+  const page = await newPage(t, { locale: 'en' })
+  await page.goto(provider.authorizeUrl())
+  await signInOn(page)
+  t.equal(await heading(page), 'Sign in more easily next time?')
+  await page.getByRole('link', { name: 'Not now' }).click()
+  t.equal(await userAt(page, provider), provider.ann.id)
+  await page.goto(provider.authorizeUrl({ prompt: 'login' }))
+  await fill(page, { [USERNAME]: 'ann', Password: PASSWORD })
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  t.equal(await userAt(page, provider), provider.ann.id)
+})

@@ -1,0 +1,188 @@
+/** The hosted pages that ask for a passkey, or make one: what is posted as their script posts it, and what becomes of it. */
+import t from 'tap'
+import { softPasskey } from '../../../lib/testing/index.ts'
+import { ISSUER, PASSWORD } from '../../support/app.ts'
+import { testBrowser } from '../../support/browser.ts'
+import { answer, answerOn, askingForm, signalsIn } from '../../support/passkey-pages.ts'
+import { factorApp, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'
+import { answerOf, authorizePath, CALLBACK, CLIENTS, KEYS } from '../../support/openid.ts'
+import { passkeyApp, somebody } from '../../support/passkeys.ts'
+
+const OPENID = { keys: KEYS, clients: CLIENTS, pages: { title: 'Example' } }
+
+// covers PK-02
+t.test('a sign-in by a passkey alone, and its journey', async (t) => {
+  const { app, passkey, events, sub } = await passkeyApp(t, OPENID)
+  const browser = testBrowser(app)
+  const asked = await browser.follow(await browser.get(authorizePath()))
+  t.match(asked.url, '/auth/login?')
+  t.match(asked.reply.headers['content-security-policy'], `script-src ${ISSUER}/auth/pages.js ${ISSUER}/auth/passkeys.js; connect-src ${ISSUER}/auth/passkey-challenge; `)
+  t.equal((await app.inject('/auth/passkeys.js')).statusCode, 200)
+  t.same(askingForm(asked.reply.body)?.options.allowCredentials, [], 'alike for everybody')
+  const reply = await answer(browser, asked.reply.body, passkey)
+  t.equal(reply.statusCode, 303)
+  const { url } = await browser.follow(reply)
+  t.ok(url.startsWith(CALLBACK) && answerOf(url).code !== undefined, url)
+  t.match(events.filter((event) => event.name === 'authenticated').at(-1)?.payload, { userId: sub, method: 'passkey', methods: ['passkey'], clientId: 'spa' })
+})
+
+t.test('one that is not accepted: one text, the status of a wrong password, and the page as it was', async (t) => {
+  const subject = await passkeyApp(t)
+  const { app, passkey } = subject
+  const browser = testBrowser(app)
+  const { body } = await browser.get('/auth/login')
+  const credential = passkey.get(askingForm(body)?.options ?? (() => { throw new Error('no form') })())
+  const stranger = softPasskey({ origin: ISSUER })
+  stranger.create({ ...askingForm((await browser.get('/auth/login')).body)?.options, rp: { id: new URL(ISSUER).hostname, name: 'x' }, user: { id: 'eHh4', name: 'x', displayName: 'x' }, challenge: 'AAAA', pubKeyCredParams: [{ type: 'public-key', alg: -7 }], timeout: 1, attestation: 'none', authenticatorSelection: { residentKey: 'required', requireResidentKey: true, userVerification: 'required' }, excludeCredentials: [], hints: [], extensions: { credProps: true } })
+  const wrong = await browser.submit('/auth/login', { username: 'ann', password: 'not this one' })
+  const post = async (value: string): Promise<string> => {
+    const reply = await browser.submit('/auth/login', { credential: value })
+    t.equal(reply.statusCode, wrong.statusCode, value.slice(0, 40))
+    t.match(reply.body, 'The passkey was not accepted')
+    t.match(reply.body, /name="password"/)
+    t.ok(askingForm(reply.body))
+    t.notMatch(reply.body, 'data-again', 'it would give the same once more by itself')
+    return reply.body
+  }
+  for (const value of ['x', '{}', 'null', '[]', '"x"', '{"id":1}', JSON.stringify({ ...credential, id: undefined }), JSON.stringify({ ...credential, response: { ...credential.response, signature: 'AAAA' } })]) t.same(signalsIn(await post(value)), {}, value.slice(0, 40))
+  t.same(await signedInAnywhere(browser), [])
+  const unknown = await answerOn(browser, '/auth/login', stranger)
+  t.equal(unknown.statusCode, wrong.statusCode)
+  t.match(unknown.body, 'The passkey was not accepted')
+  t.match(signalsIn(unknown.body), { signalUnknownCredential: { rpId: new URL(ISSUER).hostname, credentialId: /^[\w-]{43}$/ } })
+  t.same(signalsIn((await browser.get('/auth/login')).body), {}, 'told once')
+  t.equal((await browser.submit('/auth/login', { credential: JSON.stringify(credential) })).statusCode, 303, 'the first one, ever')
+  t.match(await post(JSON.stringify(credential)), 'The passkey was not accepted', 'and once')
+  t.equal((await browser.submit('/auth/login', { credential: 'x'.repeat(20_000) })).statusCode, 413)
+  t.equal((await browser.submit('/auth/login', { credential: '' })).statusCode, 400, 'empty: it is a password form')
+})
+
+// covers PK-04 ADV-YSA-2026-02
+t.test('as the second factor: of those that the person has, and of nobody else\u2019s', async (t) => {
+  const subject = await passkeyApp(t)
+  const { app, passkey, codes } = subject
+  const bob = await somebody(subject, 'bob')
+  const browser = testBrowser(app)
+  t.match((await logIn(browser)).headers.location, '/auth/second-factor')
+  const { body, headers } = await browser.get('/auth/second-factor')
+  t.match(headers['content-security-policy'], '/auth/passkeys.js;')
+  t.notMatch(headers['content-security-policy'], 'connect-src')
+  const form = askingForm(body)
+  t.equal(form?.options.allowCredentials.length, 1)
+  t.match(body, 'Confirm with a passkey that it is you, or use a recovery code.')
+  const foreign = await browser.submit('/auth/second-factor', { credential: JSON.stringify(bob.passkey.get({ ...form?.options ?? (() => { throw new Error('no form') })(), allowCredentials: [] })) })
+  t.equal(foreign.statusCode, 400)
+  t.match(foreign.body, 'The passkey was not accepted')
+  t.same(await signedInAnywhere(browser), [])
+  const reply = await answer(browser, foreign.body, passkey)
+  t.equal(reply.statusCode, 303)
+  t.not((await signedInAnywhere(browser)).length, 0)
+  const other = testBrowser(app)
+  await logIn(other)
+  t.equal((await other.submit('/auth/second-factor', { recovery_code: codes[0] ?? '' })).statusCode, 303, 'a lost device')
+})
+
+// covers PK-01 PK-08 PK-09
+t.test('added, named and removed on the security page, which tells the browser of all or of none', async (t) => {
+  const subject = await factorApp(t, {}, { enrolled: false })
+  const { app, clock } = subject
+  const browser = testBrowser(app)
+  await logIn(browser)
+  const empty = await browser.get('/auth/security')
+  t.match(empty.body, 'href="/auth/security/passkeys"')
+  t.same(signalsIn(empty.body), {}, 'no list: it would be one without a passkey that somebody just lacks here')
+  const passkey = softPasskey({ origin: ISSUER })
+  const page = await browser.get('/auth/security/passkeys')
+  t.match(page.body, 'your password alone is not enough')
+  const added = await answer(browser, page.body, passkey, { name: ' My\u202e  key ' })
+  t.equal(added.statusCode, 200)
+  t.equal([...added.body.matchAll(/<li><code>/g)].length, 10)
+  t.match(added.body, 'href="/auth/security"')
+  const again = await answer(browser, page.body, softPasskey({ origin: ISSUER }))
+  t.equal(again.statusCode, 400, 'its challenge was for who had no factor')
+  const list = await browser.get('/auth/security')
+  t.match(list.body, 'My key')
+  t.match(list.body, 'On one device only')
+  t.match(list.body, 'Add a second passkey on another device')
+  const handle = (await subject.store.findFactors(subject.sub)).handle ?? ''
+  const listed = async (): Promise<unknown> => signalsIn((await browser.get('/auth/security')).body).signalAllAcceptedCredentials?.allAcceptedCredentialIds
+  t.match(signalsIn(list.body), { signalAllAcceptedCredentials: { rpId: new URL(ISSUER).hostname, userId: Buffer.from(handle).toString('base64url') }, signalCurrentUserDetails: { name: 'ann', displayName: 'ann' } })
+  t.equal(askingForm((await browser.get('/auth/security/passkeys')).body)?.options.user.id, Buffer.from(handle).toString('base64url'))
+  t.equal((await answerOn(browser, '/auth/security/passkeys', softPasskey({ origin: ISSUER, synced: true }))).headers.location, '/auth/security?done=passkey_added')
+  const both = (await subject.store.findFactors(subject.sub)).passkeys
+  t.same(await listed(), both.map(({ credentialId }) => credentialId))
+
+  const forms = async (): Promise<Array<ReturnType<typeof formOf>>> => {
+    const { body } = await browser.get('/auth/security')
+    return both.map(({ id }) => formOf(body, body.lastIndexOf('<form', body.indexOf(`value="${id}"`)))).filter(({ fields }) => fields.factor !== undefined)
+  }
+  const [first, second] = await forms()
+  if (first === undefined || second === undefined) throw new Error('no forms')
+  t.equal((await browser.submit(first.action, { ...first.fields, name: 'Phone', decision: 'rename' })).headers.location, '/auth/security?done=factor_renamed')
+  t.match((await browser.get('/auth/security')).body, 'Phone')
+  for (const { action, fields } of [first, second]) t.equal((await browser.submit(action, { ...fields, decision: 'remove' })).headers.location, '/auth/security?done=passkey_removed')
+  t.same(signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'same-origin' })).body).signalAllAcceptedCredentials?.allAcceptedCredentialIds, [], 'the last one has just gone')
+  t.same(await listed(), undefined)
+  t.same(signalsIn((await browser.get('/auth/security?done=passkey_removed', { 'sec-fetch-site': 'cross-site' })).body), {}, 'a link from elsewhere has removed nothing')
+  subject.broken.add('findFactors')
+  t.same(signalsIn((await browser.get('/auth/security')).body), {}, 'an outage is no empty list')
+  subject.broken.clear()
+  clock.step(301_000)
+  const stale = await browser.get('/auth/security/passkeys')
+  t.equal(askingForm(stale.body), null)
+  // A person without a password or with a factor signs in again; Ann has neither now.
+  t.match(stale.body, /prompt=login/)
+  const posted = await browser.submit('/auth/security/passkeys', { credential: '{}' })
+  t.equal(posted.headers.location, '/auth/security/passkeys?done=nothing', 'without the sign-in that it was shown to')
+})
+
+t.test('the proposal after a sign-in by password: once, on the way, and never in it', async (t) => {
+  const subject = await factorApp(t, OPENID, { enrolled: false })
+  const { app, store, sub } = subject
+  const yes = { username: 'ann', password: PASSWORD, passkeys: 'yes' }
+  const login = `/auth/login${authorizePath().slice(authorizePath().indexOf('?'))}`
+  const browser = testBrowser(app)
+  t.match((await browser.get(login)).body, '<input type="hidden" name="passkeys" value="">')
+  const reply = await browser.submit(login, yes)
+  t.match(reply.headers.location, '/auth/passkey-prompt?')
+  t.ok([...browser.cookies.keys()].some((name) => name.includes('prompted')))
+  const page = await browser.follow(reply)
+  t.match(page.reply.body, 'Sign in more easily next time?')
+  const skip = /<a href="([^"]*)">Not now/.exec(page.reply.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  t.ok(answerOf((await browser.follow(await browser.get(skip))).url).code)
+
+  const location = async (url: string, form: Record<string, string>, from = testBrowser(app)): Promise<string> => String((await from.submit(url, form)).headers.location)
+  t.notMatch(await location(login, yes, browser), 'passkey-prompt', 'the same browser again')
+  t.notMatch(await location(login, { ...yes, passkeys: '' }), 'passkey-prompt', 'a browser without passkeys or without scripts')
+  t.notMatch(await location('/auth/login?return_to=/auth/security&prompt=login', yes), 'passkey-prompt', 'to sign in again for a page of ours')
+
+  const failed = await answer(browser, page.reply.body.replace(/&quot;challenge&quot;:&quot;./, '&quot;challenge&quot;:&quot;_'), softPasskey({ origin: ISSUER }))
+  t.equal(failed.statusCode, 400)
+  t.match(failed.body, 'Not now')
+  const made = await answer(browser, failed.body, softPasskey({ origin: ISSUER }))
+  t.equal(made.statusCode, 200)
+  t.match(made.body, 'Your recovery codes')
+  const onward = /<a href="([^"]*authorize[^"]*)"/.exec(made.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  const { url } = await browser.follow(await browser.get(onward))
+  t.ok(answerOf(url).code)
+  t.equal((await store.findFactors(sub)).passkeys.length, 1)
+  t.equal((await browser.follow(await browser.get('/auth/passkey-prompt?return_to=/there'))).url, `${ISSUER}/there`, 'who has one goes on')
+  t.equal((await testBrowser(app).get('/auth/passkey-prompt?return_to=/there')).headers.location, '/there', 'so does nobody')
+  t.match(await location(login, yes), '/auth/second-factor')
+})
+
+t.test('off is off', async (t) => {
+  for (const [options, prompt] of [[{ passkeys: false as const }, false], [{ passkeys: { prompt: false } }, false]] as const) {
+    const { app } = await factorApp(t, options, { enrolled: false })
+    const isOn = options.passkeys !== false
+    const { body, headers } = await app.inject('/auth/login')
+    t.equal(askingForm(body) !== null, isOn)
+    t.equal(body.includes('webauthn'), isOn)
+    t.equal(String(headers['content-security-policy']).includes('connect-src'), isOn)
+    t.equal(body.includes('name="passkeys"'), prompt)
+    t.equal((await app.inject('/auth/passkeys.js')).statusCode, isOn ? 200 : 404)
+    t.equal((await app.inject('/auth/passkey-prompt')).statusCode, 404)
+    t.equal((await app.inject('/auth/security/passkeys')).statusCode, isOn ? 303 : 404)
+    t.equal((await testBrowser(app).submit('/auth/login', { credential: '{}' })).statusCode, 400)
+  }
+})
