@@ -1,7 +1,7 @@
 /** Several processes under test behind one port: started, killed, started again, stopped. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { setPriority } from 'node:os'
+import { getPriority, setPriority } from 'node:os'
 import { type Balancer, startBalancer } from './balancer.ts'
 import { buildProgram } from './program.ts'
 import type { InstanceSettings, Report } from './settings.ts'
@@ -57,7 +57,7 @@ export async function startFleet (names: readonly string[], settingsOf: (name: s
     })
     children.add(child)
     // Not what the test has taken for itself and its servers (test/support/priority.ts): other tests run beside this one.
-    if (child.pid !== undefined) setPriority(child.pid, 0)
+    if (child.pid !== undefined && getPriority() < 0) setPriority(child.pid, 0)
     child.once('exit', () => { children.delete(child) })
     child.on('message', (report: Report) => {
       if ('mail' in report) for (const listener of listeners) listener(report.mail)
