@@ -30,6 +30,13 @@ export const BY_SIGHT = { runOnly: ['color-contrast', 'link-in-text-block', 'tar
 export const ALL_RULES = { rules: { 'target-size': { enabled: true } } }
 /** Colours know no language. */
 export const BUT_COLORS = { rules: { 'target-size': { enabled: true }, 'color-contrast': { enabled: false } } }
+/**
+ * The rules of axe that look at `lang`, at what a text says beside another one, or at the room that it takes: of elements and attributes
+ * that are those of another language they alone can find something else.
+ */
+export const BY_LANGUAGE = {
+  runOnly: ['document-title', 'html-has-lang', 'html-lang-valid', 'html-xml-lang-mismatch', 'valid-lang', 'frame-title-unique', 'landmark-unique', 'image-redundant-alt', 'label-title-only', 'table-duplicate-name', 'link-in-text-block', 'scrollable-region-focusable', 'target-size']
+}
 
 /** The findings of axe in a page as it stands. */
 export async function violationsOf (page: Page, options: Record<string, unknown>): Promise<string[]> {
