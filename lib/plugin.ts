@@ -20,7 +20,7 @@ import { sessionCookie } from './http/edge/session-cookie.ts'
 import { type AuthSession, sessionHooks } from './http/edge/session-hook.ts'
 import { LOCALES } from './pages/texts.ts'
 import { decorateShared, refuseTakenNames } from './composition/names.ts'
-import { connectionCallbacks, messageUrls, pageDeps } from './composition/pages.ts'
+import { accountUrl, connectionCallbacks, messageUrls, pageDeps } from './composition/pages.ts'
 import { refuseTakenRoutes } from './composition/taken-routes.ts'
 import { placesOf } from './settings/places.ts'
 import { redisClientOf } from './settings/redis-client.ts'
@@ -76,13 +76,13 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const places = placesOf(host, settings)
   const path = (name: PathName): string => places.wellKnown[name]?.path ?? settings.paths[name] ?? `${places.prefix}${PATHS[name] ?? ''}`
   refuseTakenRoutes(host, path)
-  const services = await createServices(settings, { log: host.log, redis: redisClientOf(host, settings), redirectLogin: places.redirectLogin, messageUrl: messageUrls(host, settings, path), callbackUrl: connectionCallbacks(host, settings, path) })
+  const services = await createServices(settings, { log: host.log, redis: redisClientOf(host, settings), redirectLogin: places.redirectLogin, messageUrl: messageUrls(host, settings, path), accountUrl: accountUrl(host, settings, path), callbackUrl: connectionCallbacks(host, settings, path) })
   const { grants, accessTokens, authorize, clock, events, limiter, ring } = services
 
   const readAuth: ReadAuth = (request) => (request as unknown as Record<string, AccessTokenClaims | null>)[names.auth] ?? null
   const authenticate = authenticateHook(accessTokens, names.auth)
   const cookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: settings.session.expiresInMs / 1000 })
-  const browser = requestBrowser({ cookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users })
+  const browser = requestBrowser({ cookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users, known: services.known })
   const { readSession, requireSession } = sessionHooks({ browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, loginPath: `${host.prefix}${path('login')}`, canProveMore: async (session) => await skippedSecondFactor(session, grants.accounts) }, names.authSession)
   const stepCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: STEP_LIFETIME_SECONDS, of: 'step' })
   const { rememberDeviceMs = null } = settings.factors ?? {}

@@ -5,11 +5,14 @@ import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { owesSecondFactor } from './factors/remembered-devices.ts'
 import { type FirstFactor, sealStep } from './factors/second-step.ts'
+import { tellOfNewSignIn } from './new-sign-in.ts'
 
 /** What somebody has proved who has just given a first factor. */
 interface SignIn extends FirstFactor {
   /** What the user has beside it, where that was looked up meanwhile. */
   factors?: UserFactors | null
+  /** Whether they have just signed up, and need not be told of it. */
+  isNew?: boolean
   /**
    * The user as they are now, if what was proved still holds; `null`: the session must end. Asked after the session was committed, so that what
    * was changed between the check of the factor and the commit is seen, and could not have ended this session by itself. Where it does not
@@ -59,7 +62,8 @@ export async function beginSession (first: SignIn, browser: Browser, deps: Sessi
 }
 
 /** Commits a session of somebody who has proved all that they have to, and looks again. */
-export async function commitSession ({ user, by, connection, methods, clientId, confirm }: Omit<SignIn, 'factors' | 'identity'>, browser: Browser, { accounts: { events, sessions }, browserSessions }: SessionDeps): Promise<SessionBegun | null> {
+export async function commitSession ({ user, by, connection, methods, clientId, isNew, confirm }: Omit<SignIn, 'factors' | 'identity'>, browser: Browser, { accounts, browserSessions }: SessionDeps): Promise<SessionBegun | null> {
+  const { events, sessions } = accounts
   const { origin } = browser
   const { session, cookie } = await browserSessions.start(user.id, methods, browser)
   let confirmed: User | null = null
@@ -70,5 +74,6 @@ export async function commitSession ({ user, by, connection, methods, clientId, 
   }
   if (confirmed === null) return null
   events.emit('authenticated', { userId: user.id, sid: session.sid, clientId, method: by, methods: methods.map(({ method }) => method), ...(connection === undefined ? {} : { connection }) }, origin)
+  if (isNew !== true) tellOfNewSignIn({ user, session }, browser, accounts)
   return { cookie, session, user: confirmed }
 }

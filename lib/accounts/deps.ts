@@ -36,6 +36,8 @@ export interface AccountsDeps {
   enforcedDomains: ReadonlySet<string>
   /** The link that a message bears. Made from the issuer, never from a request. */
   messageUrl(kind: MessageTokenPurpose, token: string): string
+  /** The page where people see their sign-ins and change what they sign in with; `null`: the host has turned it off. */
+  accountUrl: string | null
   clock: Clock
   random: Random
   events: Events

@@ -35,6 +35,7 @@ export async function federatedSignIn ({ browser, clientId, ...arrival }: Federa
     identity: { issuer: person.issuer, subject: person.subject },
     methods: [person.proof],
     clientId,
+    isNew,
     confirm: async () => await stillFederated(person, user, deps.accounts)
   }, browser, deps)
   if (begun === null) throw new UpstreamError('disabled', 'The account was disabled or removed, or the link taken away, meanwhile.')

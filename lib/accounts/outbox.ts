@@ -1,7 +1,7 @@
 import { boundedQueue } from '../delivery/bounded-queue.ts'
 import type { Events, Origin } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { LinkMessage, Message, MessageUser, NoticeMessage, SendMessage } from '../ports/message.ts'
+import type { LinkMessage, Message, MessageUser, NewSignInMessage, NoticeMessage, SendMessage } from '../ports/message.ts'
 import type { User } from '../ports/user-store.ts'
 import { emailOf } from './username.ts'
 
@@ -14,7 +14,7 @@ export interface MessageCause {
 }
 
 /** A message with its cause. */
-export type Post = (Omit<LinkMessage, 'locale'> | Omit<NoticeMessage, 'locale'>) & MessageCause
+export type Post = (Omit<LinkMessage, 'locale'> | Omit<NoticeMessage, 'locale'> | Omit<NewSignInMessage, 'locale'>) & MessageCause
 
 export interface Outbox {
   /** Takes the message and returns at once; never throws. */

@@ -3,6 +3,7 @@ import type { NewUser, User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { isEnforced } from './enforced.ts'
+import { expectSignIn } from './new-sign-in.ts'
 import { requireGoodPassword } from './password-policy.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from './username.ts'
@@ -49,6 +50,7 @@ export async function register ({ username, password, fields, locale, origin }: 
     return 'pending'
   }
   deps.events.emit('registered', { userId: user.id, username: user.username }, origin)
+  expectSignIn(user.id, deps)
   if (deps.users.setEmailVerified !== undefined) {
     deps.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await requestEmailVerification(user, { locale, origin }, deps) })
   }

@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { memoryAttemptStore } from '../adapters/memory/attempt-store.ts'
 import { createAttemptLimiter } from '../adapters/rate-limit/limiter.ts'
 import type { Events } from '../events.ts'
+import { type KnownBrowsers, knownBrowsers } from '../http/edge/known-browsers.ts'
 import { createRequestLimiter, type RequestLimiter } from '../http/edge/limit.ts'
 import { type MessageBound, messageBound } from '../limits/message-bound.ts'
 import { surviveOutages } from '../boundary/attempt-outages.ts'
@@ -16,7 +17,7 @@ import type { Settings } from '../settings/settings.ts'
 interface LimiterParts { attempts: AttemptStore, clock: Clock, random: Random, events: Events, log: FastifyBaseLogger, deviceSecret: string, users: UserStore, onceRehashed(user: User | null): Promise<User | null> }
 
 /** The limits of the option `rateLimit` for routes, and the bound on messages. */
-export async function createLimits ({ rateLimit: limits, issuer }: Settings, { attempts, clock, random, events, log, deviceSecret, users, onceRehashed }: LimiterParts): Promise<{ limiter: RequestLimiter, messages: MessageBound }> {
+export async function createLimits ({ rateLimit: limits, issuer }: Settings, { attempts, clock, random, events, log, deviceSecret, users, onceRehashed }: LimiterParts): Promise<{ limiter: RequestLimiter, messages: MessageBound, known: KnownBrowsers }> {
   const store = surviveOutages({
     store: attempts,
     localStore: memoryAttemptStore({ clock }),
@@ -26,16 +27,18 @@ export async function createLimits ({ rateLimit: limits, issuer }: Settings, { a
   })
   const limiter = await createAttemptLimiter(store)
   const messages = messageBound(limits === false ? false : limits.rules.passwordReset, { reserve: limiter.reserve, refund: store.refund, random })
+  const deviceKey = deriveKey(deviceSecret, 'known devices')
+  const secureCookies = issuer.startsWith('https:')
   const requests = createRequestLimiter(limits, {
     attempts: { ...limiter, refund: store.refund },
     random,
     events,
     log,
     clock,
-    deviceKey: deriveKey(deviceSecret, 'known devices'),
+    deviceKey,
     userOf: (account) => users.findByUsername(account),
     onceRehashed,
-    secureCookies: issuer.startsWith('https:')
+    secureCookies
   })
-  return { limiter: requests, messages }
+  return { limiter: requests, messages, known: knownBrowsers({ deviceKey, onceRehashed, secureCookies, random, log }) }
 }

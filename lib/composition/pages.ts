@@ -25,6 +25,11 @@ export function messageUrls (host: FastifyInstance, { issuer, pages }: Settings,
   }
 }
 
+/** Where a message leads whoever finds that it was not them. */
+export function accountUrl (host: FastifyInstance, { issuer, pages, factors }: Settings, path: (name: PathName) => string): AccountsDeps['accountUrl'] {
+  return pages === false || !pages.account ? null : `${new URL(issuer).origin}${host.prefix}${path(factors === null ? 'account' : 'security')}`
+}
+
 /** Where a provider sends the browser back: from the issuer, whatever the Host header says. */
 export function connectionCallbacks (host: FastifyInstance, { issuer }: Settings, path: (name: PathName) => string): (id: string) => string {
   const { origin } = new URL(issuer)

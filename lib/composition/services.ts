@@ -8,6 +8,7 @@ import { type BackChannelLogout, createBackChannelLogout } from '../authorize/ba
 import type { AuthorizeDeps } from '../authorize/deps.ts'
 import { createEvents, type Events } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
+import type { KnownBrowsers } from '../http/edge/known-browsers.ts'
 import type { RequestLimiter } from '../http/edge/limit.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -39,6 +40,7 @@ export interface Services {
   grants: GrantDeps
   authorize: AuthorizeDeps
   limiter: RequestLimiter
+  known: KnownBrowsers
   health(): Promise<Health>
   /** Removes what has expired. */
   sweep(): Promise<void>
@@ -52,6 +54,7 @@ const VERIFIED_TOKENS = 50_000
 interface ServiceParts {
   log: FastifyBaseLogger
   messageUrl: AccountsDeps['messageUrl']
+  accountUrl: AccountsDeps['accountUrl']
   /** Where the provider of this connection sends the browser back. */
   callbackUrl(id: string): string
   /** Whether clients can send people here to sign in. */
@@ -60,7 +63,7 @@ interface ServiceParts {
   redis: RedisClient | null
 }
 
-export async function createServices (settings: Settings, { log, messageUrl, callbackUrl, redirectLogin, redis }: ServiceParts): Promise<Services> {
+export async function createServices (settings: Settings, { log, messageUrl, accountUrl, callbackUrl, redirectLogin, redis }: ServiceParts): Promise<Services> {
   const random = systemRandom()
   const { secrets } = settings
   const events = createEvents(() => clock.now(), (error, event) => { log.error(...logLine('FST_AUTHORITY_EVENT_HANDLER_FAILED', 'an event handler failed', { err: error, event })) })
@@ -91,8 +94,8 @@ export async function createServices (settings: Settings, { log, messageUrl, cal
     clock,
     onSessionsEnded: (ended: BrowserSession[]) => { backChannel.sessionsEnded(ended) }
   })
-  const { limiter, messages } = await createLimits(settings, { attempts: stores.attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret(), users: stores.users, onceRehashed: async (user) => await onceRehashed(user, accounts) })
-  const accounts: AccountsDeps = accountsDeps(settings, { users: stores.users, factors: stores.factors, passkeys: await passkeysOf(settings, random), clock, random, state, sessions, messages, events, log, messageUrl })
+  const { limiter, messages, known } = await createLimits(settings, { attempts: stores.attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret(), users: stores.users, onceRehashed: async (user) => await onceRehashed(user, accounts) })
+  const accounts: AccountsDeps = accountsDeps(settings, { users: stores.users, factors: stores.factors, passkeys: await passkeysOf(settings, random), clock, random, state, sessions, messages, events, log, messageUrl, accountUrl })
   // In the background: the decoy is there before the first sign-in, or that one waits for it.
   accounts.hashing.ready().catch((error: unknown) => { log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error })) })
   const connections = await connectionsOf(settings, { clock, log, callbackUrl })
@@ -116,6 +119,7 @@ export async function createServices (settings: Settings, { log, messageUrl, cal
     ring,
     accessTokens: tokens,
     limiter,
+    known,
     grants,
     authorize: {
       ...grants,

@@ -1,11 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** Accounts that one browser is known for at a time; the one longest unused goes first. */
-const MAX_ACCOUNTS = 4
+/** What one browser is known for at a time, up to three for each account (its password, its second factor, its sessions); the one longest unused goes first. */
+const MAX_ENTRIES = 12
 /** 64 bits of an HMAC that only this service can try, 11 characters. */
 const MAC_BYTES = 8
-/** `<deviceId>.<macs>` and up to three more pairs of macs; each 22 characters of base64url. */
-const TOKEN = /^[\w-]{22}(?:\.[\w-]{22}){1,4}$/
+/** `<deviceId>.<macs>` and up to eleven more pairs of macs; each 22 characters of base64url. */
+const TOKEN = /^[\w-]{22}(?:\.[\w-]{22}){1,12}$/
 
 /** An account, and a value that is another one once its password has changed. */
 export interface DeviceAccount {
@@ -33,7 +33,7 @@ export function extendDevice (key: Uint8Array, token: string | undefined, { acco
   const [deviceId = newDeviceId, ...entries] = token !== undefined && TOKEN.test(token) ? token.split('.') : []
   const own = macOf(key, deviceId, { account })
   const entry = own + macOf(key, deviceId, { account, password })
-  return [deviceId, entry, ...entries.filter((other) => !other.startsWith(own))].slice(0, 1 + MAX_ACCOUNTS).join('.')
+  return [deviceId, entry, ...entries.filter((other) => !other.startsWith(own))].slice(0, 1 + MAX_ENTRIES).join('.')
 }
 
 function macOf (key: Uint8Array, deviceId: string, { account, password }: { account: string, password?: string }): string {

@@ -22,17 +22,17 @@ interface MessageBoundDeps {
 
 /**
  * How often strangers can have a message sent to one person, from however many addresses they ask. Counted where attempts are counted,
- * and turned off with the rule `passwordReset`.
+ * and turned off with the rule `passwordReset`, but where a message names a spacing of its own.
  */
 export function messageBound (rule: Rule | false, { reserve, refund, random }: MessageBoundDeps): MessageBound {
   return {
-    async send (subject, work, { spacingMs = SPACING_MS } = {}) {
-      if (rule === false) {
+    async send (subject, work, { spacingMs } = {}) {
+      if (rule === false && spacingMs === undefined) {
         await work()
         return true
       }
       const id = random.id()
-      const limits = [{ rule: 'passwordReset', key: messageKey(subject), windowMs: spacingMs, max: 1 }]
+      const limits = [{ rule: 'passwordReset', key: messageKey(subject), windowMs: spacingMs ?? SPACING_MS, max: 1 }]
       const { allowed } = await reserve(id, limits)
       if (!allowed) return false
       try {

@@ -1,6 +1,7 @@
 import { chooseLocale } from '../pages/locale.ts'
-import { directionOf, durationOf, format, type Locale, messagesOf } from '../pages/texts.ts'
-import type { Message } from '../ports/message.ts'
+import { directionOf, durationOf, format, type Locale, messagesOf, timeOf } from '../pages/texts.ts'
+import { knownDevice } from '../pages/device-name.ts'
+import type { Message, NewSignInMessage } from '../ports/message.ts'
 import { MAIL_TEXTS } from './texts.ts'
 
 /** What a mail says. Its two forms, HTML and plain text, are made of this alone. */
@@ -12,6 +13,9 @@ export interface MailContent {
   title: string
   heading: string
   text: string
+  /** What is known of the thing it tells of, each in one line. */
+  details: string[]
+  /** `validity`: `''` where the link does not end. */
   action: { label: string, hint: string, url: string, validity: string } | null
   otherwise: string
   /** Which account it is about, as `before`, name, `after`. `null` where the address says it. */
@@ -42,6 +46,7 @@ export function contentOf (message: Message, { title, now, links = {} }: { title
     title: named,
     heading,
     text,
+    details: message.kind === 'new_sign_in' ? detailsOf(message, lang) : [],
     action: 'url' in message && message.url !== undefined ? actionOf(message, lang, now) : null,
     otherwise,
     account: accountOf(message, texts.account),
@@ -57,8 +62,23 @@ function linksOf ({ terms, privacy, support }: MailLinks, lang: Locale): MailCon
   })
 }
 
-function actionOf ({ kind, url, expiresAt }: Extract<Message, { url: string }>, lang: Locale, now: number): MailContent['action'] {
-  const { [kind]: { button }, hint, validity } = MAIL_TEXTS[lang]
+/** A device is named where it is one that many have: anybody can call theirs anything, and this goes to somebody else's mailbox. */
+function detailsOf ({ at, ip, userAgent }: NewSignInMessage, lang: Locale): string[] {
+  const { signInTime, signInDevice, signInAddress } = MAIL_TEXTS[lang]
+  // From a queue of the host's it comes as text.
+  const time = new Date(at).getTime()
+  const device = typeof userAgent === 'string' ? knownDevice(userAgent) : null
+  return [
+    ...Number.isNaN(time) ? [] : [format(signInTime, { time: timeOf(time, messagesOf(lang)) })],
+    ...device === null ? [] : [format(signInDevice, { device })],
+    ...typeof ip === 'string' && /^[0-9a-f.:]{2,45}$/i.test(ip) ? [format(signInAddress, { address: ip })] : []
+  ]
+}
+
+function actionOf (message: Extract<Message, { url: string }> | NewSignInMessage, lang: Locale, now: number): MailContent['action'] {
+  const { [message.kind]: { button }, hint, validity } = MAIL_TEXTS[lang]
+  if (message.kind === 'new_sign_in') return { label: button, hint, url: webUrl(message.url ?? '', 'url'), validity: '' }
+  const { url, expiresAt } = message
   // A host that keeps messages in a queue has them back from JSON, with the time as text.
   const at = new Date(expiresAt).getTime()
   if (Number.isNaN(at)) throw new TypeError('renderMessage: expiresAt takes a Date.')

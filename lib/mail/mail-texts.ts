@@ -13,7 +13,10 @@ interface LinkTexts extends NoticeTexts {
 }
 
 /** Everything that mails say in one language. A kind of message that lacks its texts does not compile. `{name}` is filled in. */
-export type MailTexts = Readonly<{ [Kind in LinkKind]: LinkTexts } & { [Kind in NoticeKind]: NoticeTexts } & {
+export type MailTexts = Readonly<{ [Kind in LinkKind]: LinkTexts } & { [Kind in NoticeKind]: NoticeTexts } & { new_sign_in: LinkTexts } & {
+  signInTime: string
+  signInDevice: string
+  signInAddress: string
   /** `{duration}` is a span such as "30 minutes". */
   validity: string
   /** Above the address that the button leads to. */

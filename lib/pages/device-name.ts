@@ -13,10 +13,14 @@ const MAX_LENGTH = 60
  * can call themselves anything: it is a help for the memory, and no proof.
  */
 export function deviceName (userAgent: string | null): string | null {
-  if (userAgent === null || userAgent.trim() === '') return null
+  return userAgent === null || userAgent.trim() === '' ? null : knownDevice(userAgent) ?? userAgent.slice(0, MAX_LENGTH)
+}
+
+/** The same of what many people have; `null` for anything else. */
+export function knownDevice (userAgent: string): string | null {
   const find = (known: typeof BROWSERS): string | undefined => known.find(([pattern]) => pattern.test(userAgent))?.[1]
   const browser = find(BROWSERS)
-  if (browser === undefined) return userAgent.slice(0, MAX_LENGTH)
+  if (browser === undefined) return null
   const system = find(SYSTEMS)
   return system === undefined ? browser : `${browser}, ${system}`
 }

@@ -25,8 +25,8 @@ export interface MessageCommon {
 /** Kinds with a link. */
 export type LinkKind = 'password_reset' | 'verify_email' | 'already_registered' | 'email_change'
 /** Kinds without one. */
-export type NoticeKind = 'password_changed' | 'new_sign_in' | 'email_change_requested' | 'email_changed' | 'account_removed' | 'identity_linked' | 'identity_unlinked' | 'second_factor_failed' | 'factor_added' | 'factor_removed' | 'recovery_code_used'
-export type MessageKind = LinkKind | NoticeKind
+export type NoticeKind = 'password_changed' | 'email_change_requested' | 'email_changed' | 'account_removed' | 'identity_linked' | 'identity_unlinked' | 'second_factor_failed' | 'factor_added' | 'factor_removed' | 'recovery_code_used'
+export type MessageKind = LinkKind | NoticeKind | 'new_sign_in'
 
 /** A message that leads somewhere. */
 export interface LinkMessage<Kind extends LinkKind = LinkKind> extends MessageCommon {
@@ -47,8 +47,22 @@ export interface NoticeMessage<Kind extends NoticeKind = NoticeKind> extends Mes
   expiresAt?: undefined
 }
 
+/** Somebody signed in in a browser in which the account never had a session. Once an hour at the most. */
+export interface NewSignInMessage extends MessageCommon {
+  kind: 'new_sign_in'
+  /** The account page or the security page, for whoever it was not; absent where there is none (`pages`). It bears no token. */
+  url?: string | undefined
+  token?: undefined
+  expiresAt?: undefined
+  at: Date
+  /** The address that the request came from; `null` where it is none. */
+  ip: string | null
+  /** What the browser called itself, which may be any text: show what you recognise in it, and not the text. `null`: nothing. */
+  userAgent: string | null
+}
+
 /** What `sendMessage` gets: `kind` tells which fields there are. */
-export type Message = { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind] | { [Kind in NoticeKind]: NoticeMessage<Kind> }[NoticeKind]
+export type Message = { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind] | { [Kind in NoticeKind]: NoticeMessage<Kind> }[NoticeKind] | NewSignInMessage
 
 /** The option `sendMessage`. */
 export type SendMessage = (message: Message) => void | Promise<void>

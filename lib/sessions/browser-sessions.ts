@@ -15,6 +15,10 @@ export interface Browser {
   session: BrowserSession | null
   /** What it has of earlier sign-ins after which it was to be remembered; absent also where the sign-in of now is to be a full one. */
   remembered?: string | undefined
+  /** Whether the user had a session there before. Asks no store. */
+  isKnown(user: User): boolean
+  /** The language of what the request makes be sent. */
+  locale?(): string | undefined
   origin: Origin
 }
 
@@ -32,7 +36,7 @@ export interface BrowserSessions {
    * Signs a user in who has just given these proofs: a new cookie value, whatever the browser had before. Where that was a live session
    * of the same user, it goes on under a new secret, and rests on these proofs alone; one of another user ends.
    */
-  start(userId: string, methods: AuthenticationProof[], browser: Browser): Promise<{ session: BrowserSession, cookie: string }>
+  start(userId: string, methods: AuthenticationProof[], browser: Pick<Browser, 'cookie' | 'session' | 'origin'>): Promise<{ session: BrowserSession, cookie: string }>
   /** Counts as a use, by `clientId` where a client takes part. `false`: it has ended meanwhile. */
   use(session: BrowserSession, clientId?: string): Promise<boolean>
   /** That use as a value, for an operation of the store that commits it together with something else. */
@@ -55,7 +59,7 @@ interface BrowserSessionDeps {
 export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionPolicy, { store, sessions, clock, random }: BrowserSessionDeps): BrowserSessions {
   const lifetimes = (now: number): { expiresAt: number, idleExpiresAt: number } => ({ expiresAt: now + expiresInMs, idleExpiresAt: now + Math.min(expiresInMs, idleTimeoutMs) })
 
-  async function renew (userId: string, methods: AuthenticationProof[], { cookie, session: former }: Browser): Promise<{ session: BrowserSession, cookie: string } | null> {
+  async function renew (userId: string, methods: AuthenticationProof[], { cookie, session: former }: Pick<Browser, 'cookie' | 'session'>): Promise<{ session: BrowserSession, cookie: string } | null> {
     const presented = parseCredential(cookie ?? '')
     if (presented === null) return null
     const now = clock.now()

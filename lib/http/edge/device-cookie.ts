@@ -11,12 +11,23 @@ export function readDeviceCookie (request: Pick<FastifyRequest, 'headers'>, secu
   return cookieValues(request, nameOf(secure))[0]
 }
 
+const named = (secure: boolean) => (cookie: unknown): cookie is string => typeof cookie === 'string' && cookie.startsWith(`${nameOf(secure)}=`)
+
+/** The device token that the reply gives the browser already. */
+export function pendingDeviceCookie (reply: FastifyReply, secure: boolean): string | undefined {
+  const set = [reply.getHeader('set-cookie') ?? []].flat().find(named(secure))
+  return set?.slice(nameOf(secure).length + 1, set.indexOf(';'))
+}
+
 /**
- * Adds the cookie to the reply beside whatever cookies it has. `secure: false` is for an http loopback issuer, where browsers
+ * Adds the cookie to the reply beside whatever cookies it has; one of this name that it has already is replaced. `secure: false` is for an http loopback issuer, where browsers
  * refuse the `__Host-` prefix.
  */
 export function setDeviceCookie (reply: FastifyReply, token: string, secure: boolean): void {
+  const others = [reply.getHeader('set-cookie') ?? []].flat().filter((cookie) => !named(secure)(cookie)).map(String)
+  reply.removeHeader('set-cookie')
   // reply.header adds to the set-cookie headers that are there, and replaces none.
+  for (const cookie of others) reply.header('set-cookie', cookie)
   reply.header('set-cookie', `${nameOf(secure)}=${token}; Max-Age=${MAX_AGE_SECONDS}; Path=/; HttpOnly; SameSite=Lax${secure ? '; Secure' : ''}`)
 }
 

@@ -1,11 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { BrowserSession } from '../../ports/session-store.ts'
-import type { UserStore } from '../../ports/user-store.ts'
+import type { User, UserStore } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import { userOf } from '../../sessions/active-user.ts'
 import type { Browser, BrowserSessions, SignedInPerson } from '../../sessions/browser-sessions.ts'
 import type { Sessions } from '../../sessions/sessions.ts'
 import { originOf } from './deps.ts'
+import type { KnownBrowsers } from './known-browsers.ts'
+import { localeOf } from './locale.ts'
 import type { SessionCookie } from './session-cookie.ts'
 
 /** The browser behind a request, by its session cookie. Nothing else in `http` reads or sets that cookie. */
@@ -22,6 +24,8 @@ export interface RequestBrowser {
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Gives the browser the cookie of a session that has just begun, or begun anew. */
   setCookie(reply: FastifyReply, value: string): void
+  /** Makes the browser one in which the user has had a session: the next one there is no news. Never rejects. */
+  makeKnown(request: FastifyRequest, reply: FastifyReply, user: User): Promise<void>
   clearCookie(reply: FastifyReply): void
 }
 
@@ -30,12 +34,13 @@ interface RequestBrowserDeps {
   browserSessions: BrowserSessions
   sessions: Sessions
   users: UserStore
+  known: KnownBrowsers
 }
 
-export function requestBrowser ({ cookie, browserSessions, sessions, users }: RequestBrowserDeps): RequestBrowser {
+export function requestBrowser ({ cookie, browserSessions, sessions, users, known }: RequestBrowserDeps): RequestBrowser {
   async function read (request: FastifyRequest): Promise<Browser> {
     const value = cookie.read(request)
-    return { cookie: value, session: await browserSessions.find(value), origin: originOf(request) }
+    return { cookie: value, session: await browserSessions.find(value), isKnown: (user) => known.knows(request, user), locale: () => localeOf(request), origin: originOf(request) }
   }
 
   return {
@@ -57,6 +62,7 @@ export function requestBrowser ({ cookie, browserSessions, sessions, users }: Re
       cookie.clear(reply)
     },
     setCookie: cookie.set,
+    makeKnown: known.add,
     clearCookie: cookie.clear
   }
 }

@@ -14,8 +14,9 @@ export function leadOn (begun: SessionBegun | StepNeeded, { next, nativeRequest,
       deps.stepCookie.set(reply, begun.ticket)
       return await goOn(`${deps.link('secondFactor')}${query}`)(reply)
     }
-    const { cookie, session } = begun
+    const { cookie, session, user } = begun
     deps.browser.setCookie(reply, cookie)
+    await deps.browser.makeKnown(request, reply, user)
     if (nativeRequest === null) return await goOn(next)(reply)
     return await follow(await decide(nativeRequest, { session, origin: originOf(request), answered: 'sign_in' }, deps.authorize), nativeRequest.params, request, reply, deps)
   }

@@ -57,6 +57,7 @@ export function signupPage (child: FastifyInstance, deps: PageDeps, registration
           return async (reply) => {
             try {
               const { sid, userId } = await browser.signIn(request, reply, registered.user.id, [passwordProof(accounts.clock.now())])
+              await browser.makeKnown(request, reply, registered.user)
               const clientId = queryParam(request, 'client_id')
               accounts.events.emit('authenticated', { userId, sid, clientId: clientId === '' ? null : clientId, method: 'password', methods: ['password'] }, origin)
             } catch (error) {

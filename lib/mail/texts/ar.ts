@@ -27,6 +27,7 @@ export const AR: MailTexts = {
   new_sign_in: {
     heading: 'تسجيل دخول جديد إلى حسابك',
     text: 'تم تسجيل الدخول إلى حسابك من جهاز أو متصفح لم يُستخدم لذلك من قبل.',
+    button: 'مراجعة حسابك',
     otherwise: 'إذا لم يتم ذلك من قِبلك، فيُرجى تعيين كلمة مرور جديدة فورًا من خلال «هل نسيت كلمة المرور؟» في صفحة تسجيل الدخول.'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const AR: MailTexts = {
   },
   validity: 'مدة صلاحية الرابط: {duration}. يمكن استخدامه مرة واحدة فقط.',
   hint: 'إذا لم يعمل الزر، فيُرجى فتح هذا العنوان:',
+  signInTime: 'الوقت: {time}',
+  signInDevice: 'الجهاز: {device}',
+  signInAddress: 'عنوان IP: {address}',
   account: 'الحساب: {username}'
 }

@@ -27,6 +27,7 @@ export const DE: MailTexts = {
   new_sign_in: {
     heading: 'Neue Anmeldung bei Ihrem Konto',
     text: 'Bei Ihrem Konto gab es eine Anmeldung mit einem Gerät oder Browser, mit dem sich dort bisher niemand angemeldet hat.',
+    button: 'Konto prüfen',
     otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“.'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const DE: MailTexts = {
   },
   validity: 'Der Link gilt {duration} lang und funktioniert einmal.',
   hint: 'Wenn die Schaltfläche nicht funktioniert, öffnen Sie diese Adresse:',
+  signInTime: 'Zeit: {time}',
+  signInDevice: 'Gerät: {device}',
+  signInAddress: 'IP-Adresse: {address}',
   account: 'Konto: {username}'
 }

@@ -27,6 +27,7 @@ export const EN: MailTexts = {
   new_sign_in: {
     heading: 'New sign-in to your account',
     text: 'Somebody signed in to your account with a device or a browser that was not used for it before.',
+    button: 'Check your account',
     otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const EN: MailTexts = {
   },
   validity: 'The link is valid for {duration} and works once.',
   hint: 'If the button does not work, open this address:',
+  signInTime: 'Time: {time}',
+  signInDevice: 'Device: {device}',
+  signInAddress: 'IP address: {address}',
   account: 'Account: {username}'
 }

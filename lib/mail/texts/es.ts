@@ -27,6 +27,7 @@ export const ES: MailTexts = {
   new_sign_in: {
     heading: 'Nuevo inicio de sesión en su cuenta',
     text: 'Alguien ha iniciado sesión en su cuenta con un dispositivo o un navegador que no se había usado antes para ello.',
+    button: 'Revisar su cuenta',
     otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const ES: MailTexts = {
   },
   validity: 'El enlace es válido durante {duration} y funciona una sola vez.',
   hint: 'Si el botón no funciona, abra esta dirección:',
+  signInTime: 'Hora: {time}',
+  signInDevice: 'Dispositivo: {device}',
+  signInAddress: 'Dirección IP: {address}',
   account: 'Cuenta: {username}'
 }

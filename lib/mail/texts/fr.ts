@@ -28,6 +28,7 @@ export const FR: MailTexts = {
   new_sign_in: {
     heading: 'Nouvelle connexion à votre compte',
     text: 'Quelqu’un s’est connecté à votre compte avec un appareil ou un navigateur qui n’avait pas encore été utilisé pour cela.',
+    button: 'Vérifier votre compte',
     otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
   },
   email_change: {
@@ -83,5 +84,8 @@ export const FR: MailTexts = {
   },
   validity: 'Le lien est valable {duration} et ne fonctionne qu’une seule fois.',
   hint: 'Si le bouton ne fonctionne pas, ouvrez cette adresse\u00a0:',
+  signInTime: 'Heure\u00a0: {time}',
+  signInDevice: 'Appareil\u00a0: {device}',
+  signInAddress: 'Adresse IP\u00a0: {address}',
   account: 'Compte\u00a0: {username}'
 }

@@ -27,6 +27,7 @@ export const IT: MailTexts = {
   new_sign_in: {
     heading: 'Nuovo accesso al suo account',
     text: 'È stato effettuato l’accesso al suo account da un dispositivo o un browser mai usato prima.',
+    button: 'Controlli il suo account',
     otherwise: 'Se non riconosce questa operazione, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const IT: MailTexts = {
   },
   validity: 'Il link è valido per {duration} e può essere usato una sola volta.',
   hint: 'Se il pulsante non funziona, apra questo indirizzo:',
+  signInTime: 'Ora: {time}',
+  signInDevice: 'Dispositivo: {device}',
+  signInAddress: 'Indirizzo IP: {address}',
   account: 'Account: {username}'
 }

@@ -27,6 +27,7 @@ export const JA: MailTexts = {
   new_sign_in: {
     heading: 'アカウントへの新しいログイン',
     text: 'これまで使われたことのない端末またはブラウザーから、お使いのアカウントへのログインがありました。',
+    button: 'アカウントを確認する',
     otherwise: 'お心当たりがない場合は、ログインページの「パスワードをお忘れですか？」から、すぐに新しいパスワードを設定してください。'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const JA: MailTexts = {
   },
   validity: 'このリンクの有効期間は{duration}です。一度だけ使用できます。',
   hint: 'ボタンが使えない場合は、次のアドレスを開いてください。',
+  signInTime: '日時：{time}',
+  signInDevice: '端末：{device}',
+  signInAddress: 'IP アドレス：{address}',
   account: 'アカウント：{username}'
 }

@@ -27,6 +27,7 @@ export const KO: MailTexts = {
   new_sign_in: {
     heading: '계정에 새로운 로그인이 있습니다',
     text: '이전에 사용한 적이 없는 기기 또는 브라우저에서 회원님의 계정에 로그인했습니다.',
+    button: '계정 확인하기',
     otherwise: '본인이 로그인하지 않았다면 즉시 새 비밀번호를 설정해 주세요. 로그인 페이지에서 ‘비밀번호를 잊으셨나요?’를 선택하시면 됩니다.'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const KO: MailTexts = {
   },
   validity: '링크의 유효 기간: {duration}. 한 번만 사용할 수 있습니다.',
   hint: '버튼이 작동하지 않으면 다음 주소를 열어 주세요.',
+  signInTime: '시간: {time}',
+  signInDevice: '기기: {device}',
+  signInAddress: 'IP 주소: {address}',
   account: '계정: {username}'
 }

@@ -27,6 +27,7 @@ export const NL: MailTexts = {
   new_sign_in: {
     heading: 'Er is ingelogd op uw account',
     text: 'Iemand heeft op uw account ingelogd met een apparaat of browser die daar niet eerder voor is gebruikt.',
+    button: 'Account controleren',
     otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const NL: MailTexts = {
   },
   validity: 'De link is {duration} geldig en werkt één keer.',
   hint: 'Werkt de knop niet, open dan dit adres:',
+  signInTime: 'Tijd: {time}',
+  signInDevice: 'Apparaat: {device}',
+  signInAddress: 'IP-adres: {address}',
   account: 'Account: {username}'
 }

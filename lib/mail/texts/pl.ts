@@ -27,6 +27,7 @@ export const PL: MailTexts = {
   new_sign_in: {
     heading: 'Nowe logowanie na Twoje konto',
     text: 'Ktoś zalogował się na Twoje konto z urządzenia lub przeglądarki, z których wcześniej nie korzystano.',
+    button: 'Sprawdź swoje konto',
     otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const PL: MailTexts = {
   },
   validity: 'Czas ważności linku: {duration}. Można go użyć tylko raz.',
   hint: 'Jeśli przycisk nie działa, otwórz ten adres:',
+  signInTime: 'Czas: {time}',
+  signInDevice: 'Urządzenie: {device}',
+  signInAddress: 'Adres IP: {address}',
   account: 'Konto: {username}'
 }

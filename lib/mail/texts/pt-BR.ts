@@ -27,6 +27,7 @@ export const PT_BR: MailTexts = {
   new_sign_in: {
     heading: 'Nova entrada na sua conta',
     text: 'Alguém entrou na sua conta com um dispositivo ou navegador que ainda não tinha sido usado nela.',
+    button: 'Verificar sua conta',
     otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const PT_BR: MailTexts = {
   },
   validity: 'O link é válido por {duration} e funciona uma única vez.',
   hint: 'Se o botão não funcionar, abra este endereço:',
+  signInTime: 'Hora: {time}',
+  signInDevice: 'Dispositivo: {device}',
+  signInAddress: 'Endereço IP: {address}',
   account: 'Conta: {username}'
 }

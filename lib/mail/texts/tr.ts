@@ -27,6 +27,7 @@ export const TR: MailTexts = {
   new_sign_in: {
     heading: 'Hesabınıza yeni bir giriş yapıldı',
     text: 'Hesabınıza, daha önce kullanılmamış bir cihaz veya tarayıcıdan giriş yapıldı.',
+    button: 'Hesabınızı kontrol edin',
     otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const TR: MailTexts = {
   },
   validity: 'Bağlantı {duration} geçerlidir ve yalnızca bir kez kullanılabilir.',
   hint: 'Düğme çalışmıyorsa şu adresi açın:',
+  signInTime: 'Zaman: {time}',
+  signInDevice: 'Cihaz: {device}',
+  signInAddress: 'IP adresi: {address}',
   account: 'Hesap: {username}'
 }

@@ -27,6 +27,7 @@ export const ZH_CN: MailTexts = {
   new_sign_in: {
     heading: '您的账号有新的登录',
     text: '有人使用从未登录过的设备或浏览器登录了您的账号。',
+    button: '检查您的账户',
     otherwise: '如果这不是您本人的操作，请立即设置新密码：在登录页面选择“忘记密码？”。'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const ZH_CN: MailTexts = {
   },
   validity: '此链接在{duration}内有效，且只能使用一次。',
   hint: '如果按钮无法使用，请打开以下地址：',
+  signInTime: '时间：{time}',
+  signInDevice: '设备：{device}',
+  signInAddress: 'IP 地址：{address}',
   account: '账号：{username}'
 }

@@ -27,6 +27,7 @@ export const ZH_TW: MailTexts = {
   new_sign_in: {
     heading: '您的帳號有新的登入',
     text: '有人使用未曾登入過的裝置或瀏覽器登入了您的帳號。',
+    button: '檢查您的帳戶',
     otherwise: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。'
   },
   email_change: {
@@ -82,5 +83,8 @@ export const ZH_TW: MailTexts = {
   },
   validity: '此連結在 {duration}內有效，且只能使用一次。',
   hint: '若按鈕無法使用，請開啟以下網址：',
+  signInTime: '時間：{time}',
+  signInDevice: '裝置：{device}',
+  signInAddress: 'IP 位址：{address}',
   account: '帳號：{username}'
 }

@@ -38,8 +38,8 @@ t.test('the right password alone begins no session, no code and no token', async
   t.equal(done.statusCode, 303)
   t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_session=')))
   t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_step=; Max-Age=0')), 'the ticket is taken back')
-  t.same(subject.events.map(({ name }) => name).filter((name) => name !== 'message_sent'), ['second_factor_required', 'authenticated'])
-  t.match(subject.events.at(-1)?.payload, { method: 'password', methods: ['password', 'otp'] })
+  t.same(subject.events.map(({ name }) => name).filter((name) => name !== 'message_sent'), ['second_factor_required', 'authenticated', 'new_sign_in'])
+  t.match(subject.events.find(({ name }) => name === 'authenticated')?.payload, { method: 'password', methods: ['password', 'otp'] })
   t.equal((await browser.get('/auth/account')).statusCode, 200)
 })
 

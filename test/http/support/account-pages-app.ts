@@ -116,6 +116,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     browser: {
       hasCookie: () => false,
       signedIn: async () => null,
+      async makeKnown () {},
       async signIn (_request, reply, userId) {
         signedIn.push(userId)
         reply.header('set-cookie', '__Host-session=fresh')

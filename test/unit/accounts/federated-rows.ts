@@ -40,7 +40,7 @@ export async function federatedWorld (store: UserStore, { verifyEmail = false, c
     /** The outcome in a word; whose session, of one that began. */
     async signIn (person: FederatedPerson, { authoritative = false }: { authoritative?: boolean } = {}): Promise<{ outcome: string, userId: string | null }> {
       try {
-        const outcome = await federatedSignIn({ connection: acme, person, authoritative, browser: { cookie: undefined, session: null, origin }, clientId: null, locale: undefined, complete: (profile) => ({ ...profile }) }, deps)
+        const outcome = await federatedSignIn({ connection: acme, person, authoritative, browser: { cookie: undefined, session: null, isKnown: () => true, origin }, clientId: null, locale: undefined, complete: (profile) => ({ ...profile }) }, deps)
         if (outcome.to === 'session') return { outcome: outcome.isNew ? 'registered' : 'signed_in', userId: outcome.begun.user.id }
         return { outcome: outcome.to, userId: outcome.to === 'confirm' ? outcome.userId : null }
       } catch (error) {

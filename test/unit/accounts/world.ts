@@ -71,6 +71,7 @@ export async function world (options: WorldOptions = {}) {
   const users = options.users?.(store) ?? store
   const deps: AccountsDeps = {
     issuer: 'https://auth.example.com',
+    accountUrl: null,
     users: delayed({ ...users, findById: async (id: string) => asRewritten(await users.findById(id)), findByUsername: async (name: string) => asRewritten(await users.findByUsername(name)) }),
     hashing,
     policy: createPasswordPolicy(

@@ -22,17 +22,17 @@ t.test('nothing made up, cut, moved or mixed counts', async (t) => {
   const [, mac = ''] = token.split('.')
   const cases: Array<string | undefined> = [
     undefined, '', ID, `${ID}.`, `${ID}.${'A'.repeat(22)}`, `${OTHER_ID}.${mac}`, `${ID}.${mac.slice(0, 21)}`, `${token}.`,
-    `${token}${`.${mac}`.repeat(4)}`, `${token}\n`, 'x'.repeat(8192)
+    `${token}${`.${mac}`.repeat(12)}`, `${token}\n`, 'x'.repeat(8192)
   ]
   for (const made of cases) t.equal(idOf(made, 'ann'), null, JSON.stringify(made)?.slice(0, 80) ?? 'none')
 })
 
-t.test('a browser is known for its four latest accounts, and keeps its id', async (t) => {
+t.test('a browser is known for the twelve latest things, which are four accounts, and keeps its id', async (t) => {
   let token: string | undefined
-  for (const account of ['a', 'b', 'c', 'd', 'a', 'e']) token = extendDevice(KEY, token, of(account), token === undefined ? ID : OTHER_ID)
-  const known = ['a', 'b', 'c', 'd', 'e'].map((account) => idOf(token, account))
-  t.same(known, [ID, null, ID, ID, ID], 'b is the one longest unused')
-  t.equal(extendDevice(KEY, token, of('e'), OTHER_ID), token, 'the same account again changes nothing')
+  const twelve = Array.from({ length: 12 }, (_, index) => `account ${index}`)
+  for (const account of [...twelve, 'account 0', 'another']) token = extendDevice(KEY, token, of(account), token === undefined ? ID : OTHER_ID)
+  t.same([...twelve, 'another'].filter((account) => idOf(token, account) !== ID), ['account 1'], 'the one longest unused')
+  t.equal(extendDevice(KEY, token, of('another'), OTHER_ID), token, 'the same account again changes nothing')
 })
 
 t.test('a token that is none of ours is replaced', async (t) => {

@@ -100,6 +100,7 @@ async function signIn ({ connection, result, flow }: Answered, request: FastifyR
     // knows our origin at most, and not the client's.
     return async (reply) => {
       deps.browser.setCookie(reply, begun.cookie)
+      await deps.browser.makeKnown(request, reply, begun.user)
       return await sendAway(journey.next, { name: clientName }, journey, request, reply, deps)
     }
   }

@@ -42,7 +42,7 @@ export function accountPage<Name extends AccountPageName, Shown extends object> 
   const { browser, link } = deps
   const { name, path, summaries, body, fields } = page
 
-  const back = (visit: Visit, note: AccountNote): Leave => goOn(withQuery(`${link(path)}${visit.journey.query}`, { done: note }))
+  const back = (visit: Visit, note: AccountNote): Leave => accountPageAfter(path, visit, note, deps)
 
   async function hold (visit: Visit, person: SignedInPerson, form: Form | null): Promise<Held<Shown> | Leave> {
     const shown = await page.open({ ...visit, person }, form)
@@ -89,6 +89,11 @@ export function accountPage<Name extends AccountPageName, Shown extends object> 
     carries: ({ person }) => ({ session: person.session.sid })
   }
   formPage(child, held, deps)
+}
+
+/** Leads to the page by a GET, which says what was done. */
+export function accountPageAfter (path: PathName, { journey: { query } }: Visit, note: AccountNote, { link }: Pick<PageDeps, 'link'>): Leave {
+  return goOn(withQuery(`${link(path)}${query}`, { done: note }))
 }
 
 /** Leads to the sign-in and then back to the page. `again`: also who is signed in. */

@@ -7,11 +7,11 @@ import { Password } from '../../edge/schemas.ts'
 import type { PageDeps } from '../deps.ts'
 import { goOn } from '../form-page.ts'
 import { required } from '../forms.ts'
-import { accountPage, passwordLimit } from './account-page.ts'
+import { accountPage, accountPageAfter, passwordLimit } from './account-page.ts'
 
 /** Changes the password as `POST /auth/password` does, under one limit with it. */
 export function passwordPage (child: FastifyInstance, deps: PageDeps): void {
-  const { authorize: { accounts }, link, minLength, offers } = deps
+  const { authorize: { accounts }, browser, link, minLength, offers } = deps
   accountPage<'account_password', { hasPassword: boolean }>(child, {
     name: 'account_password',
     path: 'accountPassword',
@@ -23,7 +23,8 @@ export function passwordPage (child: FastifyInstance, deps: PageDeps): void {
       if (user.passwordHash === null && !(offers.reset && addressOf(user) !== '')) return goOn(`${link('account')}${journey.query}`)
       return { hasPassword: user.passwordHash !== null }
     },
-    submit (form, { person: { user, session }, locale, origin }) {
+    submit (form, visit) {
+      const { request, person: { user, session }, locale, origin } = visit
       if (form.decision === 'first') {
         return {
           limit: { rule: 'passwordReset' },
@@ -38,7 +39,12 @@ export function passwordPage (child: FastifyInstance, deps: PageDeps): void {
         limit: passwordLimit(user),
         async work () {
           await changePassword({ userId: user.id, sid: session.sid, currentPassword, newPassword, locale, origin }, accounts)
-          return 'password'
+          const now = await accounts.users.findById(user.id)
+          return async (reply) => {
+            // The password of before made it known.
+            if (now !== null) await browser.makeKnown(request, reply, now)
+            return await accountPageAfter('accountPassword', visit, 'password', deps)(reply)
+          }
         }
       }
     },
