@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type ConsoleMessage, type Page } from 'playwright-core'
 import type { Test } from 'tap'
+import { isFirefox, launchFirefox } from './firefox.ts'
 
 /** Where Chromium may be; scripts/ensure-servers.mjs looks there too. */
 const EXECUTABLES = JSON.parse(readFileSync(new URL('../../../scripts/chromium-paths.json', import.meta.url), 'utf8')) as string[]
@@ -31,7 +32,7 @@ export async function withChromium (t: Test): Promise<TestChromium> {
   return {
     browser,
     async newPage (test, { allow = [], ...options } = {}) {
-      const context = await browser.newContext(options)
+      const context = await browser.newContext(isFirefox ? { ...options, colorScheme: null } : options)
       context.setDefaultTimeout(WITHIN_MS)
       await slowDown(context)
       const problems = watch(context)
@@ -48,7 +49,7 @@ export async function withChromium (t: Test): Promise<TestChromium> {
 /** The one that all files of a run share (scripts/serve-chromium.mjs), or for a file alone the machine's own, closed when it ends. */
 async function launchBrowser (t: Test): Promise<Browser> {
   const shared = process.env.CHROMIUM_WS
-  const browser = await (shared === undefined ? launch() : chromium.connect(shared))
+  const browser = await (isFirefox ? launchFirefox() : shared === undefined ? launch() : chromium.connect(shared))
   t.teardown(async () => { await browser.close() })
   return browser
 }

@@ -1,15 +1,16 @@
 import type { Page, Response } from 'playwright-core'
 import type { PageOptions } from './chromium.ts'
+import { isFirefox } from './firefox.ts'
 import { PASSWORD } from '../../support/app.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { basic, type CodeTokens, redeem, SECRET } from '../../support/openid.ts'
 import type { Provider } from './provider.ts'
 
-/** Every journey is made with and without scripts. */
+/** Every journey is made with and without scripts; in Firefox, which can't be driven without them, with them. */
 export const WITH_AND_WITHOUT: ReadonlyArray<{ name: string, options: PageOptions }> = [
   { name: 'without JavaScript', options: { javaScriptEnabled: false, locale: 'en' } },
   { name: 'with JavaScript', options: { javaScriptEnabled: true, locale: 'en' } }
-]
+].filter(({ options }) => !isFirefox || options.javaScriptEnabled)
 
 export const USERNAME = 'Username or e-mail address'
 
