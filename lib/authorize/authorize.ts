@@ -9,7 +9,7 @@ import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
-import { type AuthenticationContext, MFA_ACR } from '../protocol/authentication.ts'
+import { type AuthenticationContext, MFA_ACR, PASSKEY_ACR } from '../protocol/authentication.ts'
 import { formatAuthorizationDetails } from '../protocol/authorization-details.ts'
 import { type AuthorizationParams, type AuthorizationRequest, parseAuthorizationRequest, responseModeOf } from '../protocol/authorization-request.ts'
 import { wordsOf } from '../protocol/authorization-params.ts'
@@ -119,7 +119,10 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
 
 /** Whether a sign-in of this user can be worth one of these. */
 async function canProve (values: readonly string[], { id }: User, { accounts: { factors } }: AuthorizeDeps): Promise<boolean> {
-  return values.some((value) => value !== MFA_ACR) || (factors !== null && hasSecondFactor(await factors.store.findFactors(id)))
+  if (values.some((value) => value !== MFA_ACR && value !== PASSKEY_ACR)) return true
+  if (factors === null) return false
+  const found = await factors.store.findFactors(id)
+  return found.passkeys.length > 0 || (values.includes(MFA_ACR) && hasSecondFactor(found))
 }
 
 /**

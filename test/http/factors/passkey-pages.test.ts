@@ -171,6 +171,19 @@ t.test('the proposal after a sign-in by password: once, on the way, and never in
   t.match(await location(login, yes), '/auth/second-factor')
 })
 
+// covers SU-01
+t.test('who has an app and no passkey is not sent round for what only a passkey gives', async (t) => {
+  const { browser } = await factorApp(t, OPENID)
+  const location = async (params: Record<string, string>): Promise<string> => String((await browser.get(authorizePath(params))).headers.location)
+  t.match(answerOf(await location({ acr_values: 'phr' })), { error: 'unmet_authentication_requirements' })
+  t.match(answerOf(await location({ acr_values: 'phr mfa' })), { code: /./ })
+  const owner = await passkeyApp(t, OPENID)
+  const other = testBrowser(owner.app)
+  const asked = await other.follow(await other.get(authorizePath({ acr_values: 'phr' })))
+  t.equal((await answer(other, asked.reply.body, owner.passkey)).statusCode, 303)
+  t.match(answerOf(String((await other.get(authorizePath({ acr_values: 'phr' }))).headers.location)), { code: /./ })
+})
+
 t.test('off is off', async (t) => {
   for (const [options, prompt] of [[{ passkeys: false as const }, false], [{ passkeys: { prompt: false } }, false]] as const) {
     const { app } = await factorApp(t, options, { enrolled: false })
