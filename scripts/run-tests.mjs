@@ -5,10 +5,11 @@
 //   npm test -- token http/limits/    the files of that name, or those below such a path, at once and without coverage
 //   npm test -- --bail test/http/*    with a flag, what tap's own runner makes of it
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { buildRunner } from './build-runner.mjs'
 import { countCoverage } from './coverage.mjs'
 import { ensureServers } from './ensure-servers.mjs'
 import { runFiles } from './run-files.mjs'
@@ -30,7 +31,7 @@ if (files.length === 0) {
   process.exit(1)
 }
 if (!ensureServers(files)) process.exit(1)
-await buildRunner()
+if (!await buildRunner()) process.exit(1)
 const { status, text } = isForTap ? await runTap(words) : isLanes ? await runLanes() : await withOneChromium(files, async (env) => await runFiles(root, files, env))
 
 const failures = failuresIn(text)
@@ -95,16 +96,4 @@ async function runTap (args) {
 function total (name) {
   const summaries = text.match(/^# \{ total: .*\}$/gm) ?? []
   return summaries.reduce((sum, summary) => sum + Number(new RegExp(`\\b${name}: (\\d+)`).exec(summary)?.[1] ?? 0), 0)
-}
-
-/** tap is put together from the plugins that .taprc names, once for each install: a run that found others would begin with theirs. */
-async function buildRunner () {
-  const built = join(root, 'node_modules/.cache/tap-built')
-  const wanted = readFileSync(join(root, '.taprc'), 'utf8').match(/^plugin:(\n +-.*)*/m)?.[0] ?? ''
-  if (existsSync(built) && readFileSync(built, 'utf8') === wanted) return
-  const child = spawn(process.execPath, [tap, 'build'], { stdio: ['ignore', 'ignore', 'inherit'] })
-  const status = await new Promise((resolve) => { child.once('exit', resolve) })
-  if (status !== 0) process.exit(1)
-  mkdirSync(join(built, '..'), { recursive: true })
-  writeFileSync(built, wanted)
 }
