@@ -68,12 +68,12 @@ export const DE: MailTexts = {
   },
   factor_added: {
     heading: 'Ihre Anmeldung in zwei Schritten wurde geändert',
-    text: 'Für Ihr Konto wurden eine Authenticator-App oder neue Wiederherstellungscodes eingerichtet.',
+    text: 'Für Ihr Konto wurden ein Passkey, eine Authenticator-App oder neue Wiederherstellungscodes eingerichtet.',
     otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“.'
   },
   factor_removed: {
     heading: 'Eine Authenticator-App wurde entfernt',
-    text: 'Eine Authenticator-App gehört nicht mehr zu Ihrem Konto und wird bei der Anmeldung nicht mehr gebraucht.',
+    text: 'Ein Passkey oder eine Authenticator-App gehört nicht mehr zu Ihrem Konto und gilt bei der Anmeldung nicht mehr.',
     otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“.'
   },
   recovery_code_used: {

@@ -68,12 +68,12 @@ export const EN: MailTexts = {
   },
   factor_added: {
     heading: 'Your two-step sign-in was changed',
-    text: 'An authenticator app or new recovery codes were set up for your account.',
+    text: 'A passkey, an authenticator app or new recovery codes were set up for your account.',
     otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
   },
   factor_removed: {
     heading: 'An authenticator app was removed',
-    text: 'An authenticator app no longer belongs to your account, and is not asked for at sign-in.',
+    text: 'A passkey or an authenticator app no longer belongs to your account, and does not count at sign-in.',
     otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
   },
   recovery_code_used: {

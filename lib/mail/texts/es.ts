@@ -68,12 +68,12 @@ export const ES: MailTexts = {
   },
   factor_added: {
     heading: 'Se ha cambiado su inicio de sesión en dos pasos',
-    text: 'Se han configurado una aplicación de autenticación o nuevos códigos de recuperación para su cuenta.',
+    text: 'Se han configurado una llave de acceso, una aplicación de autenticación o nuevos códigos de recuperación para su cuenta.',
     otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
   },
   factor_removed: {
     heading: 'Se ha quitado una aplicación de autenticación',
-    text: 'Una aplicación de autenticación ya no pertenece a su cuenta y no se pide al iniciar sesión.',
+    text: 'Una llave de acceso o una aplicación de autenticación ya no pertenece a su cuenta y no sirve para iniciar sesión.',
     otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
   },
   recovery_code_used: {

@@ -69,12 +69,12 @@ export const FR: MailTexts = {
   },
   factor_added: {
     heading: 'Votre connexion en deux étapes a été modifiée',
-    text: 'Une application d’authentification ou de nouveaux codes de récupération ont été configurés pour votre compte.',
+    text: 'Une clé d’accès, une application d’authentification ou de nouveaux codes de récupération ont été configurés pour votre compte.',
     otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
   },
   factor_removed: {
     heading: 'Une application d’authentification a été supprimée',
-    text: 'Une application d’authentification n’est plus associée à votre compte et n’est plus demandée à la connexion.',
+    text: 'Une clé d’accès ou une application d’authentification n’est plus associée à votre compte et ne compte plus à la connexion.',
     otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
   },
   recovery_code_used: {

@@ -68,12 +68,12 @@ export const IT: MailTexts = {
   },
   factor_added: {
     heading: 'Il suo accesso in due passaggi è stato modificato',
-    text: 'Per il suo account sono stati configurati un’app di autenticazione o nuovi codici di recupero.',
+    text: 'Per il suo account sono stati configurati una passkey, un’app di autenticazione o nuovi codici di recupero.',
     otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
   },
   factor_removed: {
     heading: 'Un’app di autenticazione è stata rimossa',
-    text: 'Un’app di autenticazione non appartiene più al suo account e non viene più richiesta all’accesso.',
+    text: 'Una passkey o un’app di autenticazione non appartiene più al suo account e non vale più per l’accesso.',
     otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
   },
   recovery_code_used: {

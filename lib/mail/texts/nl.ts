@@ -68,12 +68,12 @@ export const NL: MailTexts = {
   },
   factor_added: {
     heading: 'Uw inloggen in twee stappen is gewijzigd',
-    text: 'Voor uw account zijn een authenticator-app of nieuwe herstelcodes ingesteld.',
+    text: 'Voor uw account zijn een passkey, een authenticator-app of nieuwe herstelcodes ingesteld.',
     otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
   },
   factor_removed: {
     heading: 'Een authenticator-app is verwijderd',
-    text: 'Een authenticator-app hoort niet meer bij uw account en wordt bij het inloggen niet meer gevraagd.',
+    text: 'Een passkey of authenticator-app hoort niet meer bij uw account en telt niet meer bij het inloggen.',
     otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
   },
   recovery_code_used: {

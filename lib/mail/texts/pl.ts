@@ -68,12 +68,12 @@ export const PL: MailTexts = {
   },
   factor_added: {
     heading: 'Zmieniono logowanie dwuetapowe',
-    text: 'Na Twoim koncie skonfigurowano aplikację uwierzytelniającą lub nowe kody odzyskiwania.',
+    text: 'Na Twoim koncie skonfigurowano klucz dostępu, aplikację uwierzytelniającą lub nowe kody odzyskiwania.',
     otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
   },
   factor_removed: {
     heading: 'Usunięto aplikację uwierzytelniającą',
-    text: 'Aplikacja uwierzytelniająca nie jest już powiązana z Twoim kontem i nie jest wymagana przy logowaniu.',
+    text: 'Klucz dostępu lub aplikacja uwierzytelniająca nie jest już powiązana z Twoim kontem i nie działa przy logowaniu.',
     otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
   },
   recovery_code_used: {

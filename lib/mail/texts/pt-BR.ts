@@ -68,12 +68,12 @@ export const PT_BR: MailTexts = {
   },
   factor_added: {
     heading: 'Sua entrada em duas etapas foi alterada',
-    text: 'Um aplicativo autenticador ou novos códigos de recuperação foram configurados para sua conta.',
+    text: 'Uma chave de acesso, um aplicativo autenticador ou novos códigos de recuperação foram configurados para sua conta.',
     otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
   },
   factor_removed: {
     heading: 'Um aplicativo autenticador foi removido',
-    text: 'Um aplicativo autenticador não pertence mais à sua conta e não é mais pedido na entrada.',
+    text: 'Uma chave de acesso ou um aplicativo autenticador não pertence mais à sua conta e não vale mais na entrada.',
     otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
   },
   recovery_code_used: {

@@ -68,12 +68,12 @@ export const TR: MailTexts = {
   },
   factor_added: {
     heading: 'İki adımlı girişiniz değiştirildi',
-    text: 'Hesabınız için bir kimlik doğrulama uygulaması veya yeni kurtarma kodları ayarlandı.',
+    text: 'Hesabınız için bir geçiş anahtarı, kimlik doğrulama uygulaması veya yeni kurtarma kodları ayarlandı.',
     otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
   },
   factor_removed: {
     heading: 'Bir kimlik doğrulama uygulaması kaldırıldı',
-    text: 'Bir kimlik doğrulama uygulaması artık hesabınıza ait değil ve girişte istenmiyor.',
+    text: 'Bir geçiş anahtarı veya kimlik doğrulama uygulaması artık hesabınıza ait değil ve girişte geçerli değil.',
     otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
   },
   recovery_code_used: {
