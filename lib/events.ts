@@ -48,6 +48,8 @@ export interface EventFacts {
   recovery_codes_replaced: { userId: string, sid: string }
   /** The user is not asked for the second factor in this browser any more. `sid`: the sign-in in which they wanted it so. */
   device_remembered: { userId: string, sid: string }
+  /** Who was signed in proved anew that it is them: their session goes on, under a new secret, and rests on these proofs. */
+  step_up: { userId: string, sid: string, methods: string[] }
   /** A session began in a browser in which the account never had one, with the password of now. `sid`: that session. */
   new_sign_in: { userId: string, sid: string, reasons: Array<'unknown_browser'> }
   /** Every browser of the user is asked for the second factor again. */
@@ -106,7 +108,7 @@ export type AuthorityEventHandler<Name extends AuthorityEventName> = (payload: A
 
 export const EVENT_NAMES: readonly AuthorityEventName[] = [
   'authenticated', 'login_failed', 'second_factor_required', 'second_factor_failed', 'factor_added', 'factor_removed', 'factor_disabled',
-  'factor_replayed', 'passkey_counter_regressed', 'recovery_code_used', 'recovery_codes_replaced', 'device_remembered', 'devices_forgotten', 'new_sign_in', 'client_authentication_failed', 'registered', 'connection_failed', 'link_required', 'token_issued', 'token_refreshed', 'refresh_token_reused',
+  'factor_replayed', 'passkey_counter_regressed', 'recovery_code_used', 'recovery_codes_replaced', 'device_remembered', 'devices_forgotten', 'new_sign_in', 'step_up', 'client_authentication_failed', 'registered', 'connection_failed', 'link_required', 'token_issued', 'token_refreshed', 'refresh_token_reused',
   'password_reset_requested', 'password_changed', 'email_verified', 'email_change_requested', 'email_changed', 'profile_changed',
   'identity_linked', 'identity_unlinked', 'account_removed', 'logged_out', 'consent_granted', 'consent_revoked', 'message_sent',
   'message_failed', 'key_created', 'key_retired', 'rate_limited', 'hash_queue_full', 'store_degraded'

@@ -83,7 +83,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const authenticate = authenticateHook(accessTokens, names.auth)
   const cookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: settings.session.expiresInMs / 1000 })
   const browser = requestBrowser({ cookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users, known: services.known })
-  const { readSession, requireSession } = sessionHooks({ browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, loginPath: `${host.prefix}${path('login')}`, canProveMore: async (session) => await skippedSecondFactor(session, grants.accounts) }, names.authSession)
+  const { readSession, requireSession } = sessionHooks({ browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, loginPath: `${host.prefix}${path('login')}`, reauthenticatePath: settings.pages !== false && settings.pages.loginUrl === null ? `${host.prefix}${path('reauthenticate')}` : null, canProveMore: async (session) => await skippedSecondFactor(session, grants.accounts) }, names.authSession)
   const stepCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: STEP_LIFETIME_SECONDS, of: 'step' })
   const { rememberDeviceMs = null } = settings.factors ?? {}
   const trustedCookie = rememberDeviceMs === null ? null : sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: rememberDeviceMs / 1000, of: 'trusted' })

@@ -79,6 +79,7 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   recovery_code_used: 'A recovery code stood in for the second factor; `left` says how many there are.',
   recovery_codes_replaced: 'Somebody made new recovery codes. Those of before no longer work.',
   device_remembered: 'Somebody gave the second factor and ticked the box "do not ask again in this browser" (`mfa.rememberDevice`).',
+  step_up: 'Somebody who was signed in proved anew that it is them, on the page `/auth/reauthenticate` or the sign-in page. `methods`: what their session rests on from now on.',
   new_sign_in: 'A session began in a browser in which the account never had one. `reasons`: `unknown_browser`. With `sendMessage`, the person is told once an hour at the most.',
   devices_forgotten: 'Every browser of the user is asked for the second factor again: they said so on the security page, or the host called `forgetDevices`.',
   login_failed: 'A sign-in by password or passkey failed. `username` only where such a user exists: people type their password into the wrong field.',

@@ -74,6 +74,7 @@ export async function commitSession ({ user, by, connection, methods, clientId, 
   }
   if (confirmed === null) return null
   events.emit('authenticated', { userId: user.id, sid: session.sid, clientId, method: by, methods: methods.map(({ method }) => method), ...(connection === undefined ? {} : { connection }) }, origin)
+  if (browser.session?.userId === user.id) events.emit('step_up', { userId: user.id, sid: session.sid, methods: methods.map(({ method }) => method) }, origin)
   if (isNew !== true) tellOfNewSignIn({ user, session }, browser, accounts)
   return { cookie, session, user: confirmed }
 }

@@ -45,6 +45,14 @@ export async function requireFreshSignIn ({ user, sid, authentication: { acr, au
     if (!isRecent) throw staleSignIn(FRESH_FOR_SECONDS)
     return
   }
+  await provePassword({ user, sid, password, origin }, deps)
+}
+
+/**
+ * Looks at the password of somebody who is signed in, and tells of a wrong one. To be limited as a sign-in.
+ * @throws OAuthError `invalid_grant`; `temporarily_unavailable` where the hashing queue is full
+ */
+export async function provePassword ({ user, sid, password, origin }: Pick<FreshSignIn, 'user' | 'sid' | 'origin'> & { password: string }, deps: AccountsDeps): Promise<void> {
   // Whoever is signed in may do this, e-mail verified or not.
   const reason = failureOf(user, await verifyOnce(user, password, deps), { ...deps, verifyEmail: false })
   if (reason === null) return

@@ -29,6 +29,7 @@ import type { PageDeps } from './pages/deps.ts'
 import { usePageErrors } from './pages/errors.ts'
 import { registerFormParser } from './pages/forms.ts'
 import { isPageReply } from './pages/reply.ts'
+import { reauthenticatePage } from './pages/reauthenticate.ts'
 import { refreshRoute } from './api/refresh.ts'
 import { revokeRoute } from './api/revoke.ts'
 import { secondFactorPage } from './pages/second-factor.ts'
@@ -161,7 +162,7 @@ function pageGroups (pages: PageDeps, { cors, redirectLogin }: { cors: Cors, red
     register: (child) => { for (const part of parts) part(child, pages) }
   })
   return [
-    group(loginPage, secondFactor, accountPages, logoutRoutes, connectRoutes),
+    group(loginPage, secondFactor, ...(pages.loginUrl === null ? [reauthenticatePage] : []), accountPages, logoutRoutes, connectRoutes),
     { cors: cors.noOrigin, register: (child) => { browserSessionRoutes(child, pages) } },
     { register: (child) => { pageAssetRoutes(child, pages.pages.assets, { prefix: pages.prefix }) } },
     ...(pages.offers.account

@@ -35,6 +35,7 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   device_remembered: () => {},
   devices_forgotten: () => {},
   new_sign_in: () => {},
+  step_up: () => {},
   client_authentication_failed: ({ reason }, count) => { count('authority.client_authentication.failed', { 'error.type': reason }) },
   connection_failed: ({ reason }, count) => { count('authority.connection.failed', { 'error.type': reason }) },
   link_required: (_event, count) => { count('authority.connection.link_required') },

@@ -169,6 +169,8 @@ export interface PageModels {
   second_factor: FormModel & { username: string, asksCode: boolean, rememberSeconds: number | null, loginUrl: string, passkey: PasskeyForm | null, tellsPasskeys: boolean }
   /** After a sign-in by password: a passkey can be made, with `credential` and `name`. `skipUrl` leads on without. `endsOthers`: all other sign-ins end with the first one. */
   passkey_prompt: FormModel & { username: string, passkey: PasskeyForm, skipUrl: string, endsOthers: boolean }
+  /** `current_password` of who is signed in, where `asksPassword`; and the accounts elsewhere that lead to them. `loginUrl` leads to the sign-in page, for any other way. */
+  reauthenticate: FormModel & { username: string, asksPassword: boolean, connections: ConnectButton[], loginUrl: string }
   /** `sent`: a message is on its way, whoever asked. */
   signup: FormModel & { username: string, fields: ProfileField[], minLength: number, loginUrl: string, sent: boolean, connections: ConnectButton[] }
   forgot_password: FormModel & { username: string, loginUrl: string, sent: boolean }

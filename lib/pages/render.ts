@@ -4,7 +4,7 @@ import { accountConnections } from './account-connections.ts'
 import { account, accountAccess, accountEmail, accountPassword, accountProfile, accountRemove, accountRemoved, accountSessions } from './account-pages.ts'
 import type { PageModels, PageName } from './model.ts'
 import { connectConfirm, connectFailed, connectFinish, connectLeaving, connectLink } from './connect-pages.ts'
-import { forgotPassword, login, resetPassword, secondFactor, signup, verifyEmail } from './sign-in-pages.ts'
+import { forgotPassword, login, reauthenticate, resetPassword, secondFactor, signup, verifyEmail } from './sign-in-pages.ts'
 
 type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }
 
@@ -12,6 +12,7 @@ const RENDERERS: Renderers = {
   login,
   second_factor: secondFactor,
   passkey_prompt: passkeyPrompt,
+  reauthenticate,
   signup,
   forgot_password: forgotPassword,
   reset_password: resetPassword,

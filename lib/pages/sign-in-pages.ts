@@ -1,4 +1,4 @@
-import { codeField, currentPasswordField, form, formState, hidden, link, newPasswordField, profileField, recoveryCodeField, rememberField, serverFault, submit, usernameField } from './fields.ts'
+import { codeField, currentPasswordField, form, formState, hidden, link, newPasswordField, passwordAgainField, profileField, recoveryCodeField, rememberField, serverFault, submit, usernameField } from './fields.ts'
 import { connectButtons } from './connect-pages.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, attributes, formatHtml, html } from './html.ts'
@@ -43,6 +43,20 @@ ${recovery}</details>
 `)}${serverFault(model)}`,
     links: html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.backToLogin)}</p>`
+  })
+}
+
+export function reauthenticate (model: PageModels['reauthenticate']): string {
+  const { messages, action, error, username, asksPassword, connections, loginUrl } = model
+  const state = formState(error, ['current_password'], 'current_password')
+  return layout(model, {
+    heading: messages.reauthTitle,
+    error,
+    lead: html`<p class="lead">${messages.reauthText}</p>`,
+    content: html`${asksPassword && form(action, state, html`${passwordAgainField(state, model)}${submit(messages.continueSubmit)}
+`)}${serverFault(model)}${connectButtons(model, connections)}`,
+    links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
+<p>${link(loginUrl, messages.signInAgain)}</p>`
   })
 }
 

@@ -28,6 +28,7 @@ export const PATHS = {
   login: '/login',
   secondFactor: '/second-factor',
   passkeyPrompt: '/passkey-prompt',
+  reauthenticate: '/reauthenticate',
   signup: '/signup',
   accountProfile: '/account/profile',
   accountEmail: '/account/email',

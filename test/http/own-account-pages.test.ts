@@ -445,7 +445,7 @@ t.test('who has no password signs in again for what takes a proof', async (t) =>
   subject.clock.step(5 * 60_000 + 1)
   for (const page of ['email', 'remove']) {
     const { body } = await browser.get(`/auth/account/${page}`)
-    t.match(body, new RegExp(`href="/auth/login\\?return_to=%2Fauth%2Faccount%2F${page}&amp;prompt=login"`))
+    t.match(body, new RegExp(`href="/auth/reauthenticate\\?return_to=%2Fauth%2Faccount%2F${page}"`))
     t.notMatch(body, /name="current_password"|name="email"/)
   }
   t.equal((await browser.submit(action, {})).statusCode, 401)

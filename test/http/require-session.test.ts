@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import authPlugin, { type AuthorityOptions, type AuthRequirements, StartError } from '../../lib/index.ts'
 import { sessionAs } from '../../lib/testing/index.ts'
 import { ISSUER, PASSWORD, signUp, type TestApp, testApp } from '../support/app.ts'
-import { type TestBrowser, testBrowser } from '../support/browser.ts'
+import { formAction, type TestBrowser, testBrowser } from '../support/browser.ts'
 import { ownOptions } from './coexistence/support/host.ts'
 
 interface Subject extends TestApp {
@@ -43,13 +43,18 @@ function told (reply: { statusCode: number, headers: Record<string, unknown> }):
   const url = new URL(String(reply.headers['location']), ISSUER)
   return [reply.statusCode, url.origin + url.pathname, Object.fromEntries(url.searchParams), reply.headers['cache-control']]
 }
-const led = (params: object): unknown => [303, `${ISSUER}/auth/login`, params, 'no-store']
+const led = (params: { prompt?: string, return_to?: string }): unknown => {
+  // Who is signed in proves it anew, and all others sign in.
+  const { prompt, ...rest } = params
+  return [303, `${ISSUER}/auth/${prompt === undefined ? 'login' : 'reauthenticate'}`, rest, 'no-store']
+}
 
 t.test('requireSession leads to the sign-in page and back, once it is too long ago, and no form goes along', async (t) => {
   const { browser, clock, sub } = await subjectOf(t)
   t.strictSame(told(await browser.get('/recent?a=1&b=%2F')), led({ return_to: '/recent?a=1&b=%2F' }), 'nobody is signed in')
   const signIn = async (url: string): Promise<void> => {
-    const reply = await browser.submit(String((await browser.get(url)).headers.location), { username: 'ann', password: PASSWORD })
+    const page = await browser.get(String((await browser.get(url)).headers.location))
+    const reply = await browser.submit(formAction(page.body), { username: 'ann', password: PASSWORD, current_password: PASSWORD })
     t.match([reply.statusCode, reply.headers.location], [303, url])
   }
   await signIn('/recent?a=1')
@@ -62,7 +67,7 @@ t.test('requireSession leads to the sign-in page and back, once it is too long a
   const form = { referer: `${ISSUER}/recent?step=2#x` }
   t.strictSame(told(await browser.submit('/recent', { amount: '5' }, form)), led({ return_to: '/recent?step=2', prompt: 'login' }), 'back to the page of the form')
   t.strictSame(told(await browser.submit('/recent', { amount: '5' })), led({ prompt: 'login' }), 'which nobody named')
-  t.match((await browser.follow(await browser.get('/recent'))).url, /\/auth\/login\?/, 'a session is no reason to go past the page')
+  t.match((await browser.follow(await browser.get('/recent'))).url, /\/auth\/reauthenticate\?/, 'a session is no reason to go past the page')
   await signIn('/recent')
   t.equal((await browser.get('/recent')).statusCode, 200)
   clock.step(7_200_000)

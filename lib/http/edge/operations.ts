@@ -51,6 +51,7 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'GET resetPassword': { 400: ['invalid_token'] },
   'GET verifyEmail': { 400: ['invalid_token'] },
   'POST login': { 400: ['invalid_grant'], ...LIMITED },
+  'POST reauthenticate': { 400: ['invalid_grant'], ...LIMITED },
   'POST secondFactor': { 400: ['invalid_code', 'invalid_grant'], ...LIMITED },
   'POST security': { 400: ['invalid_request'], ...NOT_FRESH, 404: ['not_found'], 409: ['invalid_request'] },
   'POST passkeyPrompt': { 400: ['invalid_credential'], 409: ['duplicate_factor', 'factor_limit'] },

@@ -33,6 +33,8 @@ interface SessionHookDeps {
   issuer: string
   /** The path of the sign-in page. */
   loginPath: string
+  /** Where who is signed in proves it anew; `null`: on the sign-in page, which is the host's own. */
+  reauthenticatePath: string | null
   /** Whether the person has a factor that this sign-in was not asked for, as in a browser that is remembered. */
   canProveMore(session: BrowserSession): Promise<boolean>
 }
@@ -50,7 +52,7 @@ const USE_EVERY_MS = 60_000
 const JUST_NOW_MS = 60_000
 
 /** The `onRequest` hooks for a host's own pages. Both count as a use; an outage is answered here with 503, alike on every route. */
-export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPath, canProveMore }: SessionHookDeps, name: string): SessionHooks {
+export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPath, reauthenticatePath, canProveMore }: SessionHookDeps, name: string): SessionHooks {
   async function find (request: FastifyRequest): Promise<BrowserSession | null> {
     const session = browser.hasCookie(request) ? (await browser.signedIn(request))?.session ?? null : null
     return session === null || clock.now() - session.lastUsedAt < USE_EVERY_MS || await browserSessions.use(session) ? session : null
@@ -73,7 +75,8 @@ export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPa
     }
     if (session !== null && context === null && session.methods.some(({ at }) => now - at < JUST_NOW_MS) && !await canProveMore(session)) throw new OAuthError('unmet_authentication_requirements', 'The sign-in of this account is not worth what the page asks for.', { statusCode: 403 })
     noStore(reply)
-    reply.redirect(`${loginPath}?${serializeParams({ return_to: wayBack(request, issuer), prompt: session === null ? undefined : 'login' })}`, 303)
+    const page = session === null ? null : reauthenticatePath
+    reply.redirect(`${page ?? loginPath}?${serializeParams({ return_to: wayBack(request, issuer), prompt: session === null || page !== null ? undefined : 'login' })}`, 303)
     return false
   }
 

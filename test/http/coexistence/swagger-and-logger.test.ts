@@ -50,6 +50,8 @@ const EXPECTED: Record<string, Expected> = {
   'post /auth/login': { fields: ['credential', 'password', 'username'], query: JOURNEY },
   'get /auth/second-factor': { query: JOURNEY },
   'post /auth/second-factor': { fields: ['code', 'credential', 'recovery_code', 'remember'], query: JOURNEY },
+  'get /auth/reauthenticate': { query: JOURNEY },
+  'post /auth/reauthenticate': { fields: ['current_password'], query: JOURNEY },
   'get /auth/security': {},
   'post /auth/security': { fields: ['decision', 'factor', 'name'] },
   'get /auth/passkey-prompt': { query: JOURNEY },

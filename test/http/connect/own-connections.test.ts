@@ -183,7 +183,7 @@ t.test('who has no password signs in again, keeps the last way in, and gets a li
   t.match(last.body, /This is your last way to sign in/)
   test.clock.step(300_001)
   const shown = await browser.get(PAGE)
-  t.match(shown.body, /href="\/auth\/login\?return_to=%2Fauth%2Faccount%2Fconnections&amp;prompt=login"/)
+  t.match(shown.body, /href="\/auth\/reauthenticate\?return_to=%2Fauth%2Faccount%2Fconnections"/)
   t.notMatch(shown.body, /name="link"/)
   t.equal((await browser.submit(action, { link })).statusCode, 401)
 

@@ -131,7 +131,7 @@ t.test('added, named and removed on the security page, which tells the browser o
   const stale = await browser.get('/auth/security/passkeys')
   t.equal(askingForm(stale.body), null)
   // A person without a password or with a factor signs in again; Ann has neither now.
-  t.match(stale.body, /prompt=login/)
+  t.match(stale.body, /auth\/reauthenticate\?/)
   const posted = await browser.submit('/auth/security/passkeys', { credential: '{}' })
   t.equal(posted.headers.location, '/auth/security/passkeys?done=nothing', 'without the sign-in that it was shown to')
 })

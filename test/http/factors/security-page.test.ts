@@ -85,7 +85,7 @@ t.test('a change takes a sign-in with the second factor, of the last five minute
   const { action } = formOf((await browser.get('/auth/security')).body)
   clock.step(300_001)
   const page = await browser.get('/auth/security')
-  t.match(page.body, /href="\/auth\/login\?return_to=%2Fauth%2Fsecurity&amp;prompt=login"/)
+  t.match(page.body, /href="\/auth\/reauthenticate\?return_to=%2Fauth%2Fsecurity"/)
   t.notMatch(page.body, /name="decision"/)
   t.notMatch((await browser.get('/auth/security/totp')).body, /<svg/)
   for (const form of [{ factor: id, decision: 'remove' }, { factor: id, decision: 'rename', name: 'x' }, { decision: 'codes' }]) t.equal((await browser.submit(action, form)).statusCode, 401, form.decision)

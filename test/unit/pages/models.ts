@@ -35,6 +35,7 @@ export const MODELS: PageModels = {
   login: { ...COMMON, ...form, username: '', resendToken: null, signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password', connections, passwordLater: false, passkey: null, tellsPasskeys: false },
   second_factor: { ...COMMON, ...form, username: 'ann', asksCode: true, rememberSeconds: 2_592_000, loginUrl, passkey: asked, tellsPasskeys: false },
   passkey_prompt: { ...COMMON, ...form, username: 'ann', passkey: made, skipUrl: '/', endsOthers: true },
+  reauthenticate: { ...COMMON, ...form, username: 'ann', asksPassword: true, connections, loginUrl },
   signup: {
     ...COMMON,
     ...form,

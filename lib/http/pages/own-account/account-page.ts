@@ -96,15 +96,16 @@ export function accountPageAfter (path: PathName, { journey: { query } }: Visit,
   return goOn(withQuery(`${link(path)}${query}`, { done: note }))
 }
 
-/** Leads to the sign-in and then back to the page. `again`: also who is signed in. */
+/** Leads to the sign-in and then back to the page. `again`: who is signed in proves it anew; on the host's own page, where it has one. */
 export function signInFirst (path: PathName, visit: Visit, deps: PageDeps, again = false): Leave {
   return goOn(signInUrl(path, visit, deps, again))
 }
 
-export function signInUrl (path: PathName, { journey: { query, uiLocales } }: Visit, { link }: PageDeps, again = false): string {
-  return withQuery(link('login'), {
+export function signInUrl (path: PathName, { journey: { query, uiLocales } }: Visit, { link, loginUrl }: PageDeps, again = false): string {
+  const ours = again && loginUrl === null
+  return withQuery(link(ours ? 'reauthenticate' : 'login'), {
     return_to: `${link(path)}${query}`,
-    ...(again ? { prompt: 'login' } : {}),
+    ...(again && !ours ? { prompt: 'login' } : {}),
     ...(uiLocales.length === 0 ? {} : { ui_locales: uiLocales.join(' ') })
   })
 }
