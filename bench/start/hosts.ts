@@ -27,6 +27,12 @@ export const HOSTS: Record<string, () => Promise<unknown>> = {
     app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore([]) })
     await app.ready()
   },
+  async 'fastify-authority, a connection and second factors' () {
+    const app = await bare()
+    const [{ default: authPlugin, memoryFactorStore, memoryUserStore }, { google }] = await Promise.all([import('fastify-authority'), import('fastify-authority/connections')])
+    app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore([]), secret: 'a secret of at least 32 characters, used for nothing else', factors: memoryFactorStore(), connections: [google({ clientId: 'client', clientSecret: 'secret' })] })
+    await app.ready()
+  },
   async '@fastify/jwt and @fastify/rate-limit' () {
     const app = await bare()
     const [{ default: jwt }, { default: rateLimit }] = await Promise.all([import('@fastify/jwt'), import('@fastify/rate-limit')])

@@ -4,7 +4,7 @@ import type { Clock } from '../ports/clock.ts'
 import type { ConsentStore } from '../ports/consent-store.ts'
 import type { MessageTokenPurpose, OneTimeTokenStore } from '../ports/one-time-token-store.ts'
 import type { Random } from '../ports/random.ts'
-import type { UserStore } from '../ports/user-store.ts'
+import type { LinkedIdentity, UserStore } from '../ports/user-store.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Background } from './background.ts'
 import type { Outbox } from './outbox.ts'
@@ -41,6 +41,8 @@ export interface AccountsDeps {
   clock: Clock
   random: Random
   events: Events
+  /** Ends at the provider what a link kept of it, where its connection is still there. */
+  withdraw(link: LinkedIdentity): Promise<void>
   /** Hears of what fails where no reply can say so. Never throws. */
   onError(error: unknown, what: string): void
 }

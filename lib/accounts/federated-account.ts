@@ -15,13 +15,16 @@ export interface FederatedPerson extends Identity {
   /** Of what the provider said, what may become of an account. */
   profile: Record<string, unknown>
   proof: AuthenticationProof
+  /** What is kept with a link to end at the provider what the person allowed there. */
+  sealed?: string
 }
 
 /** What a checked sign-in at another provider means here. An address that the provider did not verify, or that nobody can have here, is none. */
-export function personOf ({ assertion, claims }: Pick<UpstreamResult, 'assertion' | 'claims'>, connection: Pick<Connection, 'profile' | 'assurance'>, now: number): FederatedPerson {
+export function personOf ({ assertion, claims, tokens }: Pick<UpstreamResult, 'assertion' | 'claims'> & Partial<Pick<UpstreamResult, 'tokens'>>, connection: Pick<Connection, 'profile' | 'assurance' | 'keep'>, now: number): FederatedPerson {
   const { issuer, subject, authenticatedAt } = assertion
   const email = usable(assertion.email)
-  return { issuer, subject, ...(email === undefined ? {} : { email }), profile: withoutOddValues(profileFields(connection.profile(claims))), proof: proofOf(connection.assurance(claims), Math.min(now, authenticatedAt ?? now)) }
+  const sealed = tokens === undefined ? undefined : connection.keep(tokens)
+  return { issuer, subject, ...(email === undefined ? {} : { email }), ...(sealed === undefined ? {} : { sealed }), profile: withoutOddValues(profileFields(connection.profile(claims))), proof: proofOf(connection.assurance(claims), Math.min(now, authenticatedAt ?? now)) }
 }
 
 /** Of these, apps make links and pictures. @see OpenID Connect Core 1.0 §5.1 */

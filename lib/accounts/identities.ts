@@ -17,8 +17,8 @@ export const linkIdOf = ({ issuer, subject }: Identity): string => digest(JSON.s
 const isProvisional = (user: User): boolean => user.emailVerified !== true && addressOf(user) !== ''
 
 /** The link as it is stored; `user`: whom it is for, where they are there already. */
-export function linkOf ({ issuer, subject, email }: Identity & { email?: string | undefined }, { connection, now, user }: { connection: string, now: number, user: User | null }): LinkedIdentity {
-  return { issuer, subject, connection, ...(email === undefined ? {} : { email }), linkedAt: now, lastUsedAt: now, ...(user !== null && isProvisional(user) ? { provisional: true } : {}) }
+export function linkOf ({ issuer, subject, email, sealed }: Identity & { email?: string | undefined, sealed?: string | undefined }, { connection, now, user }: { connection: string, now: number, user: User | null }): LinkedIdentity {
+  return { issuer, subject, connection, ...(email === undefined ? {} : { email }), linkedAt: now, lastUsedAt: now, ...(sealed === undefined ? {} : { sealed }), ...(user !== null && isProvisional(user) ? { provisional: true } : {}) }
 }
 
 type LinkOutcome = Awaited<ReturnType<NonNullable<UserStore['linkIdentity']>>>
@@ -33,7 +33,15 @@ export function identityLinked (user: User, { connection }: Pick<LinkedIdentity,
   outbox?.post({ kind: 'identity_linked', user: addressed(user), locale, origin })
 }
 
-function identityUnlinked (user: User, { connection }: LinkedIdentity, { by, locale, origin }: UnlinkedCause, { events, outbox }: AccountsDeps): void {
+/** Ends at the provider what the person allowed there, once a link is gone. No reply waits for it, and none fails by it. */
+export function withdrawGrant (link: LinkedIdentity, { background, withdraw }: Pick<AccountsDeps, 'background' | 'withdraw'>): void {
+  if (link.sealed !== undefined) background.run(`withdraw ${linkIdOf(link)}`, 'what a person allowed at another provider could not be ended there', async () => { await withdraw(link) })
+}
+
+function identityUnlinked (user: User, link: LinkedIdentity, { by, locale, origin }: UnlinkedCause, deps: AccountsDeps): void {
+  const { events, outbox } = deps
+  const { connection } = link
+  withdrawGrant(link, deps)
   events.emit('identity_unlinked', { userId: user.id, connection, by }, origin)
   // Whoever disowns an account has never had the link.
   if (by !== 'disowned') outbox?.post({ kind: 'identity_unlinked', user: addressed(user), locale, origin })

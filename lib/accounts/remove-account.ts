@@ -2,6 +2,7 @@ import { OAuthError } from '../errors.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Origin } from '../sessions/sessions.ts'
 import type { AccountsDeps } from './deps.ts'
+import { listLinks, withdrawGrant } from './identities.ts'
 import { endOpenTokens } from './message-tokens.ts'
 import { endConsents } from './new-password.ts'
 import { addressed, type MessageCause } from './outbox.ts'
@@ -13,7 +14,8 @@ interface Removal extends MessageCause {
 }
 
 /**
- * Removes the account for good: all sign-ins end, what the person allowed other clients, and their links; then the store removes the user.
+ * Removes the account for good: all sign-ins end, what the person allowed other clients, and their links; then the store removes the user. What
+ * they allowed at providers that want it ended (Apple) ends behind the answer.
  * Whoever asks must have proved who they are just now (`requireFreshSignIn`).
  *
  * The sign-in that asks ends last, so that where anything fails before the user is removed (503) the same request does the rest. Once the
@@ -25,6 +27,7 @@ interface Removal extends MessageCause {
 export async function removeAccount ({ user, sid, locale, origin }: Removal, deps: AccountsDeps): Promise<void> {
   if (deps.users.remove === undefined) throw new OAuthError('server_error', 'Accounts can not be removed here.', { detail: 'the user store has no remove' })
   await endAll(user.id, { exceptSid: sid, origin }, deps)
+  const links = await listLinks(user.id, deps)
   try {
     await deps.users.remove(user.id)
   } catch (error) {
@@ -33,6 +36,7 @@ export async function removeAccount ({ user, sid, locale, origin }: Removal, dep
   }
   // Whatever the state says: access tokens of this sign-in are refused here from now on.
   deps.sessions.forget(sid)
+  for (const link of links) withdrawGrant(link, deps)
   deps.events.emit('account_removed', { userId: user.id, sid }, origin)
   deps.outbox?.post({ kind: 'account_removed', user: addressed(user), locale, origin })
   const what = 'what a removed user left behind could not be ended'

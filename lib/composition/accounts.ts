@@ -19,13 +19,14 @@ import type { MessageUser } from '../ports/message.ts'
 import type { ImportedHashVerifier } from '../ports/password-hasher.ts'
 import type { Random } from '../ports/random.ts'
 import type { State } from '../ports/state.ts'
+import type { Connection } from '../ports/upstream.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import { deriveKey } from './secrets.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type LogCode, logLine } from '../ports/log.ts'
 
-interface AccountParts { users: UserStore, factors: FactorStore | null, passkeys: Passkeys | null, clock: Clock, random: Random, state: State, sessions: Sessions, messages: MessageBound, events: Events, log: FastifyBaseLogger, messageUrl: AccountsDeps['messageUrl'], accountUrl: AccountsDeps['accountUrl'] }
+interface AccountParts { users: UserStore, factors: FactorStore | null, passkeys: Passkeys | null, clock: Clock, random: Random, state: State, sessions: Sessions, messages: MessageBound, events: Events, log: FastifyBaseLogger, messageUrl: AccountsDeps['messageUrl'], accountUrl: AccountsDeps['accountUrl'], connections: ReadonlyMap<string, Connection> }
 
 /** A hash of another format that matched is about to be replaced, and an application that this one replaces may still need it. */
 function toldOfOnce (imported: ImportedHashVerifier, users: UserStore, log: FastifyBaseLogger): ImportedHashVerifier {
@@ -74,7 +75,7 @@ function rememberedDevices (lifetimeMs: number | null, secrets: readonly string[
 }
 
 /** What the account use cases need, from the settings. */
-export function accountsDeps (settings: Settings, { users, factors, passkeys, clock, random, state, sessions, messages, events, log, messageUrl, accountUrl }: AccountParts): AccountsDeps {
+export function accountsDeps (settings: Settings, { users, factors, passkeys, clock, random, state, sessions, messages, events, log, messageUrl, accountUrl, connections }: AccountParts): AccountsDeps {
   const { hasher, isBreached, pepper, importPepper, minLength, maxBytes, contextWords, ...costs } = settings.password
   const reports = (code: LogCode) => (error: unknown, what: string): void => { log.error(...logLine(code, what, { err: error })) }
   const onError = reports('FST_AUTHORITY_WORK_FAILED')
@@ -103,6 +104,7 @@ export function accountsDeps (settings: Settings, { users, factors, passkeys, cl
     enforcedDomains: new Set(settings.connections.flatMap(({ enforce, domains }) => enforce ? domains : [])),
     messageUrl,
     accountUrl,
+    async withdraw ({ connection, sealed }) { if (sealed !== undefined) await connections.get(connection)?.withdraw(sealed) },
     clock,
     random,
     events,

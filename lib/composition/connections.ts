@@ -9,6 +9,7 @@ import type { GrantDeps } from '../oauth/deps.ts'
 import type { State } from '../ports/state.ts'
 import { type Connection, type Upstream, UPSTREAM } from '../ports/upstream.ts'
 import type { ConnectionSettings } from '../settings/sections/connections.ts'
+import { connectionGrants } from './connection-grants.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** The standard claims that say what somebody is like, and nothing of who they are here or what they may. @see OpenID Connect Core 1.0 §5.1 */
@@ -32,7 +33,7 @@ export async function connectionsOf (settings: Settings, parts: Parts): Promise<
   return new Map(connections.map((connection) => {
     const callbackUrl = parts.callbackUrl(connection.id)
     parts.log.info(...logLine('FST_AUTHORITY_NOTICE', `the callback URL of the connection "${connection.id}" is ${callbackUrl}: register it with the provider.`, { connection: connection.id }))
-    return [connection.id, connectionOf(connection, { ...parts, callbackUrl, upstream: (connection.provider as { [UPSTREAM]?: Upstream })[UPSTREAM] ?? upstream(connection, parts), names, fits })]
+    return [connection.id, connectionOf(connection, { ...parts, callbackUrl, upstream: (connection.provider as { [UPSTREAM]?: Upstream })[UPSTREAM] ?? upstream(connection, parts), secrets: settings.secrets, names, fits })]
   }))
 }
 
@@ -45,12 +46,13 @@ export function tokenExchangeOf (connections: ReadonlyMap<string, Connection>, {
 }
 
 interface Made extends Pick<Parts, 'clock' | 'log'>, Pick<Connection, 'callbackUrl' | 'upstream'> {
+  secrets: readonly string[]
   /** Of the fields that a connection may fill. */
   names: readonly string[]
   fits(name: string, value: unknown): boolean
 }
 
-function connectionOf ({ id, name, linking, registration, sync, domains, enforce, audiences, appNonce, button, provider, onSignIn, ...hooks }: ConnectionSettings, { clock, log, callbackUrl, upstream, names, fits }: Made): Connection {
+function connectionOf ({ id, name, linking, registration, sync, domains, enforce, audiences, appNonce, button, provider, onSignIn, ...hooks }: ConnectionSettings, { clock, log, callbackUrl, upstream, secrets, names, fits }: Made): Connection {
   /** What the host's function gives, or nothing where it fails: no sign-in depends on it. */
   const asked = <Answer>(hook: string, ask: () => Answer, otherwise: Answer): Answer => {
     try {
@@ -67,6 +69,7 @@ function connectionOf ({ id, name, linking, registration, sync, domains, enforce
   }, clock)
   return {
     id, name, upstream, callbackUrl, linking, registration, sync, domains, enforce, audiences, appNonce, onSignIn,
+    ...connectionGrants({ id, provider }, upstream, secrets),
     formPost: provider.formPost,
     provesFreshness: provider.provesFreshness,
     button: { ...button, brand: provider.brand },

@@ -21,7 +21,8 @@ export interface AppleOptions extends Omit<ConnectionOptions, 'clientSecret'> {
 
 /**
  * Sign-in with Apple. The client secret is signed anew for each call and lives for 300 seconds, so nothing expires after six months. The name
- * comes once, at the first consent, and unsigned; the e-mail address is taken from the ID token alone.
+ * comes once, at the first consent, and unsigned; the e-mail address is taken from the ID token alone. Apple wants what people allowed there
+ * to end with their account: its refresh token is kept for that, sealed.
  *
  * @see docs/guides/connections/apple.md
  * @example
@@ -31,7 +32,7 @@ export function apple (options: AppleOptions): ConnectionOption {
   return connection(options, { id: 'apple', name: 'Apple' }, openidProvider({
     brand: 'apple',
     issuer: ISSUER,
-    endpoints: { authorization: `${ISSUER}/auth/authorize`, token: `${ISSUER}/auth/token`, keys: `${ISSUER}/auth/keys` },
+    endpoints: { authorization: `${ISSUER}/auth/authorize`, token: `${ISSUER}/auth/token`, keys: `${ISSUER}/auth/keys`, revocation: `${ISSUER}/auth/revoke` },
     signingAlgs: ['RS256'],
     clientAuthentication: 'apple',
     scopes: ['name', 'email'],

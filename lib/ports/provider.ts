@@ -33,6 +33,11 @@ export interface ProviderEndpoints {
   /** The key set (JWKS). Without it there are no ID tokens. */
   keys?: string | undefined
   userinfo?: string | undefined
+  /**
+   * Where tokens are revoked. With it the provider's refresh token is kept with each link, sealed, and revoked there when the link or the account
+   * is removed. @see RFC 7009 §2
+   */
+  revocation?: string | undefined
 }
 
 /** An option that can't be, found by the function that made the connection: its name, what it got and what it takes. */

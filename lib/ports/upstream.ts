@@ -73,6 +73,8 @@ export interface Upstream {
    * @throws UpstreamError
    */
   verifyIdToken(token: string, rules: Omit<AppTokenRules, 'now'>): Promise<AppSignIn>
+  /** Ends a refresh token at the provider, where its `revocation` endpoint is known; else does nothing. @throws UpstreamError */
+  revoke(token: string): Promise<void>
 }
 
 /** Under this a `provider` of a connection has, in tests, what is asked in place of a server. */
@@ -112,6 +114,10 @@ export interface Connection {
   audiences: readonly string[]
   /** Whether such a token must have a nonce. */
   appNonce: boolean
+  /** What of the provider's tokens is kept with a link, sealed: what `withdraw` needs. `undefined`: nothing. */
+  keep(tokens: UpstreamTokens): string | undefined
+  /** Ends at the provider what a link kept. What is not of this service, or of a former secret, is left as it is. @throws UpstreamError */
+  withdraw(sealed: string): Promise<void>
   /** Whether answers come by POST. @see OAuth 2.0 Form Post Response Mode §2 */
   formPost: boolean
   /** Whether the provider can be asked for a fresh sign-in and proves it by `auth_time`. */

@@ -59,7 +59,7 @@ export interface LinkedIdentity extends Identity {
   email?: string
   linkedAt: number
   lastUsedAt: number
-  /** What only this service can read: Apple's refresh token, sealed, which the removal of an account revokes there. */
+  /** What only this service can read: the refresh token of a provider that takes it back (Apple), sealed. It is revoked there when the link or the account is removed. */
   sealed?: string
   /**
    * It was made while the user's own address was not verified, so perhaps by somebody who signed up with the address of another person. A

@@ -15,6 +15,8 @@ export interface FakeUpstream {
   begun: Array<{ flow: UpstreamFlow, wishes: UpstreamWishes }>
   /** The answers that were redeemed. */
   answers: string[]
+  /** Tokens that were ended at the provider. */
+  revoked: string[]
   /** Thrown in place of an address to go to. */
   down: boolean
 }
@@ -35,7 +37,12 @@ export function fakeUpstream (person: FakeUpstream['person'] = { subject: 'ann-1
     begun: [],
     answers: [],
     down: false,
+    revoked: [],
     upstream: {
+      async revoke (token) {
+        if (fake.down) throw new UpstreamError('outage', 'It can not be reached.')
+        fake.revoked.push(token)
+      },
       async authorizationUrl (flow, wishes) {
         if (fake.down) throw new UpstreamError('outage', 'It can not be reached.')
         fake.begun.push({ flow, wishes })

@@ -21,6 +21,8 @@ export interface OutboundRequest {
   reason: UpstreamFailure
   /** Whether a form-encoded answer is read too. */
   form?: boolean
+  /** Whether nothing is read of the answer but its status. */
+  empty?: boolean
 }
 
 export interface Outbound {
@@ -40,7 +42,7 @@ export function isReachable (url: string): boolean {
  * Sends it, and gives status and JSON. No redirect is followed, no cookie is kept, five seconds and 256 kB are the most it takes.
  * @throws UpstreamError `outage` where nobody answers in time, else the reason of the request; neither holds anything that was answered
  */
-export async function send ({ url, method, headers, body, of, reason, form = false }: OutboundRequest, { clock, signal }: Outbound): Promise<{ status: number, json: unknown }> {
+export async function send ({ url, method, headers, body, of, reason, form = false, empty = false }: OutboundRequest, { clock, signal }: Outbound): Promise<{ status: number, json: unknown }> {
   if (!isReachable(url)) throw new UpstreamError(reason, `The URL of ${of} is not an https: one.`)
   const abort = new AbortController()
   const cancel = clock.after(TIMEOUT_MS, () => { abort.abort() })
@@ -50,8 +52,9 @@ export async function send ({ url, method, headers, body, of, reason, form = fal
     const response = await fetch(url, { method, headers: { accept: 'application/json', ...headers, 'user-agent': 'fastify-authority' }, redirect: 'manual', credentials: 'omit', signal: signals, ...(body === undefined ? {} : { body }) })
     const { status } = response
     const type = response.headers.get('content-type') ?? ''
-    const readable = JSON_TYPE.test(type) || (form && FORM_TYPE.test(type))
+    const readable = empty || JSON_TYPE.test(type) || (form && FORM_TYPE.test(type))
     if (status < 200 || (status >= 300 && status < 400) || !readable) throw new UpstreamError(reason, `${upper(of)} answered ${status} with ${readable ? 'a redirect' : 'something else than JSON'}.`)
+    if (empty) return { status, json: null }
     const text = await read(response, of, reason)
     unread = false
     return { status, json: JSON_TYPE.test(type) ? parse(text, of, reason) : Object.fromEntries(new URLSearchParams(text)) }

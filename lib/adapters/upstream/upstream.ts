@@ -104,6 +104,17 @@ export function upstream (client: UpstreamClient, { clock }: { clock: Clock }): 
       })
     },
 
+    async revoke (token) {
+      const url = provider.endpoints?.revocation
+      if (url === undefined) return
+      const as = await metadata.get()
+      const body = new URLSearchParams({ token, token_type_hint: 'refresh_token' })
+      const headers = new Headers({ 'content-type': 'application/x-www-form-urlencoded' })
+      await clientAuthentication(client, as, clock)(as, engineClient(), body, headers)
+      const { status } = await send({ url, method: 'POST', headers: Object.fromEntries(headers), body: body.toString(), of: 'the revocation endpoint', reason: 'exchange', empty: true }, { clock })
+      if (status !== 200) throw new UpstreamError('exchange', `The revocation endpoint answered ${status}.`)
+    },
+
     async verifyIdToken (token, rules) {
       if (provider.protocol !== 'openid') throw new UpstreamError('id_token', 'The provider has no ID tokens.')
       return await inTime(clock, async () => {

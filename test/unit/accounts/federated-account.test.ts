@@ -1,7 +1,7 @@
 import t from 'tap'
 import { newAccount, personOf } from '../../../lib/accounts/federated-account.ts'
 
-const CONNECTION = { profile: (claims: Readonly<Record<string, unknown>>) => ({ ...claims }), assurance: () => ({}) }
+const CONNECTION = { profile: (claims: Readonly<Record<string, unknown>>) => ({ ...claims }), assurance: () => ({}), keep: () => undefined }
 const profileOf = (claims: Record<string, unknown>): Record<string, unknown> =>
   personOf({ assertion: { issuer: 'https://sso.example', subject: '1', emailAuthoritative: false, profile: {} }, claims }, CONNECTION, 0).profile
 

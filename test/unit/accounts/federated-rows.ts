@@ -19,8 +19,8 @@ const EMAIL = 'ada@example.com'
 
 const CONNECTION: Connection = {
   id: 'acme', name: 'Acme', callbackUrl: 'https://auth.example.com/auth/connect/acme/callback', linking: 'confirm', registration: true, sync: 'create',
-  upstream: { authorizationUrl: async () => '', verifyIdToken: async () => { throw new Error('not asked') }, authenticate: async () => { throw new Error('not asked here') } },
-  domains: [], enforce: false, audiences: [], appNonce: true, formPost: false, provesFreshness: false, button: { brand: null, label: null, logoUrl: null },
+  upstream: { authorizationUrl: async () => '', revoke: async () => {}, verifyIdToken: async () => { throw new Error('not asked') }, authenticate: async () => { throw new Error('not asked here') } },
+  domains: [], enforce: false, audiences: [], appNonce: true, keep: () => undefined, withdraw: async () => {}, formPost: false, provesFreshness: false, button: { brand: null, label: null, logoUrl: null },
   enabled: async () => true, profile: () => ({}), assurance: () => ({}), onSignIn: null
 }
 

@@ -85,7 +85,7 @@ t.test('the callback is made of the issuer, and of the prefixes that the routes 
 
 t.test('a test can put its own in the place of the provider', async (t) => {
   const option: ConnectionOption = google(client)
-  const fake: Upstream = { authorizationUrl: async () => 'https://fake.example/', verifyIdToken: async () => { throw new Error('not asked') }, authenticate: async () => { throw new Error('not asked') } }
+  const fake: Upstream = { authorizationUrl: async () => 'https://fake.example/', revoke: async () => {}, verifyIdToken: async () => { throw new Error('not asked') }, authenticate: async () => { throw new Error('not asked') } }
   const connections = await connectionsOf(settingsOf({ ...base, connections: [{ ...option, provider: Object.assign({}, option.provider, { [UPSTREAM]: fake }) }] }), { clock: steppedClock(), log: Fastify().log, callbackUrl: () => '' })
   t.equal(await connections.get('google')?.upstream.authorizationUrl(flow(), {}), 'https://fake.example/')
 })

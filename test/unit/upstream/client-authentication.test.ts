@@ -1,11 +1,11 @@
 /** How the client proves itself at the token endpoint. */
 import { createPublicKey, generateKeyPairSync, verify } from 'node:crypto'
 import t from 'tap'
-import { oauth2, oidc, type OidcOptions } from '../../../lib/connections/index.ts'
+import { apple, google, oauth2, oidc, type OidcOptions } from '../../../lib/connections/index.ts'
 import { steppedClock } from '../../../lib/testing/index.ts'
-import type { Asked } from '../../support/upstream/provider-server.ts'
+import { type Asked, providerServer } from '../../support/upstream/provider-server.ts'
 import { openidServer } from '../../support/upstream/openid-server.ts'
-import { signInAt, upstreamOf } from '../../support/upstream/sign-in.ts'
+import { refusalOf, signInAt, upstreamOf } from '../../support/upstream/sign-in.ts'
 
 t.test('by what the metadata say, or the host', async (t) => {
   const server = await openidServer()
@@ -57,4 +57,22 @@ t.test('of plain OAuth 2.0: in the body, or as the host says', async (t) => {
   t.equal(server.asked.at(-1)?.form.get('client_secret'), 'secret')
   await signInAt(upstreamOf(oauth2({ ...option, clientAuthentication: 'client_secret_basic' })), server.answerTo)
   t.match(server.asked.at(-1)?.headers.authorization, /^Basic /)
+})
+
+// covers FED-7
+t.test('a refresh token ends at Apple by a secret that was signed just now, and elsewhere nothing is asked', async (t) => {
+  const server = await providerServer({ 'POST appleid.apple.com/auth/revoke': () => ({ body: '', type: 'text/plain' }) }, ['appleid.apple.com'])
+  t.teardown(async () => { await server.close() })
+  const privateKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const subject = upstreamOf(apple({ clientId: 'com.example.web', teamId: 'TEAM', keyId: 'KEY', privateKey }))
+  await subject.revoke('the-refresh-token')
+  const { form } = server.asked.at(-1) as Asked
+  t.match(Object.fromEntries(form), { client_id: 'com.example.web', token: 'the-refresh-token', token_type_hint: 'refresh_token' })
+  const [, payload = ''] = (form.get('client_secret') ?? '').split('.')
+  t.match(JSON.parse(Buffer.from(payload, 'base64url').toString()), { iss: 'TEAM', sub: 'com.example.web', aud: 'https://appleid.apple.com' })
+  server.routes['POST appleid.apple.com/auth/revoke'] = () => ({ status: 400, json: { error: 'CANARY' } })
+  t.match(await refusalOf(subject.revoke('the-refresh-token')), { reason: 'exchange' })
+  const { length } = server.asked
+  await upstreamOf(google({ clientId: 'c', clientSecret: 's' })).revoke('x')
+  t.equal(server.asked.length, length)
 })
