@@ -3,7 +3,8 @@ import Fastify from 'fastify'
 import t from 'tap'
 import authPlugin, { type FactorStore, memoryFactorStore, memoryUserStore, type User, type UserStore } from '../../../lib/index.ts'
 import { softPasskey, type SoftAssertion } from '../../../lib/testing/index.ts'
-import { authenticatorData, clientData } from '../../../lib/testing/soft-authenticator.ts'
+import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../../../lib/protocol/webauthn-options.ts'
+import { authenticatorData, clientData, encodeCbor, signAssertion, type SoftFlags, softKey } from '../../../lib/testing/soft-authenticator.ts'
 import { bearer, ISSUER, type LightMyRequestResponse, signIn, signUp, testApp } from '../../support/app.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { basic, CLIENTS, KEYS, SECRET } from '../../support/openid.ts'
@@ -267,4 +268,39 @@ t.test('strangers who fail lock nobody out: failures count by address, and for a
   t.equal((await finish(subject, ticket, subject.passkey.get(options))).statusCode, 429, 'guesses at all factors of a person count together')
   t.equal(await from('192.0.2.2', await answer(subject)), 200, 'and the passkey alone still signs in')
   t.equal(subject.messages.messages.filter(({ kind }) => kind === 'second_factor_failed').length, 1)
+})
+
+/** An authenticator that verifies its user when the test says so. */
+function moody (): { create(options: PasskeyCreationOptions, userVerified: boolean): object, get(options: PasskeyRequestOptions, userVerified: boolean, userHandle: string): SoftAssertion } {
+  const [key, credentialId] = [softKey(-7), Buffer.from('of the moody one')]
+  const id = credentialId.toString('base64url')
+  const flags = (userVerified: boolean): SoftFlags => ({ userPresent: true, userVerified, backupEligible: false, backedUp: false })
+  return {
+    create ({ challenge }, userVerified) {
+      const authData = authenticatorData({ rpId: 'localhost', flags: flags(userVerified), signCount: 0, attested: { aaguid: Buffer.alloc(16), credentialId, key } })
+      const client = clientData({ type: 'webauthn.create', challenge, origin: ISSUER })
+      return { id, type: 'public-key', response: { clientDataJSON: client.toString('base64url'), attestationObject: encodeCbor(new Map([['authData', authData]])).toString('base64url') } }
+    },
+    get ({ challenge }, userVerified, userHandle) {
+      const data = authenticatorData({ rpId: 'localhost', flags: flags(userVerified), signCount: 0 })
+      const client = clientData({ type: 'webauthn.get', challenge, origin: ISSUER })
+      return { id, type: 'public-key', response: { clientDataJSON: client.toString('base64url'), authenticatorData: data.toString('base64url'), signature: signAssertion(key, data, client).toString('base64url'), userHandle } }
+    }
+  }
+}
+
+// covers PK-07 PK-17
+t.test('a passkey has to verify its user each time, and a security key that does so later is none', async (t) => {
+  for (const kind of ['passkey', 'security_key'] as const) {
+    const subject = await passkeyApp(t)
+    const { access_token: strong } = (await grant(subject, await answer(subject))).json<{ access_token: string }>()
+    const one = moody()
+    const options = await creationOptions(subject, strong, kind)
+    t.equal((await post(subject, '/auth/factors/passkeys', { credential: one.create(options, kind === 'passkey') }, strong)).statusCode, 201)
+    await refused(t, await grant(subject, one.get(await signInOptions(subject), false, options.user.id)), `${kind}, not verified`)
+    const verified = await grant(subject, one.get(await signInOptions(subject), true, options.user.id))
+    t.equal(verified.statusCode, kind === 'passkey' ? 200 : 400, `${kind}, verified`)
+    const { mfa_token: ticket, passkey_options: second } = await asked(subject)
+    t.equal((await finish(subject, ticket, one.get(second, false, options.user.id))).statusCode, kind === 'passkey' ? 400 : 200, `${kind} beside a password, not verified`)
+  }
 })
