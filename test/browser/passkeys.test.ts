@@ -42,7 +42,8 @@ t.test('from the proposal to the security page, with a lost device and without s
   await t.test('the next sign-in asks for nothing, in two tabs', async (t) => {
     const other = await page.context().newPage()
     for (const tab of [page, other]) {
-      await tab.goto(provider.authorizeUrl({ prompt: 'login' }))
+      // The page goes on by itself, perhaps before all of it is there.
+      await tab.goto(provider.authorizeUrl({ prompt: 'login' }), { waitUntil: 'commit' })
       t.equal(await userAt(tab, provider), provider.ann.id)
     }
     await other.close()
@@ -108,7 +109,7 @@ t.test('one that nobody knows here: said once, and the password form is as it wa
   await page.context().credentials.install()
   await page.goto(`${provider.origin}/auth/login`)
   await page.context().credentials.create('localhost')
-  await page.goto(`${provider.origin}/auth/login`)
+  await page.goto(`${provider.origin}/auth/login`, { waitUntil: 'commit' })
   await page.getByRole('alert').waitFor()
   t.strictSame(await alerts(page), ['The passkey was not accepted. Try again, or sign in another way.'])
   t.match(await page.locator('form[data-passkey]').getAttribute('data-signals'), 'signalUnknownCredential')
