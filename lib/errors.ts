@@ -64,6 +64,8 @@ export type OAuthErrorReason = PasswordRefusalReason
   | 'email_not_verified'
   /** About a second factor. */
   | 'code_form' | 'wrong_code' | 'used_code' | 'factor_disabled' | 'wrong_recovery_code' | 'passkey_refused' | 'unknown_passkey' | 'passkey_limit' | 'last_way_in'
+  /** About a code that was sent by e-mail. */
+  | `email_code_${'form' | 'wrong' | 'spent' | 'again'}`
   /** About an authorization request that can't be answered by a redirect, or a form that another site posted. */
   | 'unknown_client' | 'redirect_uri_mismatch' | 'cross_site'
 

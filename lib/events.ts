@@ -3,7 +3,7 @@ import { channel } from 'node:diagnostics_channel'
 import type { UpstreamFailure } from './errors.ts'
 
 /** Why a sign-in failed: for the log and for handlers, never for the wire. */
-export type LoginFailure = 'unknown_user' | 'wrong_password' | 'disabled' | 'no_password' | 'email_not_verified' | 'unusable_hash' | 'changed_meanwhile' | 'connection_only' | 'unknown_passkey' | 'passkey_refused'
+export type LoginFailure = 'unknown_user' | 'wrong_password' | 'disabled' | 'no_password' | 'email_not_verified' | 'unusable_hash' | 'changed_meanwhile' | 'connection_only' | 'unknown_passkey' | 'passkey_refused' | 'wrong_code'
 
 /** What somebody signs in with first. */
 export type FirstFactorKind = 'password' | 'connection' | 'passkey' | 'email'
@@ -37,7 +37,7 @@ export interface EventFacts {
   second_factor_failed: { userId: string, kind: 'totp' | 'recovery_code' | 'passkey', reason: 'wrong' | 'replayed' | 'disabled', clientId: string | null }
   /** `sid`: the sign-in that added it. */
   factor_added: { userId: string, factorId: string, kind: 'totp' | 'passkey', sid: string }
-  factor_removed: { userId: string, factorId: string | null, by: 'user' | 'host' }
+  factor_removed: { userId: string, factorId: string | null, by: 'user' | 'host' | 'email_sign_in' }
   /** After a hundred wrong codes in a row. */
   factor_disabled: { userId: string, kind: 'totp' }
   factor_replayed: { userId: string, factorId: string }
@@ -65,7 +65,7 @@ export interface EventFacts {
   refresh_token_reused: { userId: string, sid: string, clientId: string | null }
   password_reset_requested: { userId: string }
   /** `sid`: the sign-in that changed it, which goes on; `null` where it was reset, or changed by the host. */
-  password_changed: { userId: string, sid: string | null, by: 'change' | 'reset' | 'disowned' }
+  password_changed: { userId: string, sid: string | null, by: 'change' | 'reset' | 'disowned' | 'email_sign_in' }
   email_verified: { userId: string }
   /** `sid`: the sign-in that asked. */
   email_change_requested: { userId: string, sid: string }

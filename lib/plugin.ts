@@ -88,6 +88,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const { rememberDeviceMs = null } = settings.factors ?? {}
   const trustedCookie = rememberDeviceMs === null ? null : sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: rememberDeviceMs / 1000, of: 'trusted' })
   const promptCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: PROMPT_AFTER_SECONDS, of: 'prompted' })
+  const emailCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: (settings.emailSignIn?.expiresInMs ?? 0) / 1000, of: 'email' })
   host.decorateRequest(names.auth, null)
   decorateShared(host, 'authSession', names.authSession, () => { host.decorateRequest(names.authSession, null) })
   host.decorate(names.authenticate, authenticate)
@@ -97,7 +98,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   decorateShared(host, 'requireAuth', names.requireAuth, () => { host.decorate(names.requireAuth, (required: AuthRequirements) => requireAuthHook(stepUpOf(required, names.requireAuth, settings.acrValues), settings.acrValues, readAuth, clock)) })
   const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields, ownProfileFields)
   const shared = { limiter, registration, path }
-  const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, stepCookie, trustedCookie, promptCookie, redirectLogin: places.redirectLogin })
+  const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, stepCookie, trustedCookie, promptCookie, emailCookie, redirectLogin: places.redirectLogin })
   host.decorate(names.authority, createAuthority({
     health: services.health, grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter,
     requireSession: pages === null ? null : (required) => requireSession(stepUpOf(required, 'requireSession', settings.acrValues)),

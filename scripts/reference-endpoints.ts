@@ -53,6 +53,7 @@ async function registered (paths: Record<string, string>): Promise<RouteOptions[
       issuer: 'http://localhost:3000',
       users: memoryUserStore(),
       factors: memoryFactorStore(),
+      emailSignIn: {},
       passkeys: { relatedOrigins: ['https://app.example.com'] },
       keys: [KEY],
       clients: [{ clientId: 'app', redirectUris: ['http://localhost:3000/cb'], idTokenSignedResponseAlg: 'ES256' }],

@@ -232,6 +232,26 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     success: '303 onward',
     failures: 'shown on the page: 400 `invalid_grant`, `invalid_request`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
+  'GET /auth/email-code': {
+    what: 'The page of sign-in codes: it asks for an address, then for the code that was sent there, and where nobody has the address and `emailSignIn.signUp` is set for what an account must have. Exists with the option `emailSignIn`.',
+    success: '200, a page',
+    failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint'
+  },
+  'POST /auth/email-code': {
+    what: 'Sends a code to the account of `username`, or takes the `code`, which is good in the browser alone that asked for it. White space in it does not count. A `decision` of `resend` sends another one, and `other` begins again. The answer tells nothing of whether there is such an account. Whoever has a second factor is asked for it then.',
+    success: '303 to the same page, or onward',
+    failures: 'shown on the page: 400 `invalid_code` (it is wrong, was used, has expired, or five wrong ones were entered), `invalid_request`; 429 `too_many_requests` (rules `emailCode`, `login` and `register`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
+  'GET /auth/email-link': {
+    what: 'Where the link of a `sign_in_code` message leads: a page with a button in the browser that asked for it, and in any other one that says so. Opening it uses nothing up and signs nobody in; `HEAD` works too. Exists with the option `emailSignIn`.',
+    success: '200, a page',
+    failures: '400 `invalid_token` (it is none, or has expired)'
+  },
+  'POST /auth/email-link': {
+    what: 'Signs in by the button of that page.',
+    success: '303 onward; 200, the page, in another browser',
+    failures: 'shown on the page: 400 `invalid_code`; 429 `too_many_requests` (rule `login`); 503 `temporarily_unavailable`. On a page of their own: 400 `invalid_token`; 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
   'GET /auth/signup': {
     what: 'The sign-up page, with the fields of `registration.fields` that a form can hold. Exists where `POST /auth/register` does and there is no `pages.loginUrl`.',
     success: '200, a page',

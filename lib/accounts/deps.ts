@@ -9,6 +9,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { Background } from './background.ts'
 import type { Outbox } from './outbox.ts'
 import type { PasswordHashing } from './password-hashing.ts'
+import type { EmailSignIn } from './email-sign-in/deps.ts'
 import type { FactorDeps } from './factors/deps.ts'
 import type { PasswordPolicy } from './password-policy.ts'
 
@@ -22,6 +23,8 @@ export interface AccountsDeps {
   consents: ConsentStore
   /** `null`: there are no second factors. */
   factors: FactorDeps | null
+  /** `null`: nobody signs in by e-mail. */
+  emailSignIn: EmailSignIn | null
   sessions: Sessions
   background: Background
   /** `null`: the host has no `sendMessage`. */
@@ -35,7 +38,7 @@ export interface AccountsDeps {
   /** Normalised ASCII domains whose people sign in through a connection alone, and never with a password. */
   enforcedDomains: ReadonlySet<string>
   /** The link that a message bears. Made from the issuer, never from a request. */
-  messageUrl(kind: MessageTokenPurpose, token: string): string
+  messageUrl(kind: MessageTokenPurpose | 'sign_in_code', token: string): string
   /** The page where people see their sign-ins and change what they sign in with; `null`: the host has turned it off. */
   accountUrl: string | null
   clock: Clock
@@ -46,3 +49,6 @@ export interface AccountsDeps {
   /** Hears of what fails where no reply can say so. Never throws. */
   onError(error: unknown, what: string): void
 }
+
+/** Where people sign in by e-mail. */
+export type EmailSignInDeps = AccountsDeps & { emailSignIn: EmailSignIn }

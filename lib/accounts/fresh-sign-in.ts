@@ -1,6 +1,7 @@
 import { OAuthError } from '../errors.ts'
+import type { UserFactors } from '../ports/factor-store.ts'
 import type { User } from '../ports/user-store.ts'
-import { type AuthenticationContext, contextOf, covers, MFA_ACR } from '../protocol/authentication.ts'
+import { type AuthenticationContext, contextOf, covers, EMAIL_ACR, MFA_ACR } from '../protocol/authentication.ts'
 import { staleSignIn } from '../protocol/bearer.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { Origin } from '../sessions/sessions.ts'
@@ -12,14 +13,12 @@ import { hasSecondFactor } from './factors/deps.ts'
 /** How long ago somebody may have signed in for what can't be taken back. */
 const FRESH_FOR_SECONDS = 300
 
-type Freshness = Pick<AuthenticationContext, 'acr' | 'authenticatedAt'>
-
 interface FreshSignIn {
   user: User
   /** The sign-in that asks. */
   sid: string
   /** What it was worth, and since when. */
-  authentication: Freshness
+  authentication: AuthenticationContext
   /** Proves it here and now where there is no second factor, however long ago that was. Counts as a sign-in does, and is to be limited like one. */
   password?: string | undefined
   origin: Origin
@@ -34,11 +33,12 @@ interface FreshSignIn {
  *   `temporarily_unavailable`
  * @see RFC 9470 §3
  */
-export async function requireFreshSignIn ({ user, sid, authentication: { acr, authenticatedAt }, password, origin }: FreshSignIn, deps: AccountsDeps): Promise<void> {
-  const isRecent = deps.clock.now() - authenticatedAt <= FRESH_FOR_SECONDS * 1000
-  if (deps.factors !== null && hasSecondFactor(await deps.factors.store.findFactors(user.id))) {
+export async function requireFreshSignIn ({ user, sid, authentication, password, origin }: FreshSignIn, deps: AccountsDeps): Promise<void> {
+  const isRecent = deps.clock.now() - authentication.authenticatedAt <= FRESH_FOR_SECONDS * 1000
+  const factors = deps.factors === null ? null : await deps.factors.store.findFactors(user.id)
+  if (factors !== null && hasSecondFactor(factors)) {
     // A password is less than what this account takes to sign in.
-    if (!isRecent || !covers(acr, MFA_ACR)) throw staleSignIn(FRESH_FOR_SECONDS, MFA_ACR)
+    if (!isRecent || !(covers(authentication.acr, MFA_ACR) || isAllByEmail(user, factors, authentication))) throw staleSignIn(FRESH_FOR_SECONDS, MFA_ACR)
     return
   }
   if (password === undefined) {
@@ -60,6 +60,11 @@ export async function provePassword ({ user, sid, password, origin }: Pick<Fresh
   throw wrongPassword()
 }
 
+/** Who has neither password nor passkey can't show more than a code that was sent to them and their second factor. */
+function isAllByEmail ({ passwordHash }: User, { passkeys }: UserFactors, { acr, amr }: AuthenticationContext): boolean {
+  return passwordHash === null && passkeys.length === 0 && acr === EMAIL_ACR && amr.some((method) => method === 'otp' || method === 'recovery')
+}
+
 /** Whether it does without a password. What can't be looked up rejects: an outage is no stale sign-in. */
 export async function isFreshSignIn (signIn: Omit<FreshSignIn, 'password'>, deps: AccountsDeps): Promise<boolean> {
   try {
@@ -75,5 +80,5 @@ export async function isFreshSignIn (signIn: Omit<FreshSignIn, 'password'>, deps
  * What a browser session has to show. It counts from when the sign-in was made here, whatever another provider says of when it last asked.
  */
 export function freshnessIn ({ user, session }: SignedInPerson, origin: Origin): Omit<FreshSignIn, 'password'> {
-  return { user, sid: session.sid, authentication: { acr: contextOf(session).acr, authenticatedAt: session.authenticatedAt }, origin }
+  return { user, sid: session.sid, authentication: { ...contextOf(session), authenticatedAt: session.authenticatedAt }, origin }
 }

@@ -10,8 +10,8 @@ import { addressed } from './outbox.ts'
 
 /** Who a new password comes from, and what of the user's stays. */
 export interface NewPassword {
-  /** `change`: a signed-in user; `reset`: the holder of a link; `disowned`: somebody signed up with another person's address, and no password opens the account any more. */
-  by: 'change' | 'reset' | 'disowned'
+  /** `change`: a signed-in user; `reset`: the holder of a link; `disowned`, `email_sign_in`: somebody signed up with another person's address, and no password opens the account any more. */
+  by: 'change' | 'reset' | 'disowned' | 'email_sign_in'
   /** The sign-in that stays. */
   exceptSid?: string | undefined
   /** The language in which the user is told. */
@@ -66,7 +66,7 @@ export async function isUnfinished ({ id, passwordHash }: User, { oneTimeTokens,
  * Sessions before consents, for without one nobody allows anything. Each step is tried whatever became of the others: that one store could not
  * be reached is no reason to leave a thief signed in by another. Rejects with the first failure.
  */
-async function endAll (user: User, { by, exceptSid, locale, origin }: NewPassword, deps: AccountsDeps): Promise<void> {
+export async function endAll (user: User, { by, exceptSid, locale, origin }: NewPassword, deps: AccountsDeps): Promise<void> {
   const { id } = user
   // First, so that nobody begins a session by such a link after the sessions have ended.
   const [links] = await Promise.allSettled([by === 'change' ? undefined : endProvisionalLinks(user, { by: by === 'reset' ? 'password_reset' : 'disowned', locale, origin }, deps)])

@@ -1,7 +1,7 @@
 import { boundedQueue } from '../delivery/bounded-queue.ts'
 import type { Events, Origin } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { LinkMessage, Message, MessageUser, NewSignInMessage, NoticeMessage, SendMessage } from '../ports/message.ts'
+import type { CodeMessage, LinkMessage, Message, MessageUser, NewSignInMessage, NoticeMessage, SendMessage } from '../ports/message.ts'
 import type { User } from '../ports/user-store.ts'
 import { emailOf } from './username.ts'
 
@@ -14,7 +14,7 @@ export interface MessageCause {
 }
 
 /** A message with its cause. */
-export type Post = (Omit<LinkMessage, 'locale'> | Omit<NoticeMessage, 'locale'> | Omit<NewSignInMessage, 'locale'>) & MessageCause
+export type Post = (Omit<LinkMessage, 'locale'> | Omit<NoticeMessage, 'locale'> | Omit<NewSignInMessage, 'locale'> | Omit<CodeMessage, 'locale'>) & MessageCause
 
 export interface Outbox {
   /** Takes the message and returns at once; never throws. */
@@ -57,9 +57,11 @@ function withoutHash ({ passwordHash: _hash, ...user }: MessageUser): MessageUse
   return user
 }
 
-/** A mailer's error may quote the mail. The copy has neither its link nor its token, nor anything else to look into. */
-function scrubbed (error: unknown, { token, url }: Message): Error {
-  const scrub = (text: string): string => [url, token].reduce<string>((rest, secret) => secret === undefined || secret === '' ? rest : rest.replaceAll(secret, '[removed]'), text)
+/** A mailer's error may quote the mail. The copy has neither its link, its token nor its code, nor anything else to look into. */
+function scrubbed (error: unknown, message: Message): Error {
+  const { token, url } = message
+  const codes = message.kind === 'sign_in_code' ? [message.code, message.code.replace(' ', '')] : []
+  const scrub = (text: string): string => [url, token, ...codes].reduce<string>((rest, secret) => secret === undefined || secret === '' ? rest : rest.replaceAll(secret, '[removed]'), text)
   const copy = new Error(scrub(error instanceof Error ? error.message : 'sendMessage failed without an Error.'))
   if (error instanceof Error && error.stack !== undefined) copy.stack = scrub(error.stack)
   return copy

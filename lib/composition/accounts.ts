@@ -6,6 +6,7 @@ import { createOutbox } from '../accounts/outbox.ts'
 import { createPasswordHashing } from '../accounts/password-hashing.ts'
 import type { Passkeys } from '../accounts/factors/passkeys.ts'
 import { createPasswordPolicy } from '../accounts/password-policy.ts'
+import { deflatingSealer } from '../adapters/node/deflating-sealer.ts'
 import { aesSealer } from '../adapters/node/sealer.ts'
 import { argon2Hasher } from '../adapters/argon2/argon2-hasher.ts'
 import { importedHashVerifier } from '../adapters/imported-hashes/imported-hash-verifier.ts'
@@ -74,6 +75,14 @@ function rememberedDevices (lifetimeMs: number | null, secrets: readonly string[
   return { lifetimeMs, keys: (secrets.length === 0 ? [random.secret()] : secrets).map((secret) => deriveKey(secret, 'trusted-device')) }
 }
 
+/** Under keys of its own. Where there is no secret, all of it is of this process, like the state. */
+function emailSignInOf ({ emailSignIn, secrets }: Settings, { random, state: { oneTimeTokens: { redeemCode } } }: Pick<AccountParts, 'random' | 'state'>): AccountsDeps['emailSignIn'] {
+  if (emailSignIn === null || redeemCode === undefined) return null
+  const [first = random.secret(), ...former] = secrets
+  const keyOf = (secret: string): string => deriveKey(secret, 'e-mail sign-in').toString('base64url')
+  return { ...emailSignIn, redeemCode, key: deriveKey(first, 'e-mail codes'), sealer: deflatingSealer(aesSealer([keyOf(first), ...former.map(keyOf)])) }
+}
+
 /** What the account use cases need, from the settings. */
 export function accountsDeps (settings: Settings, { users, factors, passkeys, clock, random, state, sessions, messages, events, log, messageUrl, accountUrl, connections }: AccountParts): AccountsDeps {
   const { hasher, isBreached, pepper, importPepper, minLength, maxBytes, contextWords, ...costs } = settings.password
@@ -95,6 +104,7 @@ export function accountsDeps (settings: Settings, { users, factors, passkeys, cl
     oneTimeTokens: state.oneTimeTokens,
     consents: state.consents,
     factors: factors === null || settings.factors === null ? null : { store: factors, totpIssuer: settings.factors.totpIssuer, passkeys, sealer: factorSealer(settings.secrets, random), remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, random) },
+    emailSignIn: emailSignInOf(settings, { random, state }),
     sessions,
     messageBound: messages,
     background: createBackground({ clock, onError }),

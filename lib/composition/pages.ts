@@ -13,6 +13,8 @@ import type { PathName } from '../settings/paths.ts'
 import type { PagesSettings } from '../settings/sections/pages.ts'
 import type { Settings } from '../settings/settings.ts'
 
+const PAGES = { password_reset: 'resetPassword', verify_email: 'verifyEmail', email_change: 'verifyEmail', sign_in_code: 'emailLink' } as const satisfies Record<Parameters<AccountsDeps['messageUrl']>[0], PathName>
+
 /**
  * The links that messages bear. A hosted page works without scripts, so its token is in the query, which is neither logged nor
  * sent as a referrer; a page of the host's own gets it in the fragment, which no server sees.
@@ -20,7 +22,7 @@ import type { Settings } from '../settings/settings.ts'
 export function messageUrls (host: FastifyInstance, { issuer, pages }: Settings, path: (name: PathName) => string): AccountsDeps['messageUrl'] {
   const { origin } = new URL(issuer)
   return (kind, token) => {
-    const page = `${origin}${host.prefix}${path(kind === 'password_reset' ? 'resetPassword' : 'verifyEmail')}`
+    const page = `${origin}${host.prefix}${path(PAGES[kind])}`
     return `${page}${pages === false ? '#' : '?'}token=${token}`
   }
 }
@@ -37,7 +39,7 @@ export function connectionCallbacks (host: FastifyInstance, { issuer }: Settings
 }
 
 /** What the hosted pages are built from. */
-export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength }, scopeTexts, secrets }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'stepCookie' | 'trustedCookie' | 'promptCookie' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
+export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength }, scopeTexts, secrets }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'stepCookie' | 'trustedCookie' | 'promptCookie' | 'emailCookie' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
   const { users, outbox, usernames, factors } = parts.authorize.accounts
   const hasPasskeys = factors !== null && factors.passkeys !== null
   const { homeUrl, loginUrl } = pages
@@ -54,6 +56,7 @@ export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { m
     homeUrl,
     newLinkFor (route) {
       if (route === link('resetPassword')) return { url: link('forgotPassword'), by: 'request' }
+      if (route === link('emailLink')) return { url: link('emailCode'), by: 'request' }
       return route === link('verifyEmail') ? { url: link('login'), by: 'sign_in' } : null
     },
     loginUrl,
@@ -63,6 +66,7 @@ export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { m
       signup: loginUrl === null && parts.authorize.canSignUp,
       reset: users.setPasswordHash !== undefined && outbox !== null,
       account: pages.account,
+      emailCode: parts.authorize.accounts.emailSignIn !== null,
       consents: redirectLogin
     }
   }

@@ -16,6 +16,8 @@ import { guardSenders, type SendersDeps } from './edge/senders.ts'
 import type { HttpDeps } from './edge/deps.ts'
 import { tellOfLateDocuments, useDocuments } from './edge/documents.ts'
 import { useErrorReply, usePlainJson } from './edge/error-reply.ts'
+import { emailCodePage } from './pages/email/email-code.ts'
+import { emailLinkPage } from './pages/email/email-link.ts'
 import { factorRoutes } from './api/factors.ts'
 import { introspectRoute } from './api/introspect.ts'
 import { jwksRoute } from './api/jwks.ts'
@@ -155,6 +157,15 @@ function secondFactor (child: FastifyInstance, pages: PageDeps): void {
   passkeyPromptPage(child, pages)
 }
 
+/** Only where people sign in by e-mail. */
+function emailSignIn (child: FastifyInstance, pages: PageDeps): void {
+  const { accounts } = pages.authorize
+  const { emailSignIn: given } = accounts
+  if (given === null) return
+  emailCodePage(child, pages, { ...accounts, emailSignIn: given })
+  emailLinkPage(child, pages, { ...accounts, emailSignIn: given })
+}
+
 function pageGroups (pages: PageDeps, { cors, redirectLogin }: { cors: Cors, redirectLogin: boolean }): Group[] {
   const group = (...parts: Array<(child: FastifyInstance, deps: PageDeps) => void>): Group => ({
     cors: cors.noOrigin,
@@ -162,7 +173,7 @@ function pageGroups (pages: PageDeps, { cors, redirectLogin }: { cors: Cors, red
     register: (child) => { for (const part of parts) part(child, pages) }
   })
   return [
-    group(loginPage, secondFactor, ...(pages.loginUrl === null ? [reauthenticatePage] : []), accountPages, logoutRoutes, connectRoutes),
+    group(loginPage, secondFactor, emailSignIn, ...(pages.loginUrl === null ? [reauthenticatePage] : []), accountPages, logoutRoutes, connectRoutes),
     { cors: cors.noOrigin, register: (child) => { browserSessionRoutes(child, pages) } },
     { register: (child) => { pageAssetRoutes(child, pages.pages.assets, { prefix: pages.prefix }) } },
     ...(pages.offers.account

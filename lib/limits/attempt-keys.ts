@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { isIPv4, isIPv6 } from 'node:net'
 
 /** What a counter's key stands for. It is part of the digest, so that an API key spelt like an address is no address. */
-type Subject = 'address' | 'custom' | 'api-key' | 'account' | 'device' | 'second-factor' | 'message'
+type Subject = 'address' | 'custom' | 'api-key' | 'account' | 'device' | 'second-factor' | 'message' | 'recipient'
 
 /** The eight 16 bit groups of an IPv6 address that `isIPv6` accepted. A zone id is dropped. */
 export function ipv6Groups (address: string): number[] {
@@ -88,6 +88,11 @@ export function knownDeviceKey (account: string, deviceId: string): string {
 /** The key of the second factors of a user, by their id. */
 export function secondFactorKey (userId: string): string {
   return digest('second-factor', userId)
+}
+
+/** The key of whom a code is sent to: a normalised name, whether anybody has it or not. */
+export function recipientKey (name: string): string {
+  return digest('recipient', name)
 }
 
 /** The key of the messages of one kind to one person. */

@@ -1,7 +1,7 @@
 import type { OnStoreError } from '../ports/attempt-store.ts'
 
 /** The rules that count per address. */
-export type AddressRuleName = 'login' | 'register' | 'passwordReset' | 'refresh' | 'connect'
+export type AddressRuleName = 'login' | 'register' | 'passwordReset' | 'refresh' | 'connect' | 'emailCode'
 export type RuleName = AddressRuleName | 'account' | 'secondFactor'
 
 /** What a guess at a second factor counts under. */

@@ -1,7 +1,7 @@
 import { chooseLocale } from '../pages/locale.ts'
 import { directionOf, durationOf, format, type Locale, messagesOf, timeOf } from '../pages/texts.ts'
 import { knownDevice } from '../pages/device-name.ts'
-import type { Message, NewSignInMessage } from '../ports/message.ts'
+import type { CodeMessage, Message, NewSignInMessage, NoticeMessage } from '../ports/message.ts'
 import { MAIL_TEXTS } from './texts.ts'
 
 /** What a mail says. Its two forms, HTML and plain text, are made of this alone. */
@@ -13,6 +13,8 @@ export interface MailContent {
   title: string
   heading: string
   text: string
+  /** To type, with what is to be known of it. `null`: there is none. */
+  code: { value: string, validity: string, asked: string } | null
   /** What is known of the thing it tells of, each in one line. */
   details: string[]
   /** `validity`: `''` where the link does not end. */
@@ -46,6 +48,7 @@ export function contentOf (message: Message, { title, now, links = {} }: { title
     title: named,
     heading,
     text,
+    code: message.kind === 'sign_in_code' ? codeOf(message, lang, now) : null,
     details: message.kind === 'new_sign_in' ? detailsOf(message, lang) : [],
     action: 'url' in message && message.url !== undefined ? actionOf(message, lang, now) : null,
     otherwise,
@@ -75,16 +78,32 @@ function detailsOf ({ at, ip, userAgent }: NewSignInMessage, lang: Locale): stri
   ]
 }
 
-function actionOf (message: Extract<Message, { url: string }> | NewSignInMessage, lang: Locale, now: number): MailContent['action'] {
+function codeOf ({ code, expiresAt, askedAt, userAgent }: CodeMessage, lang: Locale, now: number): MailContent['code'] {
+  const { codeValidity, codeAsked } = MAIL_TEXTS[lang]
+  const messages = messagesOf(lang)
+  const asked = new Date(askedAt).getTime()
+  if (Number.isNaN(asked)) throw new TypeError('renderMessage: askedAt takes a Date.')
+  const browser = typeof userAgent === 'string' ? knownDevice(userAgent) : null
+  return {
+    value: oneLine(code, MAX_NAME),
+    validity: format(codeValidity, { duration: spanUntil(expiresAt, lang, now) }),
+    asked: format(codeAsked, { time: timeOf(asked, messages), browser: browser ?? messages.sessionUnknown })
+  }
+}
+
+function actionOf (message: Exclude<Message, NoticeMessage>, lang: Locale, now: number): MailContent['action'] {
   const { [message.kind]: { button }, hint, validity } = MAIL_TEXTS[lang]
-  if (message.kind === 'new_sign_in') return { label: button, hint, url: webUrl(message.url ?? '', 'url'), validity: '' }
-  const { url, expiresAt } = message
+  const url = webUrl(message.url ?? '', 'url')
+  return { label: button, hint, url, validity: message.kind === 'new_sign_in' ? '' : format(validity, { duration: spanUntil(message.expiresAt, lang, now) }) }
+}
+
+function spanUntil (expiresAt: Date, lang: Locale, now: number): string {
   // A host that keeps messages in a queue has them back from JSON, with the time as text.
   const at = new Date(expiresAt).getTime()
   if (Number.isNaN(at)) throw new TypeError('renderMessage: expiresAt takes a Date.')
   // In whole minutes: a day is still a day when some of its first minute has gone.
   const seconds = Math.ceil((at - now) / 60_000) * 60
-  return { label: button, hint, url: webUrl(url, 'url'), validity: format(validity, { duration: durationOf(seconds, messagesOf(lang)) }) }
+  return durationOf(seconds, messagesOf(lang))
 }
 
 /** The URL as browsers write it, without a character that could end an attribute or a line. The error does not show it: it may bear a token. */

@@ -23,7 +23,7 @@ const WIDTH = 480
  * A whole HTML mail. Mail programs know less than browsers: the layout is tables, every style is in an attribute, and a style sheet,
  * which some programs drop, holds the dark colours alone. Nothing is loaded but the host's own logo.
  */
-export function htmlMail ({ lang, dir, subject, title, heading, text, details, action, otherwise, account, links }: MailContent, { accentColor, logoUrl, colorScheme, background, radius, font }: MailLook): string {
+export function htmlMail ({ lang, dir, subject, title, heading, text, code, details, action, otherwise, account, links }: MailContent, { accentColor, logoUrl, colorScheme, background, radius, font }: MailLook): string {
   const theme = colorScheme === 'dark' ? DARK : LIGHT
   const colors = accentsOf(accentColor, theme, colorScheme === 'dark' ? '#ffffff' : '#000000')
   const grounds = groundsOf(background, colorScheme)
@@ -68,7 +68,10 @@ ${brand !== null && html`<tr><td align="${start}" dir="${dir}" style="padding:0 
 `}<tr><td class="card" align="${start}" dir="${dir}" bgcolor="${theme.card}" style="padding:32px 24px 12px;text-align:${start};background-color:${theme.card};border:1px solid ${theme.line};border-radius:${Math.round(corner * 1.5)}px;overflow-wrap:anywhere;word-break:${breaks};${family}">
 <h1 class="text" style="margin:0 0 20px;font-size:24px;line-height:${tightLines};font-weight:650;color:${theme.text}">${heading}</h1>
 ${paragraph(text)}
-${details.length > 0 && hint(html`${details.map((line, index) => html`${index > 0 && html`<br>`}<bdi>${line}</bdi>`)}`)}
+${code !== null && html`<p class="text" dir="ltr" style="margin:0 0 20px;font-size:32px;line-height:1.25;font-weight:650;letter-spacing:2px;text-align:${start};color:${theme.text}">${code.value}</p>
+${hint(code.validity)}
+${hint(code.asked)}
+`}${details.length > 0 && hint(html`${details.map((line, index) => html`${index > 0 && html`<br>`}<bdi>${line}</bdi>`)}`)}
 ${action !== null && html`<table role="presentation" dir="${dir}" cellpadding="0" cellspacing="0" border="0" style="margin:0 0 20px"><tr><td class="button" align="center" bgcolor="${colors.button}" style="background-color:${colors.button};border:1px solid ${colors.edge};border-radius:${corner}px;mso-padding-alt:13px 24px"><a class="on-button" href="${action.url}" style="display:inline-block;padding:13px 24px;font-size:16px;line-height:${tightLines};font-weight:600;text-decoration:none;color:${colors.onButton};border-radius:${corner}px">${action.label}</a></td></tr></table>
 ${action.validity !== '' && hint(action.validity)}
 ${hint(html`${action.hint}<br><a class="link" dir="ltr" href="${action.url}" style="color:${colors.link};text-decoration:underline;word-break:break-all">${action.url}</a>`)}

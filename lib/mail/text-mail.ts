@@ -1,11 +1,12 @@
 import type { MailContent } from './content.ts'
 
 /** The same in plain text. Lines are as long as their paragraph: mail programs break them. */
-export function textMail ({ title, heading, text, details, action, otherwise, account, links, dir }: MailContent): string {
+export function textMail ({ title, heading, text, code, details, action, otherwise, account, links, dir }: MailContent): string {
   const paragraphs = [
     title,
     heading,
     text,
+    ...code === null ? [] : [code.value, code.validity, code.asked],
     details.join('\n'),
     ...action === null ? [] : [`${action.label}:\n${action.url}`, action.validity],
     otherwise,

@@ -24,15 +24,15 @@ const OUTCOMES = ['success', 'failure'] as const
 /** The compiler asks for every word of a union, so that a new one is not forgotten here. */
 const words = <Word extends string>(all: Record<Word, 1>): readonly string[] => Object.keys(all)
 
-const FAILURES = words<LoginFailure>({ unknown_user: 1, wrong_password: 1, disabled: 1, no_password: 1, email_not_verified: 1, unusable_hash: 1, changed_meanwhile: 1, connection_only: 1, unknown_passkey: 1, passkey_refused: 1 })
+const FAILURES = words<LoginFailure>({ unknown_user: 1, wrong_password: 1, disabled: 1, no_password: 1, email_not_verified: 1, unusable_hash: 1, changed_meanwhile: 1, connection_only: 1, unknown_passkey: 1, passkey_refused: 1, wrong_code: 1 })
 const CLIENT_FAILURES = words<ClientFailure>({ unknown_client: 1, no_secret: 1, wrong_secret: 1, malformed_credentials: 1 })
-const KINDS = words<MessageKind>({ password_reset: 1, verify_email: 1, already_registered: 1, email_change: 1, password_changed: 1, new_sign_in: 1, email_change_requested: 1, email_changed: 1, account_removed: 1, identity_linked: 1, identity_unlinked: 1, second_factor_failed: 1, factor_added: 1, factor_removed: 1, recovery_code_used: 1 })
-const CHANGED_BY = words<AuthorityEvents['password_changed']['by']>({ change: 1, reset: 1, disowned: 1 })
+const KINDS = words<MessageKind>({ password_reset: 1, verify_email: 1, already_registered: 1, email_change: 1, password_changed: 1, new_sign_in: 1, email_change_requested: 1, email_changed: 1, account_removed: 1, identity_linked: 1, identity_unlinked: 1, second_factor_failed: 1, factor_added: 1, factor_removed: 1, recovery_code_used: 1, sign_in_code: 1 })
+const CHANGED_BY = words<AuthorityEvents['password_changed']['by']>({ change: 1, reset: 1, disowned: 1, email_sign_in: 1 })
 const ENDED_BY = words<AuthorityEvents['logged_out']['by']>({ user: 1, host: 1, password_changed: 1, disabled: 1, code_reused: 1, undone: 1, account_removed: 1, identity_linked: 1, factors_changed: 1 })
 const REVOKED_BY = words<AuthorityEvents['consent_revoked']['by']>({ user: 1, host: 1, password_changed: 1, account_removed: 1 })
 const LINKED_BY = words<AuthorityEvents['identity_linked']['by']>({ user: 1, host: 1 })
 const UNLINKED_BY = words<AuthorityEvents['identity_unlinked']['by']>({ user: 1, host: 1, password_reset: 1, disowned: 1 })
-const RULES = words<RuleName>({ login: 1, account: 1, register: 1, passwordReset: 1, secondFactor: 1, refresh: 1, connect: 1 })
+const RULES = words<RuleName>({ login: 1, account: 1, register: 1, passwordReset: 1, secondFactor: 1, refresh: 1, connect: 1, emailCode: 1 })
 const STORES = words<StoreName>({ users: 1, clients: 1, factors: 1, tokens: 1, one_time_tokens: 1, browser_sessions: 1, consents: 1, keys: 1, assertions: 1, attempts: 1 })
 const UPSTREAM_FAILURES = words<UpstreamFailure>({ denied: 1, mismatch: 1, expired: 1, exchange: 1, id_token: 1, userinfo: 1, email: 1, disabled: 1, closed: 1, taken: 1, other_way: 1, outage: 1 })
 const OPERATIONS = [...new Set(Object.values(STORE_OPERATIONS).flat())]

@@ -97,6 +97,11 @@ export function codeField (state: FormState, { messages }: CommonModel): Html {
   return field(state, 'code', { label: messages.codeLabel, type: 'text', autocomplete: 'one-time-code', inputmode: 'numeric', required: false, extra: AS_TYPED })
 }
 
+/** Eight digits that were sent by e-mail. */
+export function emailCodeField (state: FormState, { messages }: CommonModel): Html {
+  return field(state, 'code', { label: messages.emailCodeLabel, type: 'text', autocomplete: 'one-time-code', inputmode: 'numeric', extra: AS_TYPED })
+}
+
 export function recoveryCodeField (state: FormState, { messages }: CommonModel): Html {
   return field(state, 'recovery_code', { label: messages.recoveryLabel, type: 'text', autocomplete: 'off', required: false, extra: AS_TYPED })
 }

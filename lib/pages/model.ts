@@ -161,7 +161,7 @@ export interface PageModels {
    * `passwordLater`: an address is enough to be led to where its people sign in, so the field for the password may stay empty. `tellsPasskeys`: a hidden
    * field `passkeys` is `yes` where the browser can make one, here and on the page `second_factor`; without it the page `passkey_prompt` is never shown.
    */
-  login: FormModel & { username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null, connections: ConnectButton[], passwordLater: boolean, passkey: PasskeyForm | null, tellsPasskeys: boolean }
+  login: FormModel & { username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null, emailCodeUrl: string | null, connections: ConnectButton[], passwordLater: boolean, passkey: PasskeyForm | null, tellsPasskeys: boolean }
   /**
    * After a right password or a sign-in elsewhere: `code` where `asksCode`, or `recovery_code`, or `credential` where there is `passkey`. Nobody is signed
    * in yet; `username` is who would be. `rememberSeconds`: for how long a box named `remember` has this browser asked no more; `null`: no box.
@@ -171,6 +171,13 @@ export interface PageModels {
   passkey_prompt: FormModel & { username: string, passkey: PasskeyForm, skipUrl: string, endsOthers: boolean }
   /** `current_password` of who is signed in, where `asksPassword`; and the accounts elsewhere that lead to them. `loginUrl` leads to the sign-in page, for any other way. */
   reauthenticate: FormModel & { username: string, asksPassword: boolean, connections: ConnectButton[], loginUrl: string }
+  /**
+   * `ask`: `username`. `enter`: `code`, or a button named `decision` with the value `resend` or `other` (another address). `finish`: the
+   * `fields` that a new account must have. `hasLink`: the message has a link too.
+   */
+  email_code: FormModel & { step: 'ask' | 'enter' | 'finish', username: string, fields: ProfileField[], hasLink: boolean, loginUrl: string }
+  /** `token` goes back in a hidden field. `username` is `null` in a browser that did not ask for the link: there is nothing to press there. */
+  email_link: FormModel & { token: string, username: string | null, codeUrl: string }
   /** `sent`: a message is on its way, whoever asked. */
   signup: FormModel & { username: string, fields: ProfileField[], minLength: number, loginUrl: string, sent: boolean, connections: ConnectButton[] }
   forgot_password: FormModel & { username: string, loginUrl: string, sent: boolean }

@@ -2,6 +2,7 @@ import { accountPasskey, accountRecoveryCodes, accountSecurity, accountTotp, pas
 import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
 import { accountConnections } from './account-connections.ts'
 import { account, accountAccess, accountEmail, accountPassword, accountProfile, accountRemove, accountRemoved, accountSessions } from './account-pages.ts'
+import { emailCode, emailLink } from './email-pages.ts'
 import type { PageModels, PageName } from './model.ts'
 import { connectConfirm, connectFailed, connectFinish, connectLeaving, connectLink } from './connect-pages.ts'
 import { forgotPassword, login, reauthenticate, resetPassword, secondFactor, signup, verifyEmail } from './sign-in-pages.ts'
@@ -13,6 +14,8 @@ const RENDERERS: Renderers = {
   second_factor: secondFactor,
   passkey_prompt: passkeyPrompt,
   reauthenticate,
+  email_code: emailCode,
+  email_link: emailLink,
   signup,
   forgot_password: forgotPassword,
   reset_password: resetPassword,

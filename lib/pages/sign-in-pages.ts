@@ -7,7 +7,7 @@ import { timeOf } from './texts.ts'
 import type { CommonModel, PageModels } from './model.ts'
 
 export function login (model: PageModels['login']): string {
-  const { messages, action, error, username, resendToken, signupUrl, forgotUrl, connections, passwordLater, passkey, tellsPasskeys } = model
+  const { messages, action, error, username, resendToken, signupUrl, forgotUrl, emailCodeUrl, connections, passwordLater, passkey, tellsPasskeys } = model
   const state = formState(error, ['username', 'password'], username === '' ? 'username' : 'password')
   return layout(model, {
     heading: messages.loginTitle,
@@ -19,7 +19,8 @@ export function login (model: PageModels['login']): string {
 ${form(action, null, html`${hidden('token', resendToken)}${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
 `)}`}
 ${passkey !== null && passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeySignIn, look: 'quiet' })}${serverFault(model)}${connectButtons(model, connections)}`,
-    links: signupUrl === null ? null : html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`
+    links: signupUrl === null && emailCodeUrl === null ? null : html`${emailCodeUrl !== null && html`<p>${link(emailCodeUrl, messages.emailCodeLink)}</p>
+`}${signupUrl !== null && html`<p>${messages.signupQuestion} ${link(signupUrl, messages.signupLink)}</p>`}`
   })
 }
 

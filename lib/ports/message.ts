@@ -26,7 +26,7 @@ export interface MessageCommon {
 export type LinkKind = 'password_reset' | 'verify_email' | 'already_registered' | 'email_change'
 /** Kinds without one. */
 export type NoticeKind = 'password_changed' | 'email_change_requested' | 'email_changed' | 'account_removed' | 'identity_linked' | 'identity_unlinked' | 'second_factor_failed' | 'factor_added' | 'factor_removed' | 'recovery_code_used'
-export type MessageKind = LinkKind | NoticeKind | 'new_sign_in'
+export type MessageKind = LinkKind | NoticeKind | 'new_sign_in' | 'sign_in_code'
 
 /** A message that leads somewhere. */
 export interface LinkMessage<Kind extends LinkKind = LinkKind> extends MessageCommon {
@@ -61,8 +61,25 @@ export interface NewSignInMessage extends MessageCommon {
   userAgent: string | null
 }
 
+/** A code to sign in with, for whoever asked for it. `user.id` is `''` where nobody has the address yet. */
+export interface CodeMessage extends MessageCommon {
+  kind: 'sign_in_code'
+  /** Eight digits, as people read them: `1234 5678`. */
+  code: string
+  /** Where the link leads, where there is one; it works in the browser alone that asked. */
+  url?: string
+  /** What the link bears. */
+  token?: string
+  /** When code and link stop working. */
+  expiresAt: Date
+  /** When somebody asked for it. */
+  askedAt: Date
+  /** What the browser called itself that asked. Anybody can call themselves anything. */
+  userAgent: string | null
+}
+
 /** What `sendMessage` gets: `kind` tells which fields there are. */
-export type Message = { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind] | { [Kind in NoticeKind]: NoticeMessage<Kind> }[NoticeKind] | NewSignInMessage
+export type Message = { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind] | { [Kind in NoticeKind]: NoticeMessage<Kind> }[NoticeKind] | NewSignInMessage | CodeMessage
 
 /** The option `sendMessage`. */
 export type SendMessage = (message: Message) => void | Promise<void>

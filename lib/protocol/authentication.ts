@@ -29,6 +29,8 @@ export interface AuthenticationContext {
 export const PASSWORD_ACR = 'password'
 /** What a sign-in at another provider is called, which says nothing of how the person was authenticated there. */
 export const CONNECTION_ACR = 'connection'
+/** What a sign-in by a code in a mailbox is called, with a second factor or without: a mailbox is no factor that counts towards two. @see NIST SP 800-63B-4 §3.1.3.1 */
+export const EMAIL_ACR = 'email'
 /** What a sign-in with a second factor is called. */
 export const MFA_ACR = 'mfa'
 /** What a sign-in is called that no page of another site could have been given: by a passkey, or a password and a security key. @see OpenID EAP ACR Values 1.0 §2 */
@@ -46,12 +48,14 @@ const CONTEXTS: ReadonlyArray<{ acr: string | null, by: readonly AuthenticationM
   { acr: MFA_ACR, by: ['connection', 'recovery_code'], amr: ['recovery', 'mfa'] },
   { acr: PASSWORD_ACR, by: ['password'], amr: PASSWORD_AMR },
   { acr: CONNECTION_ACR, by: ['connection'], amr: [] },
-  { acr: 'email', by: ['email'], amr: ['email'] },
+  { acr: EMAIL_ACR, by: ['email', 'otp'], amr: ['email', 'otp'] },
+  { acr: EMAIL_ACR, by: ['email', 'recovery_code'], amr: ['email', 'recovery'] },
+  { acr: EMAIL_ACR, by: ['email'], amr: ['email'] },
   { acr: null, by: ['host'], amr: [] }
 ]
 
 /** From weak to strong: who can show one has shown those before it. `connection` says nothing of the others, nor they of it. */
-const ORDER = ['email', PASSWORD_ACR, MFA_ACR, PASSKEY_ACR]
+const ORDER = [EMAIL_ACR, PASSWORD_ACR, MFA_ACR, PASSKEY_ACR]
 /** The values that this server has a meaning for, though this configuration may never give some of them. */
 export const ACR_VALUES: readonly string[] = [...ORDER, CONNECTION_ACR]
 const METHODS = new Set<string>(CONTEXTS.flatMap(({ by }) => by))

@@ -38,6 +38,7 @@ export function settingsOf (options: unknown): Settings {
   checkSecrets(shaped)
   checkFactors(shaped)
   checkPasskeys(shaped, settings)
+  checkEmailSignIn(shaped)
   checkClients(settings)
   checkPages(shaped)
   checkRegistration(shaped)
@@ -111,6 +112,18 @@ function checkFactors ({ factors, mfa, secret }: AuthorityOptions): void {
   const missing = FACTOR_STORE_METHODS.find((method) => !hasMethod(factors, method))
   if (missing !== undefined) throw invalid('factors', factors, `${FACTOR_STORE_TAKES}: it lacks ${missing}`)
   if (factors.durable && secret === undefined) throw invalid('secret', secret, 'a string of 32 bytes or more, where factors is a store that outlives the process: it seals the keys of authenticator apps')
+}
+
+function checkEmailSignIn ({ emailSignIn = false, sendMessage, pages, users, registration, state, redis, secret }: AuthorityOptions): void {
+  if (emailSignIn === false) return
+  const refuse = (takes: string): never => { throw invalid('emailSignIn', emailSignIn, `false, or an object only where ${takes}`) }
+  if (sendMessage === undefined) refuse('sendMessage is set')
+  if (pages === false) refuse('there are hosted pages to enter a code on')
+  // Without them an account that somebody else made with the address could not be taken from them.
+  for (const method of ['setPasswordHash', 'setEmailVerified']) if (!hasMethod(users, method)) refuse(`the UserStore has ${method}`)
+  if (emailSignIn.signUp === true && (registration === false || !hasMethod(users, 'create'))) throw invalid('emailSignIn.signUp', true, 'true only where people can register: the UserStore has create, and registration is not false')
+  if (state !== undefined && !hasMethod(state.oneTimeTokens, 'redeemCode')) refuse('the oneTimeTokens of the state have redeemCode')
+  if (secret === undefined && (redis !== undefined || (state !== undefined && state.kind !== 'memory'))) throw invalid('secret', secret, 'a string of 32 bytes or more, where emailSignIn is set and the state outlives the process: codes are digested with it')
 }
 
 function isRepetition (secret: string): boolean {

@@ -11,6 +11,7 @@ import type { State } from '../ports/state.ts'
 import type { User, UserStore } from '../ports/user-store.ts'
 import type { PathName } from './paths.ts'
 import type { DecoratorOptions } from './sections/decorators.ts'
+import type { EmailSignInOptions } from './sections/email-sign-in.ts'
 import type { MfaOptions } from './sections/factors.ts'
 import type { PasskeyOptions } from './sections/passkeys.ts'
 import type { PagesOptions } from './sections/pages.ts'
@@ -51,6 +52,8 @@ export interface AuthorityOptions<Account extends User = User> extends TokenOpti
   mfa?: MfaOptions | undefined
   /** Passkeys and security keys. On with `factors`. */
   passkeys?: false | PasskeyOptions | undefined
+  /** Sign-in by a code that is sent by e-mail. Default: `false`. */
+  emailSignIn?: false | EmailSignInOptions | undefined
   rateLimit?: false | RateLimitOptions | undefined
   decorators?: DecoratorOptions | undefined
   claims?: ClaimsFunction<Account> | undefined

@@ -29,6 +29,8 @@ export const PATHS = {
   secondFactor: '/second-factor',
   passkeyPrompt: '/passkey-prompt',
   reauthenticate: '/reauthenticate',
+  emailCode: '/email-code',
+  emailLink: '/email-link',
   signup: '/signup',
   accountProfile: '/account/profile',
   accountEmail: '/account/email',

@@ -1,9 +1,10 @@
 import type { ScopeTexts } from '../pages/own-texts.ts'
-import { CONNECTION_ACR, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
+import { CONNECTION_ACR, EMAIL_ACR, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
 import { DEFAULTS } from './defaults.ts'
 import type { AuthorityOptions } from './options.ts'
 import { resolveConnections } from './sections/connections.ts'
 import { resolveDecorators } from './sections/decorators.ts'
+import { resolveEmailSignIn } from './sections/email-sign-in.ts'
 import { resolveFactors } from './sections/factors.ts'
 import { resolvePages } from './sections/pages.ts'
 import { resolvePassword } from './sections/password.ts'
@@ -35,13 +36,14 @@ export function resolveSettings (options: AuthorityOptions): Settings {
     scopes: isList(scopes) ? scopes : Object.keys(scopes),
     scopeTexts: isList(scopes) ? {} : scopes,
     ...resolveTokens(options),
-    acrValues: [PASSWORD_ACR, ...(factors === null ? [] : [MFA_ACR]), ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR]), ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])],
+    acrValues: [...(resolveEmailSignIn(options.emailSignIn) === null ? [] : [EMAIL_ACR]), PASSWORD_ACR, ...(factors === null ? [] : [MFA_ACR]), ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR]), ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])],
     pages: options.pages === false ? false : resolvePages(options.pages, issuer),
     password: resolvePassword(options.password),
     registration: options.registration === false ? false : resolveRegistration(options.registration),
     connections: resolveConnections(options.connections, options.registration !== false && users.createWithIdentity !== undefined),
     sendMessage,
     factors,
+    emailSignIn: resolveEmailSignIn(options.emailSignIn),
     rateLimit: resolveRateLimits(options.rateLimit),
     decorators: resolveDecorators(options.decorators),
     claims,

@@ -4,6 +4,7 @@ import { PATH_NAMES } from './paths.ts'
 import { flag, fn, oneOf, optional, secretText, section, words } from './schema-words.ts'
 import { CONNECTIONS_SCHEMA } from './sections/connections.ts'
 import { DECORATORS_SCHEMA } from './sections/decorators.ts'
+import { EMAIL_SIGN_IN_SCHEMA } from './sections/email-sign-in.ts'
 import { FACTOR_SCHEMAS } from './sections/factors.ts'
 import { PAGES_SCHEMA } from './sections/pages.ts'
 import { PASSWORD_SCHEMA } from './sections/password.ts'
@@ -61,8 +62,9 @@ export const OPTIONS_SCHEMA = section({
   password: PASSWORD_SCHEMA,
   registration: REGISTRATION_SCHEMA,
   connections: CONNECTIONS_SCHEMA,
-  sendMessage: optional(fn({ takes: 'a function', description: '`async ({ kind, user, locale, url, token, expiresAt }) => void`, kinds `password_reset`, `verify_email`, `password_changed`, `already_registered`, `new_sign_in`, `email_change`, `email_change_requested`, `email_changed`, `account_removed`, `identity_linked`, `identity_unlinked`, `second_factor_failed`, `factor_added`, `factor_removed`, `recovery_code_used`. Never awaited by a reply; a failure is logged and retried. Password reset and e-mail verification exist only with it.' })),
+  sendMessage: optional(fn({ takes: 'a function', description: '`async ({ kind, user, locale, url, token, expiresAt }) => void`, kinds `password_reset`, `verify_email`, `password_changed`, `already_registered`, `new_sign_in`, `email_change`, `email_change_requested`, `email_changed`, `account_removed`, `identity_linked`, `identity_unlinked`, `second_factor_failed`, `factor_added`, `factor_removed`, `recovery_code_used`, `sign_in_code`. Never awaited by a reply; a failure is logged and retried. Password reset and e-mail verification exist only with it.' })),
   ...FACTOR_SCHEMAS,
+  emailSignIn: EMAIL_SIGN_IN_SCHEMA,
   rateLimit: RATE_LIMIT_SCHEMA,
   decorators: DECORATORS_SCHEMA,
   claims: optional(fn({ takes: 'a function', description: '`(user, { scopes, client, use }) => claims`: the host\'s own claims of access tokens, ID tokens and userinfo; `use` says which. A claim of the OpenID standard reaches a client only as far as its scopes and, with `firstParty: false`, the person\'s consent go; any other goes wherever the function returns it, so it looks at `client` where somebody else\'s programs must not know it.' })),

@@ -10,6 +10,7 @@ import type { AuthorityOptions } from './options.ts'
 import type { PathName } from './paths.ts'
 import type { ConnectionSettings } from './sections/connections.ts'
 import type { DecoratorName } from './sections/decorators.ts'
+import type { EmailSignInSettings } from './sections/email-sign-in.ts'
 import type { FactorSettings } from './sections/factors.ts'
 import type { PagesSettings } from './sections/pages.ts'
 import type { PasswordSettings } from './sections/password.ts'
@@ -50,6 +51,8 @@ export interface Settings extends TokenSettings {
   sendMessage: NonNullable<AuthorityOptions['sendMessage']> | null
   /** `null`: there are no second factors. */
   factors: FactorSettings | null
+  /** `null`: nobody signs in by e-mail. */
+  emailSignIn: EmailSignInSettings | null
   rateLimit: RateLimits | false
   decorators: Readonly<Record<DecoratorName, string>>
   claims: ClaimsFunction | null

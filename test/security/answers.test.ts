@@ -12,7 +12,7 @@ const json = { 'content-type': 'application/json' }
 // covers ASVS-13.4.5 ASVS-6.1.3 ASVS-15.2.3 ASVS-2.1.1
 t.test('the routes are those of the reference, and no others', async (t) => {
   const routes: string[] = []
-  const { close } = await testApp({ keys: KEYS, clients: CLIENTS, secret: SECRET, connections: [github({ clientId: 'app', clientSecret: 'secret' })], factors: memoryFactorStore(), passkeys: { relatedOrigins: ['https://app.example.com'] }, registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } }, {}, (app) => { app.addHook('onRoute', ({ method, url }) => { for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url}`) }) })
+  const { close } = await testApp({ keys: KEYS, clients: CLIENTS, secret: SECRET, connections: [github({ clientId: 'app', clientSecret: 'secret' })], factors: memoryFactorStore(), emailSignIn: {}, passkeys: { relatedOrigins: ['https://app.example.com'] }, registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } }, {}, (app) => { app.addHook('onRoute', ({ method, url }) => { for (const one of [method].flat()) if (one !== 'HEAD' && one !== 'OPTIONS') routes.push(`${one} ${url}`) }) })
   t.teardown(close)
   const reference = readFileSync(new URL('../../docs/reference/endpoints.md', import.meta.url), 'utf8')
   const documented = [...reference.matchAll(/^## `((?:GET|POST|DELETE|PUT|PATCH) [^`]+)`/gm)].map(([, route]) => route as string)

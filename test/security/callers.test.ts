@@ -64,6 +64,10 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'POST /auth/consent': [{ headers: FORM, payload: '' }, OWN_PAGE],
   'GET /auth/login': [{}, ALL],
   'POST /auth/login': [{ headers: FORM, payload: 'username=ann&password=' }, OWN_PAGE],
+  'GET /auth/email-code': [{}, ALL],
+  'POST /auth/email-code': [{ headers: FORM, payload: 'username=ann' }, OWN_PAGE],
+  'GET /auth/email-link': [{}, ALL],
+  'POST /auth/email-link': [{ headers: FORM, payload: 'token=x' }, OWN_PAGE],
   'GET /auth/second-factor': [{}, ALL],
   'GET /auth/reauthenticate': [{}, ALL],
   'POST /auth/reauthenticate': [{ headers: FORM, payload: 'current_password=x' }, OWN_PAGE],
@@ -106,10 +110,10 @@ const CONFIGURATIONS: Array<[what: string, options: Partial<AuthorityOptions>, w
   ['all that there is', {}, null],
   ['clients of a store', { clients: { findById: async (id) => clients.find(({ clientId }) => clientId === id) ?? null } }, null],
   ['no clients', { clients: [] }, /authorize|consent|openid-configuration|account.access/],
-  ['no pages', { pages: false }, /authorize|consent|openid-configuration|login|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$|(?:GET|POST) .auth.account/],
+  ['no pages', { pages: false, emailSignIn: false }, /authorize|consent|openid-configuration|login|email-|second-factor|reauthenticate|passkey-prompt|passkeys.js|auth.security|signup|forgot|reset-password|verify-email|logout|pages|auth\/session$|(?:GET|POST) .auth.account/],
   ['a shared secret', { keys: { secret: SECRET } }, /authorize|consent|openid-configuration|account.access|jwks|userinfo/],
   ['no second factors', { factors: undefined }, /factor|auth.security|passkey/],
-  ['no registration, no messages', { registration: false, sendMessage: undefined }, /register|signup|password-reset|forgot|reset-password|email|PATCH .auth.profile|account.profile/],
+  ['no registration, no messages', { registration: false, sendMessage: undefined, emailSignIn: false }, /register|signup|password-reset|forgot|reset-password|email|PATCH .auth.profile|account.profile/],
   ['paths and decorators of its own', { paths: { sessions: '/my/sign-ins', password: '/my/password' }, decorators: { auth: 'who', authenticate: 'guard' } }, null]
 ]
 
@@ -118,7 +122,7 @@ interface Route { method: string, url: string }
 async function walked (options: Partial<AuthorityOptions>): Promise<TestApp & { routes: Route[], send(caller: Caller, route: Route, sent: Partial<Sent>): Promise<{ statusCode: number, body: string, headers: Record<string, unknown> } | null> }> {
   const routes: Route[] = []
   const users = memoryUserStore()
-  const subject = await testApp({ keys: KEYS, clients, users, factors: memoryFactorStore(), scopes: ['openid', 'profile', 'offline_access', 'api'], ...options, ...options.registration === undefined ? { registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } } : {} }, {}, (app) => {
+  const subject = await testApp({ keys: KEYS, clients, users, factors: memoryFactorStore(), emailSignIn: {}, scopes: ['openid', 'profile', 'offline_access', 'api'], ...options, ...options.registration === undefined ? { registration: { fields: Type.Object({ city: Type.Optional(Type.String()) }) } } : {} }, {}, (app) => {
     app.addHook('onRoute', ({ method, url, config }) => {
       if (config !== undefined && 'fastifyAuthority' in config) for (const one of [method].flat()) routes.push({ method: one, url })
     })

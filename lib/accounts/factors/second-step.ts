@@ -4,6 +4,7 @@ import { type AuthenticationProof, formatProofs, readProofs } from '../../protoc
 import { digest, equalSecrets } from '../../protocol/digest.ts'
 import { failureOf, onceRehashed } from '../authenticate-password.ts'
 import type { AccountsDeps } from '../deps.ts'
+import { isEnforced } from '../enforced.ts'
 import type { FactorDeps } from './deps.ts'
 
 /** How long a person has between the first factor and the second. */
@@ -80,6 +81,6 @@ async function ledTo (userId: string, identity: Identity | undefined, { users }:
 }
 
 function stillHolds (user: User, by: PendingStep['by'], mark: string, deps: Pick<AccountsDeps, 'verifyEmail' | 'enforcedDomains'>): boolean {
-  const isRefused = by === 'password' ? failureOf(user, 'match', deps) !== null : user.disabled === true
+  const isRefused = by === 'password' ? failureOf(user, 'match', deps) !== null : user.disabled === true || (by === 'email' && isEnforced(user, deps.enforcedDomains))
   return !isRefused && equalSecrets(passwordMark(user), mark)
 }

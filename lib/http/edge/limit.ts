@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Events } from '../../events.ts'
 import { type AttemptDeps, countFailure, reserveAttempt } from '../../limits/attempt.ts'
-import { accountKey, addressKey, apiKeyKey, customKey, knownDeviceKey, networkKey, secondFactorKey } from '../../limits/attempt-keys.ts'
+import { accountKey, addressKey, apiKeyKey, customKey, knownDeviceKey, networkKey, recipientKey, secondFactorKey } from '../../limits/attempt-keys.ts'
 import { type BypassList, parseBypassList } from '../../limits/bypass-list.ts'
 import { extendDevice, verifyDevice } from '../../limits/known-devices.ts'
 import { networkMax, type AddressRuleName, type RateLimitsOf, type Rule, type RuleName, type SecondFactorCheck } from '../../limits/rules.ts'
@@ -19,6 +19,8 @@ export interface AttemptCheck {
   rule: Exclude<AddressRuleName, 'refresh'>
   /** The normalised username, whether such a user exists or not. */
   account?: string
+  /** A normalised name that is sent something: it counts under the same rule as the address that asks. */
+  recipient?: string
 }
 
 /** The user of the account before and after an attempt, so that they need not be looked up twice. */
@@ -143,7 +145,7 @@ function countsFailuresOnly (options: Limits, rule: string): boolean {
 
 interface Parts { options: Limits, bypass: BypassList, deps: RequestLimiterDeps }
 
-async function limitsOf (request: FastifyRequest, check: { rule: AddressRuleName, account?: string }, knownDevice: string | null, { options, bypass, deps }: Parts): Promise<AttemptLimit[]> {
+async function limitsOf (request: FastifyRequest, check: { rule: AddressRuleName, account?: string, recipient?: string }, knownDevice: string | null, { options, bypass, deps }: Parts): Promise<AttemptLimit[]> {
   const limits: AttemptLimit[] = []
   const rule = options.rules[check.rule]
   // The bypass list goes by the address, also where an API key or the host's own key would be counted.
@@ -154,6 +156,8 @@ async function limitsOf (request: FastifyRequest, check: { rule: AddressRuleName
     const network = named === null && check.rule === 'login' ? networkKey(request.ip) : null
     if (network !== null) limits.push(limitOf(check.rule, rule, { key: network, max: networkMax(rule.max) }))
   }
+  // Whoever asks, from however many addresses, and by a bypass too: it is the recipient's mailbox.
+  if (rule !== false && check.recipient !== undefined) limits.push(limitOf(check.rule, rule, { key: recipientKey(check.recipient), max: rule.max }))
   const account = options.rules.account
   if (account !== false && check.account !== undefined) {
     const key = knownDevice === null ? accountKey(check.account) : knownDeviceKey(check.account, knownDevice)

@@ -88,6 +88,8 @@ export const OneTimeTokenValue = Type.String({ minLength: 1, maxLength: 512 })
 /** The password again, where the sign-in is not fresh. */
 /** Spaces and hyphens don't count. */
 export const SecondFactorCode = Type.String({ maxLength: 64, description: 'Six digits that an authenticator app shows.' })
+/** Spaces and hyphens don't count. */
+export const EmailCode = Type.String({ maxLength: 64, description: 'Eight digits that were sent by e-mail.' })
 export const FactorName = Type.String({ maxLength: 200, description: 'What its person calls it; 64 characters of it are kept.' })
 export const RecoveryCode = Type.String({ maxLength: 128, description: 'A recovery code, which works once.' })
 export const PasswordAgain = Type.Optional(Type.String({ minLength: 1, maxLength: 16_384, description: 'Needed where the sign-in is more than five minutes old.' }))

@@ -65,6 +65,8 @@ export interface FormPage<Name extends FormPageName, Shown extends object> {
   fields: readonly string[]
   /** The page's address holds a token: no referrer names it, and mail programs may ask with HEAD first. */
   tokenInAddress?: true
+  /** The journey, where it is not that of the page's own address. */
+  journeyOf?(request: FastifyRequest): Promise<Journey>
   /** The form leads on to the client, or to where else the journey goes. */
   leadsOn?: true
   /** What a GET shows. It changes nothing and counts nowhere, for any page can make a browser ask for it. What it throws is an error page. */
@@ -95,7 +97,7 @@ export function formPage<Name extends FormPageName, Shown extends object> (child
   const { name, summaries: { page: pageSummary, form: formSummary }, querystring, body, fields, tokenInAddress = false, leadsOn = false } = page
 
   async function visitOf (request: FastifyRequest): Promise<Visit> {
-    return { request, journey: await journeys.read(request), origin: originOf(request), locale: localeOf(request) }
+    return { request, journey: await (page.journeyOf?.(request) ?? journeys.read(request)), origin: originOf(request), locale: localeOf(request) }
   }
 
   async function answer (visit: Visit, reply: FastifyReply, next: Shown | Leave, refused?: OAuthError): Promise<FastifyReply> {

@@ -67,6 +67,7 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
       username,
       resendToken,
       signupUrl: offers.signup ? `${link('signup')}${journey.query}` : null,
+      emailCodeUrl: offers.emailCode ? `${link('emailCode')}${journey.query}` : null,
       forgotUrl: offers.reset ? `${link('forgotPassword')}${journey.query}` : null,
       connections: await connectButtons(request, journey, deps),
       passwordLater: takesDomains(deps),

@@ -81,7 +81,15 @@ export const DE: MailTexts = {
     text: 'Für die Anmeldung bei Ihrem Konto wurden das Passwort und ein Wiederherstellungscode verwendet. Dieser Code gilt nicht mehr.',
     otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“.'
   },
+  sign_in_code: {
+    heading: 'Ihr Anmeldecode',
+    text: 'Geben Sie diesen Code auf der Seite ein, auf der Sie ihn angefordert haben.',
+    button: 'Anmelden',
+    otherwise: 'Sagen Sie diesen Code niemandem: Niemand von uns wird Sie je danach fragen. Wenn Sie ihn nicht angefordert haben, können Sie diese Nachricht ignorieren.'
+  },
   validity: 'Der Link gilt {duration} lang und funktioniert einmal.',
+  codeValidity: 'Der Code gilt {duration} und funktioniert einmal.',
+  codeAsked: 'Er wurde angefordert am {time} mit: {browser}',
   hint: 'Wenn die Schaltfläche nicht funktioniert, öffnen Sie diese Adresse:',
   signInTime: 'Zeit: {time}',
   signInDevice: 'Gerät: {device}',

@@ -81,7 +81,15 @@ export const EN: MailTexts = {
     text: 'The password and a recovery code were used to sign in to your account. That code no longer works.',
     otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
   },
+  sign_in_code: {
+    heading: 'Your sign-in code',
+    text: 'Enter this code on the page where you asked for it.',
+    button: 'Sign in',
+    otherwise: 'Tell nobody this code: nobody of ours will ever ask you for it. If you did not ask for it, you can ignore this message.'
+  },
   validity: 'The link is valid for {duration} and works once.',
+  codeValidity: 'The code is valid for {duration} and works once.',
+  codeAsked: 'It was asked for on {time} with: {browser}',
   hint: 'If the button does not work, open this address:',
   signInTime: 'Time: {time}',
   signInDevice: 'Device: {device}',

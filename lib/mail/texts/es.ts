@@ -81,7 +81,15 @@ export const ES: MailTexts = {
     text: 'Se han usado la contraseña y un código de recuperación para iniciar sesión en su cuenta. Ese código ya no funciona.',
     otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
   },
+  sign_in_code: {
+    heading: 'Tu código de inicio de sesión',
+    text: 'Introduce este código en la página en la que lo pediste.',
+    button: 'Iniciar sesión',
+    otherwise: 'No digas este código a nadie: nadie de nuestro equipo te lo pedirá nunca. Si no lo pediste, puedes ignorar este mensaje.'
+  },
   validity: 'El enlace es válido durante {duration} y funciona una sola vez.',
+  codeValidity: 'El código es válido durante {duration} y funciona una sola vez.',
+  codeAsked: 'Se pidió el {time} con: {browser}',
   hint: 'Si el botón no funciona, abra esta dirección:',
   signInTime: 'Hora: {time}',
   signInDevice: 'Dispositivo: {device}',

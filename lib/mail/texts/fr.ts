@@ -82,7 +82,15 @@ export const FR: MailTexts = {
     text: 'Le mot de passe et un code de récupération ont été utilisés pour se connecter à votre compte. Ce code ne fonctionne plus.',
     otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
   },
+  sign_in_code: {
+    heading: 'Votre code de connexion',
+    text: 'Saisissez ce code sur la page où vous l’avez demandé.',
+    button: 'Se connecter',
+    otherwise: 'Ne communiquez ce code à personne : personne chez nous ne vous le demandera jamais. Si vous ne l’avez pas demandé, vous pouvez ignorer ce message.'
+  },
   validity: 'Le lien est valable {duration} et ne fonctionne qu’une seule fois.',
+  codeValidity: 'Le code est valable {duration} et ne fonctionne qu’une fois.',
+  codeAsked: 'Il a été demandé le {time} avec : {browser}',
   hint: 'Si le bouton ne fonctionne pas, ouvrez cette adresse\u00a0:',
   signInTime: 'Heure\u00a0: {time}',
   signInDevice: 'Appareil\u00a0: {device}',

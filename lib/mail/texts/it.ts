@@ -81,7 +81,15 @@ export const IT: MailTexts = {
     text: 'Per accedere al suo account sono stati usati la password e un codice di recupero. Quel codice non funziona più.',
     otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
   },
+  sign_in_code: {
+    heading: 'Il tuo codice di accesso',
+    text: 'Inserisci questo codice nella pagina in cui lo hai richiesto.',
+    button: 'Accedi',
+    otherwise: 'Non dire a nessuno questo codice: nessuno di noi te lo chiederà mai. Se non lo hai richiesto, puoi ignorare questo messaggio.'
+  },
   validity: 'Il link è valido per {duration} e può essere usato una sola volta.',
+  codeValidity: 'Il codice è valido per {duration} e funziona una volta sola.',
+  codeAsked: 'È stato richiesto il {time} con: {browser}',
   hint: 'Se il pulsante non funziona, apra questo indirizzo:',
   signInTime: 'Ora: {time}',
   signInDevice: 'Dispositivo: {device}',

@@ -81,7 +81,15 @@ export const KO: MailTexts = {
     text: '회원님의 계정에 로그인하는 데 비밀번호와 복구 코드가 사용되었습니다. 해당 코드는 더 이상 사용할 수 없습니다.',
     otherwise: '본인이 로그인하지 않았다면 즉시 새 비밀번호를 설정해 주세요. 로그인 페이지에서 ‘비밀번호를 잊으셨나요?’를 선택하시면 됩니다.'
   },
+  sign_in_code: {
+    heading: '로그인 코드',
+    text: '코드를 요청한 페이지에 이 코드를 입력하세요.',
+    button: '로그인',
+    otherwise: '이 코드를 아무에게도 알려 주지 마세요. 저희 직원은 절대 코드를 묻지 않습니다. 요청한 적이 없다면 이 메시지를 무시하셔도 됩니다.'
+  },
   validity: '링크의 유효 기간: {duration}. 한 번만 사용할 수 있습니다.',
+  codeValidity: '코드는 {duration} 동안 유효하며 한 번만 사용할 수 있습니다.',
+  codeAsked: '요청 시각: {time}, 브라우저: {browser}',
   hint: '버튼이 작동하지 않으면 다음 주소를 열어 주세요.',
   signInTime: '시간: {time}',
   signInDevice: '기기: {device}',

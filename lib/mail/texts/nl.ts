@@ -81,7 +81,15 @@ export const NL: MailTexts = {
     text: 'Voor het inloggen op uw account zijn het wachtwoord en een herstelcode gebruikt. Die code werkt niet meer.',
     otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
   },
+  sign_in_code: {
+    heading: 'Uw inlogcode',
+    text: 'Vul deze code in op de pagina waar u hem hebt aangevraagd.',
+    button: 'Inloggen',
+    otherwise: 'Vertel deze code aan niemand: niemand van ons zal er ooit om vragen. Hebt u hem niet aangevraagd, dan kunt u dit bericht negeren.'
+  },
   validity: 'De link is {duration} geldig en werkt één keer.',
+  codeValidity: 'De code is {duration} geldig en werkt één keer.',
+  codeAsked: 'Hij is aangevraagd op {time} met: {browser}',
   hint: 'Werkt de knop niet, open dan dit adres:',
   signInTime: 'Tijd: {time}',
   signInDevice: 'Apparaat: {device}',

@@ -81,7 +81,15 @@ export const PL: MailTexts = {
     text: 'Do zalogowania na Twoje konto użyto hasła i kodu odzyskiwania. Ten kod już nie działa.',
     otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
   },
+  sign_in_code: {
+    heading: 'Twój kod logowania',
+    text: 'Wpisz ten kod na stronie, na której o niego poproszono.',
+    button: 'Zaloguj się',
+    otherwise: 'Nie podawaj nikomu tego kodu: nikt od nas nigdy o niego nie zapyta. Jeśli to nie Ty o niego prosisz, możesz zignorować tę wiadomość.'
+  },
   validity: 'Czas ważności linku: {duration}. Można go użyć tylko raz.',
+  codeValidity: 'Kod jest ważny przez {duration} i działa jeden raz.',
+  codeAsked: 'Poproszono o niego {time}; przeglądarka: {browser}',
   hint: 'Jeśli przycisk nie działa, otwórz ten adres:',
   signInTime: 'Czas: {time}',
   signInDevice: 'Urządzenie: {device}',

@@ -81,7 +81,15 @@ export const PT_BR: MailTexts = {
     text: 'A senha e um código de recuperação foram usados para entrar na sua conta. Esse código não funciona mais.',
     otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
   },
+  sign_in_code: {
+    heading: 'Seu código de acesso',
+    text: 'Digite este código na página em que você o pediu.',
+    button: 'Entrar',
+    otherwise: 'Não conte este código a ninguém: nenhum de nós vai pedi-lo a você. Se você não o pediu, pode ignorar esta mensagem.'
+  },
   validity: 'O link é válido por {duration} e funciona uma única vez.',
+  codeValidity: 'O código vale por {duration} e funciona uma única vez.',
+  codeAsked: 'Ele foi pedido em {time} com: {browser}',
   hint: 'Se o botão não funcionar, abra este endereço:',
   signInTime: 'Hora: {time}',
   signInDevice: 'Dispositivo: {device}',

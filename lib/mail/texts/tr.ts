@@ -81,7 +81,15 @@ export const TR: MailTexts = {
     text: 'Hesabınıza giriş için şifre ve bir kurtarma kodu kullanıldı. Bu kod artık çalışmıyor.',
     otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
   },
+  sign_in_code: {
+    heading: 'Giriş kodunuz',
+    text: 'Bu kodu, istediğiniz sayfaya girin.',
+    button: 'Giriş yap',
+    otherwise: 'Bu kodu kimseye söylemeyin: ekibimizden hiç kimse sizden bu kodu istemez. Bu kodu siz istemediyseniz bu iletiyi yok sayabilirsiniz.'
+  },
   validity: 'Bağlantı {duration} geçerlidir ve yalnızca bir kez kullanılabilir.',
+  codeValidity: 'Kod {duration} geçerlidir ve bir kez kullanılabilir.',
+  codeAsked: 'İstendiği zaman: {time}; tarayıcı: {browser}',
   hint: 'Düğme çalışmıyorsa şu adresi açın:',
   signInTime: 'Zaman: {time}',
   signInDevice: 'Cihaz: {device}',

@@ -81,7 +81,15 @@ export const ZH_CN: MailTexts = {
     text: '有人使用密码和恢复码登录您的账号。该恢复码已失效。',
     otherwise: '如果这不是您本人的操作，请立即设置新密码：在登录页面选择“忘记密码？”。'
   },
+  sign_in_code: {
+    heading: '您的登录验证码',
+    text: '请在您请求验证码的页面输入它。',
+    button: '登录',
+    otherwise: '请勿将此验证码告诉任何人：我们的工作人员绝不会向您索要。如果您没有请求过，可以忽略此邮件。'
+  },
   validity: '此链接在{duration}内有效，且只能使用一次。',
+  codeValidity: '验证码在{duration}内有效，只能使用一次。',
+  codeAsked: '请求时间：{time}，浏览器：{browser}',
   hint: '如果按钮无法使用，请打开以下地址：',
   signInTime: '时间：{time}',
   signInDevice: '设备：{device}',

@@ -81,7 +81,15 @@ export const ZH_TW: MailTexts = {
     text: '有人使用密碼和復原碼登入您的帳號。該復原碼已失效。',
     otherwise: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。'
   },
+  sign_in_code: {
+    heading: '您的登入驗證碼',
+    text: '請在您要求驗證碼的頁面輸入它。',
+    button: '登入',
+    otherwise: '請勿將此驗證碼告訴任何人：我們的人員絕不會向您索取。如果您沒有要求過，可以忽略此郵件。'
+  },
   validity: '此連結在 {duration}內有效，且只能使用一次。',
+  codeValidity: '驗證碼在{duration}內有效，只能使用一次。',
+  codeAsked: '要求時間：{time}，瀏覽器：{browser}',
   hint: '若按鈕無法使用，請開啟以下網址：',
   signInTime: '時間：{time}',
   signInDevice: '裝置：{device}',

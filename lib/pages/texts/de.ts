@@ -21,6 +21,9 @@ export const DE: Messages = {
   forgotLink: 'Passwort vergessen?',
   signupQuestion: 'Noch kein Konto?',
   signupLink: 'Konto erstellen',
+  emailCodeLink: 'Code per E-Mail senden', emailCodeTitle: 'Mit einem Code anmelden', emailCodeText: 'Wir senden Ihnen eine Nachricht mit einem Code.', emailCodeSubmit: 'Code senden',
+  emailCodeSent: 'Falls sich {username} hier anmelden kann, ist eine Nachricht mit einem Code unterwegs. Lassen Sie diese Seite offen und geben Sie den Code hier ein.', emailCodeLabel: 'Code aus der Nachricht', emailCodeOther: 'Andere Adresse verwenden',
+  emailLinkElsewhere: 'Dieser Link funktioniert nur in dem Browser, in dem Sie ihn angefordert haben. Öffnen Sie ihn dort, oder geben Sie dort den Code aus der Nachricht ein. Wenn Ihnen jemand anderes diesen Link geschickt hat, schließen Sie diese Seite.',
 
   signupTitle: 'Konto erstellen',
   signupSubmit: 'Konto erstellen',
@@ -258,6 +261,8 @@ export const DE: Messages = {
   errorWrongCode: 'Dieser Code ist falsch. Geben Sie den ein, den die App jetzt anzeigt.',
   errorUsedCode: 'Dieser Code wurde schon verwendet. Warten Sie, bis die App den nächsten anzeigt.',
   errorFactorDisabled: 'Nach zu vielen falschen Codes funktioniert Ihre Authenticator-App hier nicht mehr. Verwenden Sie einen Wiederherstellungscode.',
+  errorEmailCodeForm: 'Der Code hat acht Ziffern.', errorEmailCodeWrong: 'Dieser Code ist falsch.',
+  errorEmailCodeSpent: 'Es wurden zu viele falsche Codes eingegeben. Warten Sie zehn Minuten und lassen Sie sich einen neuen Code senden.', errorEmailCodeAgain: 'Dieser Code gilt nicht mehr oder wurde in einem anderen Browser angefordert. Lassen Sie sich einen neuen Code senden.',
   errorWrongRecoveryCode: 'Dieser Wiederherstellungscode ist falsch oder wurde schon verwendet.',
   errorPasskeyRefused: 'Der Passkey wurde nicht angenommen. Versuchen Sie es noch einmal, oder melden Sie sich anders an.',
   errorPasskeyTwice: 'Diesen Passkey haben Sie schon.',

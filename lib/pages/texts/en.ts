@@ -20,6 +20,9 @@ export const EN = {
   forgotLink: 'Forgot your password?',
   signupQuestion: 'No account yet?',
   signupLink: 'Create an account',
+  emailCodeLink: 'Send me a code by e-mail', emailCodeTitle: 'Sign in with a code', emailCodeText: 'We will send you a message with a code.', emailCodeSubmit: 'Send code',
+  emailCodeSent: 'If {username} can sign in here, a message with a code is on its way. Keep this page open and enter the code here.', emailCodeLabel: 'Code from the message', emailCodeOther: 'Use another address',
+  emailLinkElsewhere: 'This link works only in the browser in which you asked for it. Open it there, or enter the code from the message there. If somebody else sent you this link, close this page.',
 
   signupTitle: 'Create an account',
   signupSubmit: 'Create account',
@@ -258,6 +261,8 @@ export const EN = {
   errorWrongCode: 'This code is wrong. Enter the one that the app shows now.',
   errorUsedCode: 'This code was used already. Wait until the app shows the next one.',
   errorFactorDisabled: 'After too many wrong codes, your authenticator app no longer works here. Use a recovery code.',
+  errorEmailCodeForm: 'The code has eight digits.', errorEmailCodeWrong: 'This code is wrong.',
+  errorEmailCodeSpent: 'Too many wrong codes were entered. Wait ten minutes and have a new code sent.', errorEmailCodeAgain: 'This code no longer works, or was asked for in another browser. Have a new code sent.',
   errorWrongRecoveryCode: 'This recovery code is wrong, or was used already.',
   errorPasskeyRefused: 'The passkey was not accepted. Try again, or sign in another way.',
   errorPasskeyTwice: 'You have this passkey already.',

@@ -21,6 +21,9 @@ export const ES: Messages = {
   forgotLink: '¿Ha olvidado su contraseña?',
   signupQuestion: '¿Aún no tiene una cuenta?',
   signupLink: 'Crear una cuenta',
+  emailCodeLink: 'Enviarme un código por correo', emailCodeTitle: 'Iniciar sesión con un código', emailCodeText: 'Te enviaremos un mensaje con un código.', emailCodeSubmit: 'Enviar código',
+  emailCodeSent: 'Si {username} puede iniciar sesión aquí, hay un mensaje con un código en camino. Deja esta página abierta e introduce el código aquí.', emailCodeLabel: 'Código del mensaje', emailCodeOther: 'Usar otra dirección',
+  emailLinkElsewhere: 'Este enlace solo funciona en el navegador en el que lo pediste. Ábrelo allí o introduce allí el código del mensaje. Si otra persona te envió este enlace, cierra esta página.',
 
   signupTitle: 'Crear una cuenta',
   signupSubmit: 'Crear cuenta',
@@ -258,6 +261,8 @@ export const ES: Messages = {
   errorWrongCode: 'Este código no es correcto. Introduzca el que muestra ahora la aplicación.',
   errorUsedCode: 'Este código ya se ha usado. Espere a que la aplicación muestre el siguiente.',
   errorFactorDisabled: 'Tras demasiados códigos incorrectos, su aplicación de autenticación ya no funciona aquí. Use un código de recuperación.',
+  errorEmailCodeForm: 'El código tiene ocho cifras.', errorEmailCodeWrong: 'Este código es incorrecto.',
+  errorEmailCodeSpent: 'Se han introducido demasiados códigos incorrectos. Espera diez minutos y pide un código nuevo.', errorEmailCodeAgain: 'Este código ya no sirve o se pidió en otro navegador. Pide un código nuevo.',
   errorWrongRecoveryCode: 'Este código de recuperación no es correcto o ya se ha usado.',
   errorPasskeyRefused: 'No se ha aceptado la llave de acceso. Vuelva a intentarlo o inicie sesión de otra forma.',
   errorPasskeyTwice: 'Ya tiene esta llave de acceso.',

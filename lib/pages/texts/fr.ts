@@ -22,6 +22,9 @@ export const FR: Messages = {
   forgotLink: 'Mot de passe oublié\u00a0?',
   signupQuestion: 'Pas encore de compte\u00a0?',
   signupLink: 'Créer un compte',
+  emailCodeLink: 'Recevoir un code par e-mail', emailCodeTitle: 'Se connecter avec un code', emailCodeText: 'Nous vous enverrons un message avec un code.', emailCodeSubmit: 'Envoyer le code',
+  emailCodeSent: 'Si {username} peut se connecter ici, un message avec un code est en route. Gardez cette page ouverte et saisissez-y le code.', emailCodeLabel: 'Code du message', emailCodeOther: 'Utiliser une autre adresse',
+  emailLinkElsewhere: 'Ce lien ne fonctionne que dans le navigateur où vous l’avez demandé. Ouvrez-le là-bas, ou saisissez-y le code du message. Si quelqu’un d’autre vous a envoyé ce lien, fermez cette page.',
 
   signupTitle: 'Créer un compte',
   signupSubmit: 'Créer le compte',
@@ -259,6 +262,8 @@ export const FR: Messages = {
   errorWrongCode: 'Ce code est incorrect. Saisissez celui que l’application affiche maintenant.',
   errorUsedCode: 'Ce code a déjà été utilisé. Attendez que l’application affiche le suivant.',
   errorFactorDisabled: 'Après trop de codes incorrects, votre application d’authentification ne fonctionne plus ici. Utilisez un code de récupération.',
+  errorEmailCodeForm: 'Le code comporte huit chiffres.', errorEmailCodeWrong: 'Ce code est incorrect.',
+  errorEmailCodeSpent: 'Trop de codes incorrects ont été saisis. Attendez dix minutes et demandez un nouveau code.', errorEmailCodeAgain: 'Ce code n’est plus valable ou a été demandé dans un autre navigateur. Demandez un nouveau code.',
   errorWrongRecoveryCode: 'Ce code de récupération est incorrect ou a déjà été utilisé.',
   errorPasskeyRefused: 'La clé d’accès n’a pas été acceptée. Réessayez ou connectez-vous autrement.',
   errorPasskeyTwice: 'Vous avez déjà cette clé d’accès.',

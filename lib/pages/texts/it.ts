@@ -21,6 +21,9 @@ export const IT: Messages = {
   forgotLink: 'Password dimenticata?',
   signupQuestion: 'Non ha ancora un account?',
   signupLink: 'Crea un account',
+  emailCodeLink: 'Invia un codice per e-mail', emailCodeTitle: 'Accedi con un codice', emailCodeText: 'Ti invieremo un messaggio con un codice.', emailCodeSubmit: 'Invia codice',
+  emailCodeSent: 'Se {username} può accedere qui, un messaggio con un codice è in arrivo. Tieni aperta questa pagina e inserisci qui il codice.', emailCodeLabel: 'Codice del messaggio', emailCodeOther: 'Usa un altro indirizzo',
+  emailLinkElsewhere: 'Questo link funziona solo nel browser in cui lo hai richiesto. Aprilo lì oppure inserisci lì il codice del messaggio. Se questo link ti è stato inviato da qualcun altro, chiudi questa pagina.',
 
   signupTitle: 'Crea un account',
   signupSubmit: 'Crea account',
@@ -258,6 +261,8 @@ export const IT: Messages = {
   errorWrongCode: 'Questo codice non è corretto. Inserisca quello che l’app mostra ora.',
   errorUsedCode: 'Questo codice è già stato usato. Attenda che l’app mostri il prossimo.',
   errorFactorDisabled: 'Dopo troppi codici errati, la sua app di autenticazione qui non funziona più. Usi un codice di recupero.',
+  errorEmailCodeForm: 'Il codice ha otto cifre.', errorEmailCodeWrong: 'Questo codice è sbagliato.',
+  errorEmailCodeSpent: 'Sono stati inseriti troppi codici sbagliati. Attendi dieci minuti e richiedi un nuovo codice.', errorEmailCodeAgain: 'Questo codice non è più valido o è stato richiesto in un altro browser. Richiedi un nuovo codice.',
   errorWrongRecoveryCode: 'Questo codice di recupero non è corretto o è già stato usato.',
   errorPasskeyRefused: 'La passkey non è stata accettata. Riprovi o acceda in un altro modo.',
   errorPasskeyTwice: 'Ha già questa passkey.',

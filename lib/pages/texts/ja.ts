@@ -21,6 +21,9 @@ export const JA: Messages = {
   forgotLink: 'パスワードをお忘れですか？',
   signupQuestion: 'アカウントをお持ちでないですか？',
   signupLink: 'アカウントを作成',
+  emailCodeLink: 'コードをメールで受け取る', emailCodeTitle: 'コードでログイン', emailCodeText: 'コードを記載したメッセージをお送りします。', emailCodeSubmit: 'コードを送信',
+  emailCodeSent: '{username} でログインできる場合は、コードを記載したメッセージをお送りしています。このページを開いたまま、ここにコードを入力してください。', emailCodeLabel: 'メッセージに記載されたコード', emailCodeOther: '別のアドレスを使う',
+  emailLinkElsewhere: 'このリンクは、送信を依頼したブラウザーでのみ使えます。そのブラウザーで開くか、メッセージのコードをそこに入力してください。ほかの人からこのリンクが送られてきた場合は、このページを閉じてください。',
 
   signupTitle: 'アカウントの作成',
   signupSubmit: 'アカウントを作成',
@@ -258,6 +261,8 @@ export const JA: Messages = {
   errorWrongCode: 'コードが正しくありません。アプリに現在表示されているコードを入力してください。',
   errorUsedCode: 'このコードは使用済みです。次のコードが表示されるまでお待ちください。',
   errorFactorDisabled: '誤ったコードの入力が多すぎたため、認証アプリは使えなくなりました。リカバリーコードを使ってください。',
+  errorEmailCodeForm: 'コードは 8 桁の数字です。', errorEmailCodeWrong: 'コードが違います。',
+  errorEmailCodeSpent: '間違ったコードが何度も入力されました。10 分待ってから、新しいコードを送信してください。', errorEmailCodeAgain: 'このコードは無効になったか、別のブラウザーで依頼されたものです。新しいコードを送信してください。',
   errorWrongRecoveryCode: 'リカバリーコードが正しくないか、使用済みです。',
   errorPasskeyRefused: 'パスキーを確認できませんでした。もう一度試すか、別の方法でログインしてください。',
   errorPasskeyTwice: 'このパスキーはすでに登録されています。',

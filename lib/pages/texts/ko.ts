@@ -22,6 +22,9 @@ export const KO: Messages = {
   forgotLink: '비밀번호를 잊으셨나요?',
   signupQuestion: '아직 계정이 없으신가요?',
   signupLink: '계정 만들기',
+  emailCodeLink: '이메일로 코드 받기', emailCodeTitle: '코드로 로그인', emailCodeText: '코드가 담긴 메시지를 보내 드립니다.', emailCodeSubmit: '코드 보내기',
+  emailCodeSent: '{username}(으)로 로그인할 수 있다면 코드가 담긴 메시지를 보냈습니다. 이 페이지를 열어 둔 채 여기에 코드를 입력하세요.', emailCodeLabel: '메시지의 코드', emailCodeOther: '다른 주소 사용',
+  emailLinkElsewhere: '이 링크는 요청한 브라우저에서만 작동합니다. 그 브라우저에서 열거나 메시지의 코드를 그곳에 입력하세요. 다른 사람이 이 링크를 보냈다면 이 페이지를 닫으세요.',
 
   signupTitle: '계정 만들기',
   signupSubmit: '계정 만들기',
@@ -259,6 +262,8 @@ export const KO: Messages = {
   errorWrongCode: '코드가 올바르지 않습니다. 지금 앱에 표시된 코드를 입력해 주세요.',
   errorUsedCode: '이미 사용된 코드입니다. 앱에 다음 코드가 표시될 때까지 기다려 주세요.',
   errorFactorDisabled: '잘못된 코드를 너무 많이 입력하여 인증 앱을 더 이상 사용할 수 없습니다. 복구 코드를 사용해 주세요.',
+  errorEmailCodeForm: '코드는 8자리 숫자입니다.', errorEmailCodeWrong: '코드가 잘못되었습니다.',
+  errorEmailCodeSpent: '잘못된 코드를 너무 많이 입력했습니다. 10분 기다린 뒤 새 코드를 받으세요.', errorEmailCodeAgain: '이 코드는 더 이상 유효하지 않거나 다른 브라우저에서 요청되었습니다. 새 코드를 받으세요.',
   errorWrongRecoveryCode: '복구 코드가 올바르지 않거나 이미 사용되었습니다.',
   errorPasskeyRefused: '패스키를 확인할 수 없습니다. 다시 시도하거나 다른 방법으로 로그인해 주세요.',
   errorPasskeyTwice: '이미 등록된 패스키입니다.',

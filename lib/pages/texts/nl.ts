@@ -21,6 +21,9 @@ export const NL: Messages = {
   forgotLink: 'Wachtwoord vergeten?',
   signupQuestion: 'Nog geen account?',
   signupLink: 'Account aanmaken',
+  emailCodeLink: 'Stuur mij een code per e-mail', emailCodeTitle: 'Inloggen met een code', emailCodeText: 'We sturen u een bericht met een code.', emailCodeSubmit: 'Code sturen',
+  emailCodeSent: 'Als {username} hier kan inloggen, is er een bericht met een code onderweg. Houd deze pagina open en vul de code hier in.', emailCodeLabel: 'Code uit het bericht', emailCodeOther: 'Een ander adres gebruiken',
+  emailLinkElsewhere: 'Deze link werkt alleen in de browser waarin u hem hebt aangevraagd. Open hem daar, of vul daar de code uit het bericht in. Heeft iemand anders u deze link gestuurd, sluit dan deze pagina.',
 
   signupTitle: 'Account aanmaken',
   signupSubmit: 'Account aanmaken',
@@ -258,6 +261,8 @@ export const NL: Messages = {
   errorWrongCode: 'Deze code is onjuist. Vul de code in die de app nu toont.',
   errorUsedCode: 'Deze code is al gebruikt. Wacht tot de app de volgende toont.',
   errorFactorDisabled: 'Na te veel onjuiste codes werkt uw authenticator-app hier niet meer. Gebruik een herstelcode.',
+  errorEmailCodeForm: 'De code heeft acht cijfers.', errorEmailCodeWrong: 'Deze code is onjuist.',
+  errorEmailCodeSpent: 'Er zijn te veel onjuiste codes ingevuld. Wacht tien minuten en laat een nieuwe code sturen.', errorEmailCodeAgain: 'Deze code werkt niet meer of is in een andere browser aangevraagd. Laat een nieuwe code sturen.',
   errorWrongRecoveryCode: 'Deze herstelcode is onjuist of is al gebruikt.',
   errorPasskeyRefused: 'De passkey is niet geaccepteerd. Probeer het opnieuw of log op een andere manier in.',
   errorPasskeyTwice: 'U hebt deze passkey al.',

@@ -21,6 +21,9 @@ export const PL: Messages = {
   forgotLink: 'Nie pamiętasz hasła?',
   signupQuestion: 'Nie masz jeszcze konta?',
   signupLink: 'Utwórz konto',
+  emailCodeLink: 'Wyślij mi kod e-mailem', emailCodeTitle: 'Logowanie kodem', emailCodeText: 'Wyślemy wiadomość z kodem.', emailCodeSubmit: 'Wyślij kod',
+  emailCodeSent: 'Jeśli {username} może się tu zalogować, wiadomość z kodem jest w drodze. Nie zamykaj tej strony i wpisz tutaj kod.', emailCodeLabel: 'Kod z wiadomości', emailCodeOther: 'Użyj innego adresu',
+  emailLinkElsewhere: 'Ten link działa tylko w przeglądarce, w której o niego poproszono. Otwórz go tam albo wpisz tam kod z wiadomości. Jeśli ten link przysłał ktoś inny, zamknij tę stronę.',
 
   signupTitle: 'Utwórz konto',
   signupSubmit: 'Utwórz konto',
@@ -258,6 +261,8 @@ export const PL: Messages = {
   errorWrongCode: 'Ten kod jest nieprawidłowy. Podaj kod, który aplikacja wyświetla teraz.',
   errorUsedCode: 'Ten kod został już użyty. Poczekaj, aż aplikacja wyświetli następny.',
   errorFactorDisabled: 'Po zbyt wielu nieprawidłowych kodach aplikacja uwierzytelniająca już tu nie działa. Użyj kodu odzyskiwania.',
+  errorEmailCodeForm: 'Kod ma osiem cyfr.', errorEmailCodeWrong: 'Ten kod jest nieprawidłowy.',
+  errorEmailCodeSpent: 'Wpisano zbyt wiele nieprawidłowych kodów. Odczekaj dziesięć minut i poproś o nowy kod.', errorEmailCodeAgain: 'Ten kod już nie działa albo poproszono o niego w innej przeglądarce. Poproś o nowy kod.',
   errorWrongRecoveryCode: 'Ten kod odzyskiwania jest nieprawidłowy lub został już użyty.',
   errorPasskeyRefused: 'Klucz dostępu nie został przyjęty. Spróbuj ponownie lub zaloguj się w inny sposób.',
   errorPasskeyTwice: 'Ten klucz dostępu jest już dodany.',

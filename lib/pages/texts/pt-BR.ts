@@ -21,6 +21,9 @@ export const PT_BR: Messages = {
   forgotLink: 'Esqueceu sua senha?',
   signupQuestion: 'Ainda não tem uma conta?',
   signupLink: 'Criar uma conta',
+  emailCodeLink: 'Enviar um código por e-mail', emailCodeTitle: 'Entrar com um código', emailCodeText: 'Enviaremos a você uma mensagem com um código.', emailCodeSubmit: 'Enviar código',
+  emailCodeSent: 'Se {username} pode entrar aqui, uma mensagem com um código está a caminho. Mantenha esta página aberta e digite o código aqui.', emailCodeLabel: 'Código da mensagem', emailCodeOther: 'Usar outro endereço',
+  emailLinkElsewhere: 'Este link funciona apenas no navegador em que você o pediu. Abra-o lá ou digite lá o código da mensagem. Se outra pessoa enviou este link para você, feche esta página.',
 
   signupTitle: 'Criar uma conta',
   signupSubmit: 'Criar conta',
@@ -258,6 +261,8 @@ export const PT_BR: Messages = {
   errorWrongCode: 'Este código está incorreto. Informe o que o aplicativo mostra agora.',
   errorUsedCode: 'Este código já foi usado. Espere até o aplicativo mostrar o próximo.',
   errorFactorDisabled: 'Depois de muitos códigos incorretos, seu aplicativo autenticador não funciona mais aqui. Use um código de recuperação.',
+  errorEmailCodeForm: 'O código tem oito dígitos.', errorEmailCodeWrong: 'Este código está errado.',
+  errorEmailCodeSpent: 'Foram digitados códigos errados demais. Espere dez minutos e peça um novo código.', errorEmailCodeAgain: 'Este código não funciona mais ou foi pedido em outro navegador. Peça um novo código.',
   errorWrongRecoveryCode: 'Este código de recuperação está incorreto ou já foi usado.',
   errorPasskeyRefused: 'A chave de acesso não foi aceita. Tente novamente ou entre de outra forma.',
   errorPasskeyTwice: 'Você já tem esta chave de acesso.',

@@ -22,6 +22,9 @@ export const TR: Messages = {
   forgotLink: 'Şifrenizi mi unuttunuz?',
   signupQuestion: 'Henüz hesabınız yok mu?',
   signupLink: 'Hesap oluştur',
+  emailCodeLink: 'Bana e-postayla kod gönder', emailCodeTitle: 'Kodla giriş yapın', emailCodeText: 'Size kod içeren bir ileti göndereceğiz.', emailCodeSubmit: 'Kod gönder',
+  emailCodeSent: '{username} burada giriş yapabiliyorsa kod içeren bir ileti yolda. Bu sayfayı açık tutun ve kodu buraya girin.', emailCodeLabel: 'İletideki kod', emailCodeOther: 'Başka bir adres kullan',
+  emailLinkElsewhere: 'Bu bağlantı yalnızca onu istediğiniz tarayıcıda çalışır. Orada açın ya da iletideki kodu orada girin. Bu bağlantıyı size başka biri gönderdiyse bu sayfayı kapatın.',
 
   signupTitle: 'Hesap oluştur',
   signupSubmit: 'Hesap oluştur',
@@ -259,6 +262,8 @@ export const TR: Messages = {
   errorWrongCode: 'Bu kod yanlış. Uygulamanın şu anda gösterdiği kodu girin.',
   errorUsedCode: 'Bu kod daha önce kullanıldı. Uygulama sonraki kodu gösterene kadar bekleyin.',
   errorFactorDisabled: 'Çok fazla yanlış kod girildiği için kimlik doğrulama uygulamanız burada artık çalışmıyor. Bir kurtarma kodu kullanın.',
+  errorEmailCodeForm: 'Kod sekiz rakamdan oluşur.', errorEmailCodeWrong: 'Bu kod yanlış.',
+  errorEmailCodeSpent: 'Çok fazla yanlış kod girildi. On dakika bekleyin ve yeni bir kod isteyin.', errorEmailCodeAgain: 'Bu kod artık geçerli değil ya da başka bir tarayıcıda istendi. Yeni bir kod isteyin.',
   errorWrongRecoveryCode: 'Bu kurtarma kodu yanlış veya daha önce kullanılmış.',
   errorPasskeyRefused: 'Geçiş anahtarı kabul edilmedi. Yeniden deneyin veya başka bir yolla oturum açın.',
   errorPasskeyTwice: 'Bu geçiş anahtarı zaten kayıtlı.',

@@ -21,6 +21,9 @@ export const ZH_CN: Messages = {
   forgotLink: '忘记密码？',
   signupQuestion: '还没有账号？',
   signupLink: '注册账号',
+  emailCodeLink: '通过电子邮件获取验证码', emailCodeTitle: '使用验证码登录', emailCodeText: '我们会向您发送一封包含验证码的邮件。', emailCodeSubmit: '发送验证码',
+  emailCodeSent: '如果 {username} 可以在此登录，包含验证码的邮件已经发出。请保持此页面打开，并在此输入验证码。', emailCodeLabel: '邮件中的验证码', emailCodeOther: '使用其他地址',
+  emailLinkElsewhere: '此链接只能在您请求它的浏览器中使用。请在那里打开，或在那里输入邮件中的验证码。如果此链接是别人发给您的，请关闭此页面。',
 
   signupTitle: '注册账号',
   signupSubmit: '注册',
@@ -258,6 +261,8 @@ export const ZH_CN: Messages = {
   errorWrongCode: '验证码错误。请输入应用当前显示的验证码。',
   errorUsedCode: '此验证码已被使用。请等待应用显示下一个验证码。',
   errorFactorDisabled: '由于错误次数过多，您的身份验证器应用在此已失效。请使用恢复码。',
+  errorEmailCodeForm: '验证码为八位数字。', errorEmailCodeWrong: '验证码错误。',
+  errorEmailCodeSpent: '错误的验证码输入次数过多。请等待十分钟，然后重新获取验证码。', errorEmailCodeAgain: '此验证码已失效，或是在其他浏览器中请求的。请重新获取验证码。',
   errorWrongRecoveryCode: '恢复码错误或已被使用。',
   errorPasskeyRefused: '通行密钥未通过验证。请重试，或使用其他方式登录。',
   errorPasskeyTwice: '您已添加过此通行密钥。',

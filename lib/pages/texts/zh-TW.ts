@@ -21,6 +21,9 @@ export const ZH_TW: Messages = {
   forgotLink: '忘記密碼？',
   signupQuestion: '還沒有帳號嗎？',
   signupLink: '建立帳號',
+  emailCodeLink: '透過電子郵件取得驗證碼', emailCodeTitle: '使用驗證碼登入', emailCodeText: '我們會寄給您一封含有驗證碼的郵件。', emailCodeSubmit: '傳送驗證碼',
+  emailCodeSent: '如果 {username} 可以在此登入，含有驗證碼的郵件已經寄出。請保持此頁面開啟，並在此輸入驗證碼。', emailCodeLabel: '郵件中的驗證碼', emailCodeOther: '使用其他地址',
+  emailLinkElsewhere: '此連結只能在您要求它的瀏覽器中使用。請在那裡開啟，或在那裡輸入郵件中的驗證碼。如果此連結是別人傳給您的，請關閉此頁面。',
 
   signupTitle: '建立帳號',
   signupSubmit: '建立帳號',
@@ -258,6 +261,8 @@ export const ZH_TW: Messages = {
   errorWrongCode: '驗證碼錯誤。請輸入應用程式目前顯示的驗證碼。',
   errorUsedCode: '此驗證碼已被使用。請等待應用程式顯示下一個驗證碼。',
   errorFactorDisabled: '由於錯誤次數過多，您的驗證器應用程式在此已失效。請使用復原碼。',
+  errorEmailCodeForm: '驗證碼為八位數字。', errorEmailCodeWrong: '驗證碼錯誤。',
+  errorEmailCodeSpent: '輸入錯誤驗證碼的次數過多。請等待十分鐘，然後重新取得驗證碼。', errorEmailCodeAgain: '此驗證碼已失效，或是在其他瀏覽器中要求的。請重新取得驗證碼。',
   errorWrongRecoveryCode: '復原碼錯誤或已被使用。',
   errorPasskeyRefused: '通行密鑰未通過驗證。請再試一次，或以其他方式登入。',
   errorPasskeyTwice: '您已新增過此通行密鑰。',

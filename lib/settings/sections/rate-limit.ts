@@ -33,6 +33,7 @@ export const RATE_LIMIT_DEFAULTS = {
   secondFactor: { windowMs: 900_000, max: 5, count: 'failed' },
   refresh: { windowMs: 900_000, max: 100, count: 'failed' },
   connect: { windowMs: 900_000, max: 30, count: 'failed' },
+  emailCode: { windowMs: 3_600_000, max: 3, count: 'all' },
   apiKey: { header: 'x-api-key' },
   bypass: [] as string[],
   prefix: 'rl:',
@@ -54,6 +55,7 @@ export const RATE_LIMIT_SCHEMA = optional(Type.Union([Type.Literal(false), Type.
   secondFactor: rule('Wrong codes of second factors of one user, from whatever address and at every way in. A browser that this user has signed in with completely has an allowance of its own. Beside it, authenticator apps are disabled for good after 100 wrong codes in a row, whatever this rule says.', '5 in 15 minutes'),
   refresh: rule('Refresh tokens, codes, one-time tokens and client secrets that were no good, per address, counted when they have failed. What is good always passes, so `count` makes no difference here.', '100 in 15 minutes'),
   connect: rule('Sign-ins through connections that come back from the provider, per address: each has the server ask there.', '30 in 15 minutes, failed ones'),
+  emailCode: rule('Sign-in codes that are asked for, per address that asks, and per name that they are asked for. Beside it, five wrong codes end a code, whatever this rule says.', '3 in an hour'),
   key: optional(fn({ takes: 'a function', description: '`(request) => string` replaces the address as what is counted.' })),
   apiKey: optional(Type.Object({ header: optional(Type.String({ default: RATE_LIMIT_DEFAULTS.apiKey.header, pattern: '^[!#$%&\'*+.^_`|~0-9A-Za-z-]+$', takes: 'a header name' })), verify: fn({ takes: 'a function' }) }, { additionalProperties: false, takes: '{ header, verify }', description: 'Counts by verified API key; an absent or unverified key falls back to the address.' })),
   bypass: optional(words({ default: [], takes: 'an array of addresses and CIDR ranges', description: 'Addresses that the per-address rules don\'t limit.' })),
@@ -75,7 +77,8 @@ export function resolveRateLimits (given: RateLimitOptions | false = {}): RateLi
       account: resolveRule('account', given.account),
       secondFactor: resolveRule('secondFactor', given.secondFactor),
       refresh: resolveRule('refresh', given.refresh),
-      connect: resolveRule('connect', given.connect)
+      connect: resolveRule('connect', given.connect),
+      emailCode: resolveRule('emailCode', given.emailCode)
     },
     bypass,
     prefix,

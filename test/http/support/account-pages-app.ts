@@ -110,6 +110,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     registration: options.registration === false ? null : await registrationWith(options.fields ?? null, (names) => names),
     path: (name) => `/auth${PATHS[name]}`,
     journeys: { read: readJourney, from: async () => { throw new Error('no connections here') } },
+    emailCookie: { name: 'email', read: () => undefined, set () {}, clear () {} },
     stepCookie: { name: 'step', read: () => undefined, set () {}, clear () {} },
     trustedCookie: null,
     promptCookie: { name: 'prompted', read: () => undefined, set () {}, clear () {} },
@@ -139,7 +140,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     loginUrl: null,
     connect: null,
     link: (name) => `${options.prefix ?? ''}/auth${PATHS[name]}`,
-    offers: { signup: options.registration !== false && w.deps.users.create !== undefined, reset: w.deps.users.setPasswordHash !== undefined && w.deps.outbox !== null, account: false, consents: false }
+    offers: { signup: options.registration !== false && w.deps.users.create !== undefined, reset: w.deps.users.setPasswordHash !== undefined && w.deps.outbox !== null, account: false, emailCode: false, consents: false }
   }
   const grants = { accounts: w.deps } as GuardDeps['grants']
   const guardOf = createGuards({ ...deps, grants, authenticate: (_request: unknown, _reply: unknown, done: () => void) => { done() }, readAuth: () => null } as unknown as GuardDeps)

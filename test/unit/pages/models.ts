@@ -32,7 +32,7 @@ const made = { ...asked, options: { rp: { id: 'auth.example', name: 'Example Ser
 
 /** A plain model of every page. */
 export const MODELS: PageModels = {
-  login: { ...COMMON, ...form, username: '', resendToken: null, signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password', connections, passwordLater: false, passkey: null, tellsPasskeys: false },
+  login: { ...COMMON, ...form, username: '', resendToken: null, signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password', emailCodeUrl: '/auth/email-code', connections, passwordLater: false, passkey: null, tellsPasskeys: false },
   second_factor: { ...COMMON, ...form, username: 'ann', asksCode: true, rememberSeconds: 2_592_000, loginUrl, passkey: asked, tellsPasskeys: false },
   passkey_prompt: { ...COMMON, ...form, username: 'ann', passkey: made, skipUrl: '/', endsOthers: true },
   reauthenticate: { ...COMMON, ...form, username: 'ann', asksPassword: true, connections, loginUrl },
@@ -50,6 +50,8 @@ export const MODELS: PageModels = {
     sent: false,
     connections
   },
+  email_code: { ...COMMON, ...form, step: 'enter', username: 'ann@mail.example', fields: [], hasLink: true, loginUrl },
+  email_link: { ...COMMON, ...form, token: 'link-token', username: 'ann@mail.example', codeUrl: '/auth/email-code?client_id=acme' },
   forgot_password: { ...COMMON, ...form, username: '', loginUrl, sent: false },
   reset_password: { ...COMMON, ...form, token: 'reset-token', minLength: 8, loginUrl, done: false },
   verify_email: { ...COMMON, ...form, token: 'verify-token', username: 'ann', sentAt: Date.UTC(2026, 0, 1, 12), canDisown: true, newAddress: null, loginUrl, done: false, disowned: false },

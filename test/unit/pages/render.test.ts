@@ -226,7 +226,7 @@ t.test('what is over has no form', async (t) => {
     t.notMatch(JSON.stringify(root), /(?:reset|verify)-token/)
     t.ok(all(root, 'a').some(({ attributes }) => attributes.href === '/auth/login?client_id=acme'))
   }
-  t.same(all(one(page('login', { signupUrl: null, forgotUrl: null, connections: [] }), 'main'), 'a'), [])
+  t.same(all(one(page('login', { signupUrl: null, forgotUrl: null, emailCodeUrl: null, connections: [] }), 'main'), 'a'), [])
   t.equal(all(one(page('signed_out', { loginUrl: null }), 'main'), 'a').length, 1)
   t.match(renderPage('signed_out', { ...MODELS.signed_out, ended: false }), 'Nobody was signed in here', 'L4')
 })

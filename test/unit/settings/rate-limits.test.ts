@@ -10,7 +10,8 @@ t.test('RL the defaults are the documented ones', async (t) => {
       account: { windowMs: 900_000, max: 10, count: 'failed' },
       secondFactor: { windowMs: 900_000, max: 5, count: 'failed' },
       refresh: { windowMs: 900_000, max: 100, count: 'failed' },
-      connect: { windowMs: 900_000, max: 30, count: 'failed' }
+      connect: { windowMs: 900_000, max: 30, count: 'failed' },
+      emailCode: { windowMs: 3_600_000, max: 3, count: 'all' }
     },
     bypass: [],
     prefix: 'rl:',

@@ -78,6 +78,7 @@ const EVERYTHING = {
   factors: memoryFactorStore(),
   mfa: { totpIssuer: 'Acme accounts', rememberDevice: { expiresIn: 86_400 } },
   passkeys: { rpId: 'example.com', rpName: 'Acme passkeys', relatedOrigins: ['https://example.net'], prompt: false, maxPerUser: 3 },
+  emailSignIn: { signUp: true, link: false, expiresIn: 61 },
   rateLimit: {
     login: { windowMs: 1, max: 1, count: 'failed' },
     register: { windowMs: 2, max: 2, count: 'failed' },
@@ -86,6 +87,7 @@ const EVERYTHING = {
     secondFactor: { windowMs: 6, max: 7, count: 'all' },
     refresh: { windowMs: 5, max: 6, count: 'all' },
     connect: { windowMs: 8, max: 9, count: 'all' },
+    emailCode: { windowMs: 9, max: 10, count: 'failed' },
     key: fn,
     apiKey: { header: 'X-Partner', verify: fn },
     bypass: ['10.0.0.0/8'],
@@ -163,7 +165,7 @@ t.test('undefined in what is alone in its section', async (t) => {
   const bare = settingsOf({ issuer: ISSUER, users })
   for (const path of OPTIONAL.filter(([first]) => first !== 'issuer' && first !== 'users' && first !== 'clients' && first !== 'keys')) {
     // What has a required part of its own can't be given without it, nor what is about factors where there are none.
-    if (path.length > 1 && ['apiKey', 'firebase', 'hasher', 'clock', 'connections', 'rememberDevice'].some((whole) => path.slice(0, -1).includes(whole))) continue
+    if (path.length > 1 && ['apiKey', 'firebase', 'hasher', 'clock', 'connections', 'rememberDevice', 'emailSignIn'].some((whole) => path.slice(0, -1).includes(whole))) continue
     const options = path.reduceRight<unknown>((value, step) => ({ [step]: value }), undefined) as Given
     t.strictSame(settingsOf({ issuer: ISSUER, users, ...options }), bare, path.join('.'))
   }

@@ -1,0 +1,86 @@
+import { OAuthError } from '../../errors.ts'
+import type { MessageUser } from '../../ports/message.ts'
+import type { User } from '../../ports/user-store.ts'
+import { digest } from '../../protocol/digest.ts'
+import { isActive } from '../../sessions/active-user.ts'
+import type { EmailSignInDeps } from '../deps.ts'
+import { isEnforced } from '../enforced.ts'
+import { addressed, addressOf, type MessageCause } from '../outbox.ts'
+import { checkNewUsername, emailOf, normalizeUsername } from '../username.ts'
+import { codeFrom, digestOfCode, ownerOf, shownCode } from './code.ts'
+
+/** What the browser that asked for a code keeps, sealed. */
+export interface PendingCode {
+  /** As it was typed, normalised. */
+  name: string
+  nonce: string
+  expiresAt: number
+}
+
+/**
+ * The name that somebody typed to be sent a code, in its one form.
+ * @throws OAuthError `invalid_request` for what can't be a name or one address, before anything is looked up or counted
+ */
+export function readRecipient (typed: string): string {
+  const name = normalizeUsername(typed.trim())
+  if (name === null || (name.includes('@') && checkNewUsername(name) !== null)) throw new OAuthError('invalid_request', 'username: The e-mail address is not valid.', { field: 'username', reason: 'email_form' })
+  return name
+}
+
+/**
+ * Sends a code to the stored address of the user of this name, or to nobody: the steps are the same, and one code is stored in either case,
+ * which ends the one before. Where people can sign up by e-mail, an address that nobody has gets a code too; nothing is created for it here.
+ */
+export async function sendSignInCode (name: string, cause: MessageCause, deps: EmailSignInDeps): Promise<PendingCode> {
+  const { users, oneTimeTokens, clock, random, outbox, messageUrl, emailSignIn: { key, sealer, expiresInMs, link } } = deps
+  const [nonce, code, owner] = [random.secret(), codeFrom(random.secret()), ownerOf(key, name)]
+  const user = await users.findByUsername(name)
+  const now = clock.now()
+  const expiresAt = now + expiresInMs
+  await oneTimeTokens.put({ purpose: 'sign_in_code', digest: digestOfCode(key, { owner, nonce, code, address: mailboxOf(name, user) }), userId: owner, expiresAt })
+  const token = sealer.seal(JSON.stringify({ code, mark: markOf(nonce), expiresAt }), linkContext(deps))
+  const recipient = recipientOf(name, user, deps)
+  if (recipient !== null) {
+    outbox?.post({
+      kind: 'sign_in_code',
+      ...cause,
+      user: recipient,
+      code: shownCode(code),
+      ...(link ? { url: messageUrl('sign_in_code', token), token } : {}),
+      expiresAt: new Date(expiresAt),
+      askedAt: new Date(now),
+      userAgent: cause.origin.userAgent ?? null
+    })
+  }
+  return { name, nonce, expiresAt }
+}
+
+/** Where the code for this name goes to: it is bound to that, and is nothing once the account has another address. */
+export const mailboxOf = (name: string, user: User | null): string => user === null ? name : addressOf(user)
+
+/** Whom to write to. `null`: nobody, and the page tells that to nobody. */
+function recipientOf (name: string, user: User | null, { emailSignIn: { signUp }, enforcedDomains }: EmailSignInDeps): MessageUser | null {
+  if (user !== null) {
+    const address = normalizeUsername(addressOf(user))
+    return isActive(user) && !isEnforced(user, enforcedDomains) && address !== null && emailOf(address) !== null ? addressed(user) : null
+  }
+  return signUp && canSignUp(name, enforcedDomains) ? { id: '', username: name, email: name } : null
+}
+
+/** Whether an account can have this name that is made of nothing but an address. */
+export function canSignUp (name: string, enforcedDomains: ReadonlySet<string>): boolean {
+  return emailOf(name) !== null && checkNewUsername(name) === null && !isEnforced({ username: name }, enforcedDomains)
+}
+
+const linkContext = ({ issuer }: EmailSignInDeps): string => JSON.stringify(['sign-in link', issuer])
+
+/** By which a link knows the browser that it belongs to. It is no help to whoever reads the link. */
+const markOf = (nonce: string): string => digest(`sign-in link ${nonce}`)
+
+/** What a link says. `null`: it is none, or it is too old. Nothing is looked up or used up. */
+export function openLink (token: string, deps: EmailSignInDeps): { code: string, belongsTo(pending: PendingCode): boolean } | null {
+  const opened = deps.emailSignIn.sealer.open(token, linkContext(deps))
+  if (opened === null) return null
+  const { code, mark, expiresAt } = JSON.parse(opened) as { code: string, mark: string, expiresAt: number }
+  return deps.clock.now() < expiresAt ? { code, belongsTo: ({ nonce }) => markOf(nonce) === mark } : null
+}

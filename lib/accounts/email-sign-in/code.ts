@@ -1,0 +1,48 @@
+import { createHmac } from 'node:crypto'
+import { OAuthError } from '../../errors.ts'
+import { partitionOf } from '../../protocol/partition.ts'
+
+const DIGITS = 8
+
+/** A new code, of 256 random bits: eight decimal digits, each as likely as any other. @see OWASP ASVS 5.0 6.5.4 */
+export function codeFrom (secret: string): string {
+  return String(BigInt(`0x${Buffer.from(secret, 'base64url').toString('hex')}`) % 10n ** BigInt(DIGITS)).padStart(DIGITS, '0')
+}
+
+/** As people read it: `1234 5678`. */
+export function shownCode (code: string): string {
+  return `${code.slice(0, DIGITS / 2)} ${code.slice(DIGITS / 2)}`
+}
+
+/**
+ * What was typed or pasted, without white space and hyphens, in the digits of ASCII.
+ * @throws OAuthError `invalid_code` for what can't be a code. That is a slip and no guess: nothing is counted for it.
+ */
+export function readCode (typed: string): string {
+  const code = typed.slice(0, 64).normalize('NFKC').replaceAll(/[\s\p{Pd}]+/gu, '')
+  if (!/^\d{8}$/.test(code)) throw new OAuthError('invalid_code', 'The code has eight digits.', { field: 'code', reason: 'email_code_form', withoutStack: true })
+  return code
+}
+
+/** Stands for a typed name in the store, whether anybody has it or not. Without the key nobody can tell whose it is. */
+export function ownerOf (key: Uint8Array, name: string): string {
+  return mac(key, ['owner', name])
+}
+
+interface BoundCode {
+  owner: string
+  /** Of the browser that asked. Without it the code is worth nothing. */
+  nonce: string
+  code: string
+  /** The mailbox that it went to: what is typed after the account has got another address proves nothing of that. */
+  address: string
+}
+
+/** What the store keeps of a code. */
+export function digestOfCode (key: Uint8Array, { owner, nonce, code, address }: BoundCode): string {
+  return partitionOf(owner) + mac(key, ['code', owner, nonce, code, address])
+}
+
+function mac (key: Uint8Array, parts: readonly string[]): string {
+  return createHmac('sha256', key).update(JSON.stringify(parts)).digest('base64url')
+}

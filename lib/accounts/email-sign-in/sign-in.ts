@@ -1,0 +1,106 @@
+import { isUsernameTaken, OAuthError, type OAuthErrorReason } from '../../errors.ts'
+import type { CodeOutcome } from '../../ports/one-time-token-store.ts'
+import type { User } from '../../ports/user-store.ts'
+import { isActive } from '../../sessions/active-user.ts'
+import type { Browser, BrowserSessions } from '../../sessions/browser-sessions.ts'
+import { beginSession, type SessionBegun, type StepNeeded } from '../begin-session.ts'
+import type { EmailSignInDeps } from '../deps.ts'
+import { isEnforced } from '../enforced.ts'
+import { profileFields } from '../federated-account.ts'
+import { addressOf } from '../outbox.ts'
+import { canSignUp, mailboxOf, type PendingCode } from './ask.ts'
+import { digestOfCode, ownerOf } from './code.ts'
+import { takeMailbox } from './take-mailbox.ts'
+
+interface SignInDeps { accounts: EmailSignInDeps, browserSessions: BrowserSessions }
+
+interface EmailSignIn {
+  pending: PendingCode
+  /** Eight digits. */
+  code: string
+  clientId: string | null
+  locale: string | undefined
+}
+
+const REFUSALS: Readonly<Record<Exclude<CodeOutcome, 'redeemed'>, { text: string, reason: OAuthErrorReason }>> = {
+  wrong: { text: 'The code is wrong.', reason: 'email_code_wrong' },
+  spent: { text: 'Too many wrong codes were entered.', reason: 'email_code_spent' },
+  unknown: { text: 'The code has expired or was used already.', reason: 'email_code_again' }
+}
+
+function refusal (outcome: Exclude<CodeOutcome, 'redeemed'>): OAuthError {
+  const { text, reason } = REFUSALS[outcome]
+  return new OAuthError('invalid_code', text, { field: 'code', reason, withoutStack: true })
+}
+
+/**
+ * Signs in whoever types the code that was sent to their address, in the browser that asked for it, or has their second factor asked for. The
+ * code is used up first, so that of any number of parallel calls one goes on. `sign_up`: nobody has the address, which is proved now, and the
+ * person may have an account.
+ * @throws OAuthError `invalid_code` with the reason, alike for all names; `temporarily_unavailable`
+ */
+export async function signInByEmail ({ pending: { name, nonce }, code, clientId, locale }: EmailSignIn, browser: Browser, { accounts, browserSessions }: SignInDeps): Promise<SessionBegun | StepNeeded | 'sign_up'> {
+  const { users, clock, events, enforcedDomains, emailSignIn: { key, redeemCode, signUp } } = accounts
+  const { origin } = browser
+  const owner = ownerOf(key, name)
+  const user = await users.findByUsername(name)
+  const address = mailboxOf(name, user)
+  const fail = (outcome: Exclude<CodeOutcome, 'redeemed'>): OAuthError => {
+    events.emit('login_failed', { reason: 'wrong_code', ...(user === null ? {} : { userId: user.id }), username: name, sid: null, clientId }, origin)
+    return refusal(outcome)
+  }
+  const outcome = await redeemCode({ purpose: 'sign_in_code', owner, codeDigest: digestOfCode(key, { owner, nonce, code, address }), now: clock.now() })
+  if (outcome !== 'redeemed') throw fail(outcome)
+  if (user === null) {
+    if (signUp && canSignUp(name, enforcedDomains)) return 'sign_up'
+    throw fail('unknown')
+  }
+  if (!isActive(user) || isEnforced(user, enforcedDomains)) throw fail('unknown')
+  const proved = user.emailVerified === true ? user : await takeMailbox(user, { locale, origin }, accounts)
+  const begun = await begin(proved, { address, clientId }, browser, { accounts, browserSessions })
+  if (begun === null) throw fail('unknown')
+  return begun
+}
+
+/** Begins the session, and looks again after the commit: who was disabled or removed, or has another address by then, has lost it. */
+async function begin (user: User, { address, clientId, isNew = false }: { address: string, clientId: string | null, isNew?: boolean }, browser: Browser, { accounts, browserSessions }: SignInDeps): Promise<SessionBegun | StepNeeded | null> {
+  return await beginSession({
+    user,
+    by: 'email',
+    methods: [{ method: 'email', at: accounts.clock.now() }],
+    clientId,
+    isNew,
+    async confirm () {
+      const now = await accounts.users.findById(user.id)
+      return isActive(now) && addressOf(now) === address && !isEnforced(now, accounts.enforcedDomains) ? now : null
+    }
+  }, browser, { accounts, browserSessions })
+}
+
+interface EmailSignUp {
+  /** What a code has proved: username and address of the new account. */
+  name: string
+  /** The host's own fields, checked against its schema. */
+  fields: Readonly<Record<string, unknown>>
+  clientId: string | null
+}
+
+/**
+ * Makes an account without a password for a mailbox that was proved, and signs its owner in. Of any number of parallel calls one makes it.
+ * @throws OAuthError `invalid_code` where the address has become somebody's meanwhile: they sign in by a code of its own
+ */
+export async function signUpByEmail ({ name, fields, clientId }: EmailSignUp, browser: Browser, deps: SignInDeps): Promise<SessionBegun | StepNeeded> {
+  const { users, events } = deps.accounts
+  if (users.create === undefined || !canSignUp(name, deps.accounts.enforcedDomains)) throw refusal('unknown')
+  let user: User
+  try {
+    user = await users.create({ ...profileFields(fields), username: name, email: name, emailVerified: true, passwordHash: null })
+  } catch (error) {
+    if (isUsernameTaken(error)) throw refusal('unknown')
+    throw error
+  }
+  events.emit('registered', { userId: user.id, username: user.username }, browser.origin)
+  const begun = await begin(user, { address: addressOf(user), clientId, isNew: true }, browser, deps)
+  if (begun === null) throw refusal('unknown')
+  return begun
+}

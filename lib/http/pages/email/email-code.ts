@@ -1,0 +1,130 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { readRecipient, sendSignInCode } from '../../../accounts/email-sign-in/ask.ts'
+import { readCode } from '../../../accounts/email-sign-in/code.ts'
+import type { EmailSignInDeps } from '../../../accounts/deps.ts'
+import { signInByEmail, signUpByEmail } from '../../../accounts/email-sign-in/sign-in.ts'
+import { completeProfile } from '../../../accounts/federated-account.ts'
+import { OAuthError } from '../../../errors.ts'
+import { EmailCode, JourneySchema, Username } from '../../edge/schemas.ts'
+import { elsewhere } from '../connect/buttons.ts'
+import type { PageDeps } from '../deps.ts'
+import { type FormPage, formPage, goOn, type Leave, type Submission, type Visit } from '../form-page.ts'
+import { type Form, queryParam, required } from '../forms.ts'
+import { leadOnFrom } from '../lead-on-from.ts'
+import { missingFields } from '../profile-fields.ts'
+import { signInBrowser } from '../remembered.ts'
+import { type CarriedEmail, emailCookie } from './pending.ts'
+
+interface Shown {
+  step: 'ask' | 'enter' | 'finish'
+  username: string
+  /** What was typed for a new account. */
+  form: Form | null
+}
+
+/**
+ * `GET` and `POST /auth/email-code`: asks for an address, then for the code that was sent there, and where nobody has the address for what a
+ * new account must have. Nobody is signed in here before the code was right, and nothing is created.
+ */
+export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
+  const { authorize, link, registration } = deps
+  const cookie = emailCookie(deps.emailCookie, accounts.emailSignIn, accounts)
+  const signIn = { accounts, browserSessions: authorize.browserSessions }
+  const missing = missingFields(registration, {})
+
+  const shownOf = (carried: CarriedEmail | null, hint = ''): Shown => carried === null
+    ? { step: 'ask', username: hint, form: null }
+    : carried.step === 'enter' ? { step: 'enter', username: carried.code.name, form: null } : { step: 'finish', username: carried.name, form: null }
+  const here = ({ query }: Visit['journey']): string => `${link('emailCode')}${query}`
+
+  /** One answer for all names, by a redirect, so that to reload the page sends no second message. */
+  function ask (typed: string, { journey, locale, origin }: Visit): Submission<Shown> {
+    const name = readRecipient(typed)
+    return {
+      limit: { rule: 'emailCode', recipient: name },
+      async work () {
+        const code = await sendSignInCode(name, { locale, origin }, accounts)
+        return async (reply) => {
+          cookie.set(reply, { step: 'enter', code }, journey.query)
+          return await goOn(here(journey))(reply)
+        }
+      }
+    }
+  }
+
+  function enter (form: Form, { request, journey, locale }: Visit): Submission<Shown> {
+    const carried = cookie.of(request, journey.query)
+    if (carried?.step !== 'enter') throw againElsewhere()
+    const code = readCode(required(form, ['code']).code)
+    return {
+      limit: { rule: 'login' },
+      async work () {
+        const clientId = clientOf(request)
+        const browser = await signInBrowser(request, journey, deps)
+        const begun = await signInByEmail({ pending: carried.code, code, clientId, locale }, browser, signIn)
+        if (begun !== 'sign_up') return done(await leadOnFrom(begun, { request, journey }, form, deps))
+        const { name } = carried.code
+        if (completeProfile({}, registration?.fields.required ?? []) !== null) return done(await leadOnFrom(await signUpByEmail({ name, fields: {}, clientId }, browser, signIn), { request, journey }, form, deps))
+        return async (reply) => {
+          cookie.set(reply, { step: 'proved', name, expiresAt: accounts.clock.now() + accounts.emailSignIn.expiresInMs }, journey.query)
+          return await goOn(here(journey))(reply)
+        }
+      }
+    }
+  }
+
+  function finish (form: Form, { request, journey }: Visit, name: string): Submission<Shown> {
+    const fields = missing.read(form)
+    return {
+      limit: { rule: 'register' },
+      work: async () => done(await leadOnFrom(await signUpByEmail({ name, fields, clientId: clientOf(request) }, await signInBrowser(request, journey, deps), signIn), { request, journey }, form, deps))
+    }
+  }
+
+  const done = (leave: Leave): Leave => async (reply) => {
+    cookie.clear(reply)
+    return await leave(reply)
+  }
+
+  const page: FormPage<'email_code', Shown> = {
+    name: 'email_code',
+    path: 'emailCode',
+    summaries: { page: 'Page of sign-in codes', form: 'Ask for a sign-in code, or enter it, by a form' },
+    querystring: JourneySchema,
+    body: Type.Object({ username: Type.Optional(Username), code: Type.Optional(EmailCode) }, { additionalProperties: true }),
+    fields: ['username', 'code', ...missing.names],
+    leadsOn: true,
+    open: async ({ request, journey }) => shownOf(cookie.of(request, journey.query), journey.loginHint),
+    async submit (form, visit) {
+      const { request, journey } = visit
+      const carried = cookie.of(request, journey.query)
+      if (form.decision === 'other') return { limit: null, work: async () => done(goOn(here(journey))) }
+      if (form.decision === 'resend' && carried?.step === 'enter') return ask(carried.code.name, visit)
+      if (carried?.step === 'proved' && form.username === undefined && form.code === undefined) return finish(form, visit, carried.name)
+      if (form.code !== undefined) return enter(form, visit)
+      const { username } = required(form, ['username'])
+      return await elsewhere(form, visit, deps) ?? ask(username, visit)
+    },
+    again (form, refused, { request, journey }) {
+      const carried = cookie.of(request, journey.query)
+      if (carried === null || (form.username !== undefined && form.decision !== 'resend')) return shownOf(null, form.username)
+      return { ...shownOf(carried), form }
+    },
+    content: ({ step, username, form }, { journey }) => ({
+      step,
+      username,
+      fields: step === 'finish' ? missing.show(form) : [],
+      hasLink: accounts.emailSignIn.link,
+      loginUrl: `${link('login')}${journey.query}`
+    })
+  }
+  formPage(child, page, deps)
+}
+
+const clientOf = (request: FastifyRequest): string | null => queryParam(request, 'client_id') || null
+
+/** There is nothing that the code could be of: it was asked for elsewhere, or too long ago. */
+function againElsewhere (): OAuthError {
+  return new OAuthError('invalid_code', 'No code was asked for in this browser, or too long ago.', { reason: 'email_code_again', withoutStack: true })
+}

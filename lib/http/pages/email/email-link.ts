@@ -1,0 +1,76 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Type } from '@sinclair/typebox'
+import { openLink, type PendingCode } from '../../../accounts/email-sign-in/ask.ts'
+import type { EmailSignInDeps } from '../../../accounts/deps.ts'
+import { signInByEmail, signUpByEmail } from '../../../accounts/email-sign-in/sign-in.ts'
+import { completeProfile } from '../../../accounts/federated-account.ts'
+import { invalidLink } from '../../../accounts/message-tokens.ts'
+import { OneTimeTokenValue } from '../../edge/schemas.ts'
+import type { PageDeps } from '../deps.ts'
+import { formPage, goOn } from '../form-page.ts'
+import { queryParam } from '../forms.ts'
+import { leadOnFrom } from '../lead-on-from.ts'
+import { signInBrowser } from '../remembered.ts'
+import { emailCookie } from './pending.ts'
+
+/** `username` is `null` in a browser that did not ask. */
+interface Shown { token: string, username: string | null }
+
+/**
+ * Where the link of a sign-in message leads: a page with a button. To open it uses nothing up and signs nobody in, for mail programs open
+ * links too, and some press their buttons: so the button is there in the browser alone that asked for the code. Any other is told where to go
+ * on, and nothing is looked up for it. So nobody can be led into signing in a stranger who waits elsewhere.
+ */
+export function emailLinkPage (child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
+  const { authorize, journeys, link, registration } = deps
+  const cookie = emailCookie(deps.emailCookie, accounts.emailSignIn, accounts)
+  const signIn = { accounts, browserSessions: authorize.browserSessions }
+
+  function pendingOf (request: FastifyRequest, token: string): { pending: PendingCode, code: string } | null {
+    const opened = openLink(token, accounts)
+    if (opened === null) throw invalidLink()
+    const carried = cookie.read(request)
+    return carried?.step === 'enter' && carried.query !== null && opened.belongsTo(carried.code) ? { pending: carried.code, code: opened.code } : null
+  }
+  const shownOf = (request: FastifyRequest, token: string): Shown => ({ token, username: pendingOf(request, token)?.pending.name ?? null })
+
+  formPage<'email_link', Shown>(child, {
+    name: 'email_link',
+    path: 'emailLink',
+    summaries: { page: 'Page of a sign-in link', form: 'Sign in by the link of a message' },
+    querystring: Type.Object({ token: OneTimeTokenValue }),
+    body: Type.Object({ token: OneTimeTokenValue }),
+    fields: [],
+    tokenInAddress: true,
+    leadsOn: true,
+    journeyOf: async (request) => await journeys.from(cookie.read(request)?.query ?? ''),
+    open: async ({ request }) => shownOf(request, queryParam(request, 'token')),
+    submit (form, { request, journey, locale }) {
+      const { token = '' } = form
+      const found = pendingOf(request, token)
+      if (found === null) return { limit: null, work: async () => ({ token, username: null }) }
+      return {
+        limit: { rule: 'login' },
+        async work () {
+          const clientId = new URLSearchParams(journey.query.slice(1)).get('client_id')
+          const browser = await signInBrowser(request, journey, deps)
+          const begun = await signInByEmail({ ...found, clientId, locale }, browser, signIn)
+          const { name } = found.pending
+          if (begun === 'sign_up' && completeProfile({}, registration?.fields.required ?? []) === null) {
+            return async (reply) => {
+              cookie.set(reply, { step: 'proved', name, expiresAt: accounts.clock.now() + accounts.emailSignIn.expiresInMs }, journey.query)
+              return await goOn(`${link('emailCode')}${journey.query}`)(reply)
+            }
+          }
+          const leave = await leadOnFrom(begun === 'sign_up' ? await signUpByEmail({ name, fields: {}, clientId }, browser, signIn) : begun, { request, journey }, form, deps)
+          return async (reply) => {
+            cookie.clear(reply)
+            return await leave(reply)
+          }
+        }
+      }
+    },
+    again: ({ token = '' }, _refused, { request }) => shownOf(request, token),
+    content: ({ token, username }, { journey }) => ({ token, username, codeUrl: `${link('emailCode')}${journey.query}` })
+  }, deps)
+}
