@@ -8,7 +8,7 @@ export type OAuthErrorCode =
   | 'invalid_token' | 'insufficient_scope' | 'insufficient_user_authentication'
   | 'access_denied' | 'unsupported_response_type' | 'login_required' | 'consent_required' | 'interaction_required'
   | 'request_not_supported' | 'request_uri_not_supported' | 'registration_not_supported' | 'unmet_authentication_requirements'
-  | 'invalid_password' | 'mfa_required' | 'invalid_code' | 'invalid_credential' | 'duplicate_factor' | 'factor_limit' | 'last_factor' | 'username_taken' | 'last_sign_in_method' | 'too_many_requests'
+  | 'invalid_password' | 'mfa_required' | 'mfa_enrollment_required' | 'invalid_code' | 'invalid_credential' | 'duplicate_factor' | 'factor_limit' | 'last_factor' | 'username_taken' | 'last_sign_in_method' | 'too_many_requests'
   | 'connection_denied' | 'connection_failed'
   | 'not_found' | 'server_error' | 'temporarily_unavailable'
 
@@ -34,6 +34,7 @@ const STATUS: Record<OAuthErrorCode, number> = {
   unmet_authentication_requirements: 400,
   invalid_password: 400,
   mfa_required: 400,
+  mfa_enrollment_required: 400,
   invalid_code: 400,
   invalid_credential: 400,
   duplicate_factor: 409,

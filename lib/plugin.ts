@@ -9,8 +9,10 @@ import { authenticateHook, authenticateOptionalHook, type Hook, type ReadAuth, r
 import { requestBrowser } from './http/edge/request-browser.ts'
 import { oncePerRequest, registeredOrigins } from './http/edge/client-origins.ts'
 import { createCors } from './http/edge/cors.ts'
-import { skippedSecondFactor } from './accounts/factors/remembered-devices.ts'
 import { PROMPT_AFTER_SECONDS } from './http/pages/passkey-proposal.ts'
+import { stepToMfa } from './authorize/missing-step.ts'
+import { MFA_ACR } from './protocol/authentication.ts'
+import type { SignedInPerson } from './sessions/browser-sessions.ts'
 import { STEP_LIFETIME_SECONDS } from './accounts/factors/second-step.ts'
 import { ownProfileFields } from './accounts/profile.ts'
 import { registrationWith } from './http/edge/registration.ts'
@@ -83,7 +85,11 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const authenticate = authenticateHook(accessTokens, names.auth)
   const cookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: settings.session.expiresInMs / 1000 })
   const browser = requestBrowser({ cookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users, known: services.known })
-  const { readSession, requireSession } = sessionHooks({ browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, loginPath: `${host.prefix}${path('login')}`, reauthenticatePath: settings.pages !== false && settings.pages.loginUrl === null ? `${host.prefix}${path('reauthenticate')}` : null, canProveMore: async (session) => await skippedSecondFactor(session, grants.accounts) }, names.authSession)
+  const stepPath = async (person: SignedInPerson, acr: string): Promise<string | null> => {
+    const step = settings.pages === false || acr !== MFA_ACR ? null : await stepToMfa(person, grants.accounts)
+    return step === null ? null : `${host.prefix}${path(step === 'second_factor' ? 'secondFactor' : 'secondFactorSetUp')}`
+  }
+  const { readSession, requireSession } = sessionHooks({ browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, loginPath: `${host.prefix}${path('login')}`, reauthenticatePath: settings.pages !== false && settings.pages.loginUrl === null ? `${host.prefix}${path('reauthenticate')}` : null, stepPath }, names.authSession)
   const stepCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: STEP_LIFETIME_SECONDS, of: 'step' })
   const { rememberDeviceMs = null } = settings.factors ?? {}
   const trustedCookie = rememberDeviceMs === null ? null : sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: rememberDeviceMs / 1000, of: 'trusted' })

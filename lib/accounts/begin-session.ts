@@ -3,8 +3,10 @@ import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { AccountsDeps } from './deps.ts'
+import { hasSecondFactor } from './factors/deps.ts'
+import { mustEnrol, tellOfEnrolment } from './factors/policy.ts'
 import { owesSecondFactor } from './factors/remembered-devices.ts'
-import { type FirstFactor, sealStep } from './factors/second-step.ts'
+import { type FirstFactor, sealStep, type StepNeeds } from './factors/second-step.ts'
 import { tellOfNewSignIn } from './new-sign-in.ts'
 
 /** What somebody has proved who has just given a first factor. */
@@ -23,8 +25,8 @@ interface SignIn extends FirstFactor {
 
 export interface SessionBegun { cookie: string, session: BrowserSession, user: User }
 
-/** Nobody is signed in yet: the second factor is asked for, by whoever brings this ticket. */
-export interface StepNeeded { ticket: string, user: User }
+/** Nobody is signed in yet: whoever brings this ticket is asked for the second factor, or has to set one up first. */
+export interface StepNeeded { needs: StepNeeds, ticket: string, user: User }
 
 interface SessionDeps { accounts: AccountsDeps, browserSessions: BrowserSessions }
 
@@ -40,13 +42,16 @@ export async function beginSession (first: SignIn, browser: Browser, deps: Sessi
   // A passkey that has verified who holds it is both factors.
   if (factors === null || first.methods.some(({ method }) => method === 'passkey')) return await commitSession(first, browser, deps)
   const { user, by, connection, identity, methods, clientId } = first
-  const askSecond = async (): Promise<StepNeeded> => {
-    const ticket = await sealStep({ user, by, connection, identity, methods, clientId, scope: '' }, { page: true }, { ...accounts, factors })
-    accounts.events.emit('second_factor_required', { userId: user.id, clientId }, browser.origin)
-    return { ticket, user }
+  const ask = async (needs: StepNeeds): Promise<StepNeeded> => {
+    const ticket = await sealStep({ user, by, connection, identity, methods, clientId, scope: '' }, { page: true, needs }, { ...accounts, factors })
+    if (needs === 'second_factor') accounts.events.emit('second_factor_required', { userId: user.id, clientId }, browser.origin)
+    else tellOfEnrolment(user, clientId, browser.origin, accounts)
+    return { needs, ticket, user }
   }
   const owes = (found: UserFactors): boolean => owesSecondFactor(user, found, browser, { ...accounts, factors })
-  if (owes(first.factors ?? await factors.store.findFactors(user.id))) return await askSecond()
+  const found = first.factors ?? await factors.store.findFactors(user.id)
+  if (owes(found)) return await ask('second_factor')
+  if (!hasSecondFactor(found) && await mustEnrol(first, factors, accounts)) return await ask('enrolment')
   const seen = { second: false }
   const begun = await commitSession({
     ...first,
@@ -58,7 +63,7 @@ export async function beginSession (first: SignIn, browser: Browser, deps: Sessi
       return seen.second ? null : confirmed
     }
   }, browser, deps)
-  return seen.second ? await askSecond() : begun
+  return seen.second ? await ask('second_factor') : begun
 }
 
 /** Commits a session of somebody who has proved all that they have to, and looks again. */

@@ -1,7 +1,8 @@
 import { OAuthError } from '../errors.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
+import type { BrowserSession } from '../ports/session-store.ts'
 import type { User } from '../ports/user-store.ts'
-import { type AuthenticationContext, contextOf, covers, EMAIL_ACR, MFA_ACR } from '../protocol/authentication.ts'
+import { type AuthenticationContext, contextOf, covers, EMAIL_ACR, MFA_ACR, provedSince } from '../protocol/authentication.ts'
 import { staleSignIn } from '../protocol/bearer.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { Origin } from '../sessions/sessions.ts'
@@ -76,9 +77,14 @@ export async function isFreshSignIn (signIn: Omit<FreshSignIn, 'password'>, deps
   }
 }
 
+/** Whether the session is recent enough to set up the first second factor. */
+export function isRecentEnough (session: BrowserSession, now: number): boolean {
+  return now - provedSince(session) <= FRESH_FOR_SECONDS * 1000
+}
+
 /**
  * What a browser session has to show. It counts from when the sign-in was made here, whatever another provider says of when it last asked.
  */
 export function freshnessIn ({ user, session }: SignedInPerson, origin: Origin): Omit<FreshSignIn, 'password'> {
-  return { user, sid: session.sid, authentication: { ...contextOf(session), authenticatedAt: session.authenticatedAt }, origin }
+  return { user, sid: session.sid, authentication: { ...contextOf(session), authenticatedAt: provedSince(session) }, origin }
 }

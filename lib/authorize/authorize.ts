@@ -18,6 +18,7 @@ import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { type Facts, firstObstacle } from './checks.ts'
 import type { AuthorizeDeps, BrowserContext } from './deps.ts'
+import { missingStep } from './missing-step.ts'
 import { contextFor, requiredAcr } from './requested-context.ts'
 
 /** An authorization request of a known client, with a redirect URI at which it may be answered. */
@@ -33,7 +34,7 @@ export interface AnswerToClient { to: 'client', client: Client, response: Author
 export type AuthorizeOutcome =
   | AnswerToClient
   /** A person has to do something first; `facts` are what the page may tell them. */
-  | { to: 'sign_in' | 'sign_up' }
+  | { to: 'sign_in' | 'sign_up' | 'second_factor' | 'enrolment' }
   | { to: 'consent', facts: Facts }
 
 /**
@@ -88,7 +89,7 @@ export function denyAuthorization (asked: ClientRequest, deps: AuthorizeDeps): A
   return answer(asked, errorParams(new OAuthError('access_denied', 'The user did not allow it.'), deps), deps)
 }
 
-async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { session, answered }: BrowserContext, deps: AuthorizeDeps): Promise<Facts> {
+async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { session, answered, remembered }: BrowserContext, deps: AuthorizeDeps): Promise<Facts> {
   const request = parseAuthorizationRequest(params)
   const { accounts: { clock, users }, sessions } = deps
   const now = clock.now()
@@ -107,6 +108,7 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
     required,
     authentication,
     acrValues: deps.acrValues,
+    missing: signedIn === null ? null : await missingStep(signedIn, { request, client, possible, authentication, remembered, now }, deps),
     canProveMore: user === null || authentication !== null || possible === null || await canProve(possible, user, deps),
     hostedSignIn: deps.hostedSignIn,
     hint: request.idTokenHint === undefined ? undefined : await deps.idTokens.readHint(request.idTokenHint),

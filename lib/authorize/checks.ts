@@ -7,6 +7,7 @@ import type { AuthenticationContext } from '../protocol/authentication.ts'
 import { isPublicNativeRedirect } from '../protocol/redirect-uri.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { IdTokenHint } from '../tokens/id-tokens.ts'
+import type { MissingStep } from './missing-step.ts'
 import type { RequiredAcr } from './requested-context.ts'
 
 /** All that the decision on an authorization request needs, looked up beforehand. */
@@ -23,6 +24,8 @@ export interface Facts {
   authentication: AuthenticationContext | null
   /** The values of `acr` that this configuration can give. */
   acrValues: readonly string[]
+  /** What the person has to add to their sign-in before this client gets a code. */
+  missing: MissingStep
   /** Whether another sign-in can show what is required and this one did not: nobody gives a second factor that they do not have. */
   canProveMore: boolean
   /** Whether a page of ours can ask for what is missing. */
@@ -39,7 +42,7 @@ export interface Facts {
 }
 
 /** What stands in the way: an error for the client, or something that the person can do. */
-type Obstacle = OAuthError | 'sign_in' | 'sign_up' | 'consent'
+type Obstacle = OAuthError | 'sign_in' | 'sign_up' | 'second_factor' | 'enrolment' | 'consent'
 
 interface Check {
   name: string
@@ -112,10 +115,16 @@ const CHECKS: readonly Check[] = [
     see: 'RFC 9470 §5',
     check (facts) {
       if (facts.required === null || facts.authentication !== null) return null
+      if (facts.missing === 'second_factor') return addToSignIn(facts, facts.missing)
       // The host's page has asked for what it asks for, and ours for all that the account has: sent there again, the person would come back
       // with the same.
       return facts.hostedSignIn && facts.canProveMore ? anotherSignIn(facts) : mayBeTold(facts) ? unmet() : null
     }
+  },
+  {
+    name: 'the person has the second factor that the host wants',
+    see: 'NIST SP 800-63B-4 §2.2.1',
+    check: (facts) => facts.missing === null ? null : addToSignIn(facts, facts.missing)
   },
   {
     name: 'it is the person the client asked for',
@@ -149,6 +158,14 @@ function interactive (request: AuthorizationRequest, obstacle: 'sign_in' | 'cons
 /** Where the client wants no page shown and may not learn of the sign-in, what it may learn is decided first. */
 function anotherSignIn (facts: Facts): Obstacle | null {
   return facts.request.prompt.includes('none') && !mayBeTold(facts) ? null : interactive(facts.request, 'sign_in')
+}
+
+/** The same of what the person who is signed in has to add. A second factor is a part of signing in; to set one up is more than that. */
+function addToSignIn (facts: Facts, missing: Exclude<MissingStep, null>): Obstacle | null {
+  if (missing === 'sign_in') return anotherSignIn(facts)
+  if (!facts.request.prompt.includes('none')) return missing
+  if (!mayBeTold(facts)) return null
+  return missing === 'second_factor' ? interactive(facts.request, 'sign_in') : new OAuthError('interaction_required', 'The user has to set up a second factor.')
 }
 
 const unmet = (): OAuthError => new OAuthError('unmet_authentication_requirements', 'The requested acr is not available.')

@@ -22,7 +22,7 @@ export interface AuthorizeDeps extends GrantDeps {
 }
 
 /** The browser that asks. */
-export interface BrowserContext extends Pick<Browser, 'session' | 'origin'> {
+export interface BrowserContext extends Pick<Browser, 'session' | 'origin' | 'remembered'> {
   /** The page of ours that this request answers: the sign-in page, or the consent page. */
   answered?: 'sign_in' | 'consent'
 }

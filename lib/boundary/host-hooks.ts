@@ -29,7 +29,7 @@ function isNoJson (value: unknown): boolean {
 }
 
 /**
- * What each hook may answer. `undefined` and `null` are "none" everywhere: no claims, not breached, no key of the host's own, the usual
+ * What each hook may answer. `undefined` and `null` are "none" everywhere but in `mfa.required`: no claims, not breached, no key of the host's own, the usual
  * answer, the built-in page. `sendMessage` is not among them, for nothing is made of what it answers.
  */
 export const HOOK_ANSWERS = {
@@ -78,6 +78,12 @@ export const HOOK_ANSWERS = {
     // A stream is sent as it is.
     const isStream = typeof answer === 'object' && 'pipe' in answer && typeof answer.pipe === 'function'
     if (!isStream && isNoJson(answer)) throw misfit('hook', { source: 'rateLimit.onLimit', got: answer, takes: 'the body of the answer, which is sent for it: no reply, and nothing that JSON can\'t hold' })
+    return answer
+  },
+
+  /** Nothing is no answer here: a function that forgets to answer must not be a no. */
+  'mfa.required' (answer: unknown): boolean {
+    if (typeof answer !== 'boolean') throw misfit('hook', { source: 'mfa.required', got: answer, takes: 'true or false' })
     return answer
   },
 

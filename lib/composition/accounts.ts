@@ -13,6 +13,7 @@ import { importedHashVerifier } from '../adapters/imported-hashes/imported-hash-
 import type { Events } from '../events.ts'
 import type { MessageBound } from '../limits/message-bound.ts'
 import { chooseLocale } from '../pages/locale.ts'
+import type { ClientStore } from '../ports/client-store.ts'
 import type { FactorStore } from '../ports/factor-store.ts'
 import type { Sealer } from '../ports/sealer.ts'
 import type { Clock } from '../ports/clock.ts'
@@ -23,11 +24,13 @@ import type { State } from '../ports/state.ts'
 import type { Connection } from '../ports/upstream.ts'
 import type { UserStore } from '../ports/user-store.ts'
 import { deriveKey } from './secrets.ts'
+import type { FactorPolicy } from '../accounts/factors/factor-policy.ts'
+import type { FactorSettings } from '../settings/sections/factors.ts'
 import type { Settings } from '../settings/settings.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import { type LogCode, logLine } from '../ports/log.ts'
 
-interface AccountParts { users: UserStore, factors: FactorStore | null, passkeys: Passkeys | null, clock: Clock, random: Random, state: State, sessions: Sessions, messages: MessageBound, events: Events, log: FastifyBaseLogger, messageUrl: AccountsDeps['messageUrl'], accountUrl: AccountsDeps['accountUrl'], connections: ReadonlyMap<string, Connection> }
+interface AccountParts { users: UserStore, clients: ClientStore, factors: FactorStore | null, passkeys: Passkeys | null, clock: Clock, random: Random, state: State, sessions: Sessions, messages: MessageBound, events: Events, log: FastifyBaseLogger, messageUrl: AccountsDeps['messageUrl'], accountUrl: AccountsDeps['accountUrl'], connections: ReadonlyMap<string, Connection> }
 
 /** A hash of another format that matched is about to be replaced, and an application that this one replaces may still need it. */
 function toldOfOnce (imported: ImportedHashVerifier, users: UserStore, log: FastifyBaseLogger): ImportedHashVerifier {
@@ -83,8 +86,14 @@ function emailSignInOf ({ emailSignIn, secrets }: Settings, { random, state: { o
   return { ...emailSignIn, redeemCode, key: deriveKey(first, 'e-mail codes'), sealer: deflatingSealer(aesSealer([keyOf(first), ...former.map(keyOf)])) }
 }
 
+/** The host's policy, with the client looked up that takes part. */
+function policyOf ({ methods, required }: FactorSettings, clients: ClientStore): FactorPolicy {
+  if (required === null) return { methods, required }
+  return { methods, required: async (user, clientId) => await required(user, { client: clientId === null ? null : await clients.findById(clientId), clientId }) }
+}
+
 /** What the account use cases need, from the settings. */
-export function accountsDeps (settings: Settings, { users, factors, passkeys, clock, random, state, sessions, messages, events, log, messageUrl, accountUrl, connections }: AccountParts): AccountsDeps {
+export function accountsDeps (settings: Settings, { users, clients, factors, passkeys, clock, random, state, sessions, messages, events, log, messageUrl, accountUrl, connections }: AccountParts): AccountsDeps {
   const { hasher, isBreached, pepper, importPepper, minLength, maxBytes, contextWords, ...costs } = settings.password
   const reports = (code: LogCode) => (error: unknown, what: string): void => { log.error(...logLine(code, what, { err: error })) }
   const onError = reports('FST_AUTHORITY_WORK_FAILED')
@@ -103,7 +112,7 @@ export function accountsDeps (settings: Settings, { users, factors, passkeys, cl
     ),
     oneTimeTokens: state.oneTimeTokens,
     consents: state.consents,
-    factors: factors === null || settings.factors === null ? null : { store: factors, totpIssuer: settings.factors.totpIssuer, passkeys, sealer: factorSealer(settings.secrets, random), remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, random) },
+    factors: factors === null || settings.factors === null ? null : { store: factors, totpIssuer: settings.factors.totpIssuer, passkeys, sealer: factorSealer(settings.secrets, random), remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, random), policy: policyOf(settings.factors, clients) },
     emailSignIn: emailSignInOf(settings, { random, state }),
     sessions,
     messageBound: messages,

@@ -7,11 +7,12 @@ import { HOOK_ANSWERS, hostHook } from '../boundary/host-hooks.ts'
 
 /** The settings with every hook of the host's behind the one border: what it answers is checked, and in time. */
 export function withCheckedHooks (settings: Settings): Settings {
-  const { claims, password, pages, rateLimit } = settings
+  const { claims, factors, password, pages, rateLimit } = settings
   const clock = settings.clock ?? systemClock
   return {
     ...settings,
     claims: claims === null ? null : hostHook(claims, HOOK_ANSWERS.claims, clock),
+    factors: factors === null || factors.required === null ? factors : { ...factors, required: hostHook(factors.required, HOOK_ANSWERS['mfa.required'], clock) },
     password: { ...password, ...passwordHooks(password) },
     pages: pages === false || pages.render === null ? pages : { ...pages, render: hostHook(pages.render, HOOK_ANSWERS['pages.render'], clock) },
     rateLimit: rateLimit === false ? false : withCheckedLimitHooks(rateLimit, clock)

@@ -96,7 +96,7 @@ export async function createServices (settings: Settings, { log, messageUrl, acc
   })
   const { limiter, messages, known } = await createLimits(settings, { attempts: stores.attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret(), users: stores.users, onceRehashed: async (user) => await onceRehashed(user, accounts) })
   const connections = await connectionsOf(settings, { clock, log, callbackUrl })
-  const accounts: AccountsDeps = accountsDeps(settings, { users: stores.users, factors: stores.factors, passkeys: await passkeysOf(settings, random), clock, random, state, sessions, messages, events, log, messageUrl, accountUrl, connections })
+  const accounts: AccountsDeps = accountsDeps(settings, { users: stores.users, clients, factors: stores.factors, passkeys: await passkeysOf(settings, random), clock, random, state, sessions, messages, events, log, messageUrl, accountUrl, connections })
   // In the background: the decoy is there before the first sign-in, or that one waits for it.
   accounts.hashing.ready().catch((error: unknown) => { log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error })) })
   const grants: GrantDeps = {

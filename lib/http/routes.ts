@@ -36,6 +36,7 @@ import { refreshRoute } from './api/refresh.ts'
 import { revokeRoute } from './api/revoke.ts'
 import { secondFactorPage } from './pages/second-factor.ts'
 import { securitySchemes } from './edge/security-schemes.ts'
+import { setUpSecondFactorPage } from './pages/set-up-second-factor.ts'
 import { sessionRoutes } from './api/sessions.ts'
 import type { PathName } from '../settings/paths.ts'
 import { tokenRoute } from './api/token.ts'
@@ -155,6 +156,7 @@ function secondFactor (child: FastifyInstance, pages: PageDeps): void {
   if (factors === null) return
   secondFactorPage(child, pages, factors)
   passkeyPromptPage(child, pages)
+  setUpSecondFactorPage(child, pages, factors)
 }
 
 /** Only where people sign in by e-mail. */

@@ -24,6 +24,7 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   authenticated: (_event, count) => { count('authority.authentication', { outcome: 'success' }) },
   login_failed: ({ reason }, count) => { count('authority.authentication', { outcome: 'failure', 'error.type': reason }) },
   second_factor_required: () => {},
+  enrolment_required: () => {},
   second_factor_failed: () => {},
   factor_added: () => {},
   factor_removed: () => {},

@@ -155,6 +155,9 @@ export interface AccountPasskey extends Omit<AccountFactor, 'disabled'> {
   synced: boolean
 }
 
+/** An authenticator app that is about to be added. `token` goes back in a hidden field `enrolment`. `qr`: the `d` of a path in a square of `size`. */
+export interface ShownEnrolment { token: string, secret: string, uri: string, qr: { size: number, path: string } }
+
 export interface PageModels {
   /** `resendToken`: after a right password for an address that is not confirmed; goes back in a hidden field `token`, with the `decision` `resend`. */
   /**
@@ -164,7 +167,7 @@ export interface PageModels {
   login: FormModel & { username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null, emailCodeUrl: string | null, connections: ConnectButton[], passwordLater: boolean, passkey: PasskeyForm | null, tellsPasskeys: boolean }
   /**
    * After a right password or a sign-in elsewhere: `code` where `asksCode`, or `recovery_code`, or `credential` where there is `passkey`. Nobody is signed
-   * in yet; `username` is who would be. `rememberSeconds`: for how long a box named `remember` has this browser asked no more; `null`: no box.
+   * in yet, or without it; `username` is who would be. `rememberSeconds`: for how long a box named `remember` has this browser asked no more; `null`: no box.
    */
   second_factor: FormModel & { username: string, asksCode: boolean, rememberSeconds: number | null, loginUrl: string, passkey: PasskeyForm | null, tellsPasskeys: boolean }
   /** After a sign-in by password: a passkey can be made, with `credential` and `name`. `skipUrl` leads on without. `endsOthers`: all other sign-ins end with the first one. */
@@ -178,6 +181,12 @@ export interface PageModels {
   email_code: FormModel & { step: 'ask' | 'enter' | 'finish', username: string, fields: ProfileField[], hasLink: boolean, loginUrl: string }
   /** `token` goes back in a hidden field. `username` is `null` in a browser that did not ask for the link: there is nothing to press there. */
   email_link: FormModel & { token: string, username: string | null, codeUrl: string }
+  /**
+   * Where a second factor has to be set up before somebody is signed in: `code` and `name`, and `enrolment` in a hidden field. `enrolment` is `null`
+   * where the address of the account has to be confirmed first; a button named `decision` with the value `resend` sends the message again, and
+   * `sent` says that it was.
+   */
+  set_up_second_factor: FormModel & { username: string, enrolment: ShownEnrolment | null, name: string, sent: boolean, loginUrl: string }
   /** `sent`: a message is on its way, whoever asked. */
   signup: FormModel & { username: string, fields: ProfileField[], minLength: number, loginUrl: string, sent: boolean, connections: ConnectButton[] }
   forgot_password: FormModel & { username: string, loginUrl: string, sent: boolean }
@@ -225,14 +234,14 @@ export interface PageModels {
   /**
    * A form for each factor, with `factor`, `name`, and buttons named `decision` with the values `rename` and `remove`; one with the `decision` `codes`.
    * `signInUrl`: the person signs in again before anything can be changed. `enrolUrl` leads to the page `account_totp`. `recoveryCodesLeft`
-   * is `null` where there is no factor. `factors` are the apps; `addPasskeyUrl` leads to the page `account_passkey`, and is `null` where passkeys are off. `canForget`: browsers may be remembered; a
+   * is `null` where there is no factor. `mustKeepOne`: the last one can't be removed. `factors` are the apps; `addPasskeyUrl` leads to the page `account_passkey`, and is `null` where passkeys are off. `canForget`: browsers may be remembered; a
    * button with the `decision` `forget` ends that for all.
    */
-  account_security: AccountModel & { factors: AccountFactor[], recoveryCodesLeft: number | null, enrolUrl: string, canForget: boolean, signInUrl: string | null, passkeys: AccountPasskey[], addPasskeyUrl: string | null, passkeySignals: PasskeySignals | null }
+  account_security: AccountModel & { factors: AccountFactor[], mustKeepOne: boolean, recoveryCodesLeft: number | null, enrolUrl: string, canForget: boolean, signInUrl: string | null, passkeys: AccountPasskey[], addPasskeyUrl: string | null, passkeySignals: PasskeySignals | null }
   /** `credential` and `name`. `passkey` is `null` where the person signs in again before. */
   account_passkey: AccountModel & { passkey: PasskeyForm | null, name: string, signInUrl: string | null, endsOthers: boolean }
-  /** `code` and `name`, and `enrolment` in a hidden field. `enrolment` is `null` where the person signs in again before. `qr`: the `d` of a path in a square of `size`. */
-  account_totp: AccountModel & { enrolment: { token: string, secret: string, uri: string, qr: { size: number, path: string } } | null, name: string, signInUrl: string | null, endsOthers: boolean }
+  /** `code` and `name`, and `enrolment` in a hidden field. `enrolment` is `null` where the person signs in again before, or confirms the address of the account, by `confirmUrl`. */
+  account_totp: AccountModel & { enrolment: ShownEnrolment | null, name: string, signInUrl: string | null, confirmUrl: string | null, endsOthers: boolean }
   /** Shown once: they are in no other answer. */
   account_recovery_codes: CommonModel & { username: string, codes: string[], backUrl: string }
   /** Submit buttons named `session` with the id of a sign-in, and named `decision` with the values `end_others` (all but this browser's own) and `end_all`. */

@@ -23,6 +23,7 @@ const BY_CODE: Readonly<Record<OAuthErrorCode, MessageKey>> = {
   unmet_authentication_requirements: 'errorClientRequest',
   invalid_password: 'errorPassword',
   mfa_required: 'errorLoginRequired',
+  mfa_enrollment_required: 'errorLoginRequired',
   invalid_code: 'errorWrongCode',
   invalid_credential: 'errorPasskeyRefused',
   duplicate_factor: 'errorPasskeyTwice',

@@ -1,4 +1,4 @@
-import { accountPasskey, accountRecoveryCodes, accountSecurity, accountTotp, passkeyPrompt } from './security-pages.ts'
+import { accountPasskey, accountRecoveryCodes, accountSecurity, accountTotp, passkeyPrompt, setUpSecondFactor } from './security-pages.ts'
 import { consent, errorPage, formPost, logout, signedOut } from './decision-pages.ts'
 import { accountConnections } from './account-connections.ts'
 import { account, accountAccess, accountEmail, accountPassword, accountProfile, accountRemove, accountRemoved, accountSessions } from './account-pages.ts'
@@ -16,6 +16,7 @@ const RENDERERS: Renderers = {
   reauthenticate,
   email_code: emailCode,
   email_link: emailLink,
+  set_up_second_factor: setUpSecondFactor,
   signup,
   forgot_password: forgotPassword,
   reset_password: resetPassword,

@@ -2,12 +2,12 @@ import { accountFrame, signInAgain } from './account-pages.ts'
 import { codeField, factorNameField, form, formState, hidden, link, serverFault, submit } from './fields.ts'
 import { type Html, attributes, formatHtml, html } from './html.ts'
 import { layout, name } from './layout.ts'
-import type { AccountFactor, AccountPasskey, PageModels, PasskeyForm } from './model.ts'
+import type { AccountFactor, AccountPasskey, FormModel, PageModels, PasskeyForm, ShownEnrolment } from './model.ts'
 import { passkeyForm, passkeySignals, withoutPasskeys } from './passkey-forms.ts'
 import { format, type Messages, spaceOf, timeOf } from './texts.ts'
 
 export function accountSecurity (model: PageModels['account_security']): string {
-  const { messages, error, factors, recoveryCodesLeft, enrolUrl, canForget, signInUrl, passkeys, addPasskeyUrl, passkeySignals: told, action } = model
+  const { messages, error, factors, mustKeepOne, recoveryCodesLeft, enrolUrl, canForget, signInUrl, passkeys, addPasskeyUrl, passkeySignals: told, action } = model
   const alert = error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>\n`
   const sole = factors.length + passkeys.length === 1
   return accountFrame(model, messages.securityTitle, html`<p class="hint">${messages.securityText}</p>
@@ -17,7 +17,7 @@ ${alert}${items(model, factors, messages.factorApp, 'factor', messages.factorNam
 `}${recoveryCodesLeft !== null && html`<p class="status">${format(messages.codesLeft, { count: String(recoveryCodesLeft) })}</p>
 `}${signInUrl !== null
     ? signInAgain(model, signInUrl)
-    : html`${sole && html`<p class="hint">${factors.length === 1 ? messages.factorLastText : messages.passkeyLastText}</p>
+    : html`${sole && html`<p class="hint">${mustKeepOne ? messages.errorLastFactor : factors.length === 1 ? messages.factorLastText : messages.passkeyLastText}</p>
 `}<p class="actions">${link(enrolUrl, messages.factorAdd)}</p>
 ${addPasskeyUrl !== null && html`<p class="actions">${link(addPasskeyUrl, messages.passkeyAdd)}</p>
 `}${recoveryCodesLeft !== null && form(action, null, html`<p class="hint">${messages.codesNewText}</p>
@@ -82,18 +82,40 @@ ${endsOthers && html`<p class="hint">${messages.passkeyFollows}${spaceOf(message
 }
 
 export function accountTotp (model: PageModels['account_totp']): string {
-  const { messages, action, error, enrolment, name: typed, signInUrl, endsOthers } = model
+  const { messages, enrolment, name: typed, signInUrl, confirmUrl, endsOthers } = model
+  if (confirmUrl !== null) return accountFrame(model, messages.factorAdd, html`<p>${messages.errorEmailNotVerified}</p>\n<p class="actions">${link(confirmUrl, messages.verifyTitle)}</p>`)
   if (enrolment === null) return accountFrame(model, messages.factorAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
-  const { token, secret, uri, qr: { size, path } } = enrolment
+  return accountFrame(model, messages.factorAdd, enrolmentForm(model, enrolment, typed, endsOthers))
+}
+
+/** What has to be set up before somebody is signed in. */
+export function setUpSecondFactor (model: PageModels['set_up_second_factor']): string {
+  const { messages, action, error, username, enrolment, name: typed, sent, loginUrl } = model
+  const links = html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
+<p>${link(loginUrl, messages.backToLogin)}</p>`
+  if (enrolment === null) {
+    return layout(model, {
+      heading: messages.verifyTitle,
+      error,
+      lead: html`<p class="lead">${messages.errorEmailNotVerified}</p>`,
+      content: sent ? html`<p role="status">${messages.checkSpam}</p>` : form(action, null, submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })),
+      links
+    })
+  }
+  return layout(model, { heading: messages.factorAdd, error, lead: html`<p class="lead">${messages.setUpText}</p>`, content: html`${enrolmentForm(model, enrolment, typed, true)}${serverFault(model)}`, links })
+}
+
+function enrolmentForm (model: FormModel, { token, secret, uri, qr: { size, path } }: ShownEnrolment, typed: string, endsOthers: boolean): Html {
+  const { messages, action, error } = model
   const state = formState(error, ['code', 'name'], 'code')
-  return accountFrame(model, messages.factorAdd, html`<p>${messages.enrolScan}</p>
+  return html`<p>${messages.enrolScan}</p>
 <svg class="qr" role="img" aria-label="${messages.enrolQr}" viewBox="0 0 ${size} ${size}"><path fill="#fff" d="M0 0h${size}v${size}H0z"></path><path fill="#000" d="${path}"></path></svg>
 <p>${messages.enrolKey}</p>
 <p class="key"><code dir="ltr">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</code></p>
 <p>${link(uri, messages.enrolOpen)}</p>
 ${form(action, state, html`${hidden('enrolment', token)}<p class="hint">${messages.enrolCode}${endsOthers && html`${spaceOf(messages)}${messages.enrolText}`}</p>
 ${codeField(state, model)}${factorNameField(state, messages.factorNameLabel, typed)}${submit(messages.factorAdd)}
-`)}`)
+`)}`
 }
 
 export function accountRecoveryCodes (model: PageModels['account_recovery_codes']): string {

@@ -86,6 +86,14 @@ export function contextOf ({ methods, authenticatedAt }: Authenticated, wanted: 
   return newest === undefined ? { acr: null, amr: [], authenticatedAt } : { ...newest, acr }
 }
 
+/**
+ * Since when all of a session has been proved here. What was said of a connection counts from when the sign-in came here, whatever its provider
+ * says of when it last asked.
+ */
+export function provedSince ({ methods, authenticatedAt }: Authenticated): number {
+  return Math.min(authenticatedAt, ...methods.flatMap(({ method, at }) => method === 'connection' ? [] : [at]))
+}
+
 export const passwordProof = (at: number): AuthenticationProof => ({ method: 'password', at })
 
 /** The name under which the testing entry says which proofs a sign-in is to have. The entry alone has it, so no host claims what nobody saw. */

@@ -7,6 +7,7 @@ import { checkPasskeys } from './check-passkeys.ts'
 import { withoutUndefined } from './given.ts'
 import { badOption, invalid, schemaError } from './option-error.ts'
 import type { AuthorityOptions } from './options.ts'
+import { FACTOR_METHODS } from '../protocol/factor-methods.ts'
 import { FACTOR_STORE_METHODS, FACTOR_STORE_TAKES } from './sections/factors.ts'
 import { isRedisClient } from './redis-client.ts'
 import { resolveSettings } from './resolve.ts'
@@ -104,11 +105,15 @@ function checkSecrets ({ secret, password, keys, accessToken }: AuthorityOptions
   }
 }
 
-function checkFactors ({ factors, mfa, secret }: AuthorityOptions): void {
+function checkFactors ({ factors, mfa, pages, secret }: AuthorityOptions): void {
   if (factors === undefined) {
     if (Object.keys(mfa ?? {}).length > 0) throw invalid('mfa', mfa, 'nothing where the option factors is not set')
     return
   }
+  const { methods = FACTOR_METHODS, required = false } = mfa ?? {}
+  if (methods.every((method) => method === 'recovery_code')) throw invalid('mfa.methods', methods, 'an array with "totp" or "passkey" in it: recovery codes stand in for one of these')
+  if (required !== false && !methods.includes('totp')) throw invalid('mfa.methods', methods, 'an array with "totp" in it where mfa.required is set: it is what people are led to set up')
+  if (required !== false && pages === false) throw invalid('mfa.required', required, 'false where pages is false: a second factor is set up on them before anybody is signed in')
   const missing = FACTOR_STORE_METHODS.find((method) => !hasMethod(factors, method))
   if (missing !== undefined) throw invalid('factors', factors, `${FACTOR_STORE_TAKES}: it lacks ${missing}`)
   if (factors.durable && secret === undefined) throw invalid('secret', secret, 'a string of 32 bytes or more, where factors is a store that outlives the process: it seals the keys of authenticator apps')

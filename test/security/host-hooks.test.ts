@@ -1,6 +1,6 @@
 /** What each hook of the host's may answer: none is none, and a misfit is a named error that opens nothing. */
 import t, { type Test } from 'tap'
-import { memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
+import { memoryFactorStore, memoryUserStore, type AuthorityOptions } from '../../lib/index.ts'
 import { OPTIONS_SCHEMA } from '../../lib/settings/schema.ts'
 import { HOOK_ANSWERS } from '../../lib/boundary/host-hooks.ts'
 import { PASSWORD, testApp, type LightMyRequestResponse } from '../support/app.ts'
@@ -132,6 +132,19 @@ const CASES: Record<keyof typeof HOOK_ANSWERS, HookCase> = {
       return { well: true, misfits: subject.misfits }
     },
     goesOn: true
+  },
+  'mfa.required': {
+    fit: [true, false],
+    misfit: [[undefined, /^mfa\.required: the answer is nothing; it takes true or false/], [null, /null/], [1, /a number/], ['false', /a string/], [{}, /an object/]],
+    async ask (t, answer) {
+      const subject = await subjectOf(t, { factors: memoryFactorStore(), mfa: { required: answers(answer) } })
+      await register(subject)
+      const reply = await subject.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', ...ANN } })
+      if (typeof answer === 'boolean') t.equal(reply.statusCode, answer ? 400 : 200)
+      else t.notMatch(reply.body, 'access_token')
+      return { well: typeof answer === 'boolean', misfits: subject.misfits }
+    },
+    goesOn: false
   },
   'pages.render': {
     fit: [undefined, null, '<p>own</p>', ''],

@@ -5,7 +5,7 @@ import { WebauthnError } from '../../protocol/webauthn-refusal.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import { hasSecondFactor } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
-import { endingOthers } from './first-addition.ts'
+import { endingOthers, withdrawUnlessFirst } from './first-addition.ts'
 import { isChallengeOf, type PasskeyConfig } from './passkey-options.ts'
 import type { GivenCredential, PasskeyAdded, PasskeyDeps, PasskeyKind, PasskeyOwner } from './passkeys.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
@@ -14,7 +14,7 @@ const KINDS: readonly PasskeyKind[] = ['passkey', 'security_key']
 
 /** See `Passkeys.add`. */
 export async function addPasskey ({ user, sid, credential, name, locale, origin }: PasskeyOwner & MessageCause & { credential: GivenCredential, name: string }, config: PasskeyConfig, deps: PasskeyDeps): Promise<PasskeyAdded> {
-  const { clock, events, outbox, random, factors: { store } } = deps
+  const { clock, events, outbox, random, factors: { store, policy } } = deps
   const found = await store.findFactors(user.id)
   const made = verified(credential, (challenge) => {
     const kind = KINDS.find((one) => isChallengeOf({ to: 'add', userId: user.id, sid, kind: one, epoch: found.deviceEpoch }, challenge, config, deps))
@@ -23,10 +23,12 @@ export async function addPasskey ({ user, sid, credential, name, locale, origin 
   const now = clock.now()
   const { codes, digests } = newRecoveryCodes(deps)
   const factor = { id: random.id(), ...made, rpId: config.rpId, name: nameOf(name), createdAt: now, lastUsedAt: null }
-  const added = await endingOthers({ isFirst: !hasSecondFactor(found), userId: user.id, sid, origin }, async () => {
-    const outcome = await store.addPasskey({ userId: user.id, factor, limit: config.maxPerUser, recoveryDigests: digests })
+  const isFirst = !hasSecondFactor(found)
+  const added = await endingOthers({ isFirst, userId: user.id, sid, origin }, async () => {
+    const outcome = await store.addPasskey({ userId: user.id, factor, limit: config.maxPerUser, recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined })
     if (outcome.outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${config.maxPerUser} passkeys.`, { reason: 'passkey_limit' })
     if (outcome.outcome === 'duplicate') throw new OAuthError('duplicate_factor', 'The account has this passkey already.')
+    if (isFirst) await withdrawUnlessFirst(user.id, factor.id, deps)
     events.emit('factor_added', { userId: user.id, factorId: factor.id, kind: 'passkey', sid }, origin)
     outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
     return outcome

@@ -1,3 +1,4 @@
+import { OAuthError } from '../../errors.ts'
 import { addPasskey } from './add-passkey.ts'
 import { optionsForCreation, optionsForKnown, optionsForSignIn, type PasskeyConfig } from './passkey-options.ts'
 import type { Passkeys } from './passkeys.ts'
@@ -10,7 +11,10 @@ export function createPasskeys (config: PasskeyConfig): Passkeys {
     rpId,
     relatedOrigins,
     prompt,
-    creationOptions: async (of, deps) => await optionsForCreation(of, config, deps),
+    async creationOptions (of, deps) {
+      if (!deps.factors.policy.methods.includes('passkey')) throw new OAuthError('not_found', 'Passkeys are not set up here.')
+      return await optionsForCreation(of, config, deps)
+    },
     add: async (addition, deps) => await addPasskey(addition, config, deps),
     signInOptions: (deps) => optionsForSignIn(config, deps),
     proveAlone: async (given, deps) => await proveAlone(given, config, deps),

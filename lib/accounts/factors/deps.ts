@@ -4,6 +4,7 @@ import type { Sealer } from '../../ports/sealer.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { RememberedDevices } from '../../limits/remembered-devices.ts'
 import type { Passkeys } from './passkeys.ts'
+import type { FactorPolicy } from './factor-policy.ts'
 
 export type { SecondFactorCheck } from '../../limits/rules.ts'
 
@@ -18,6 +19,7 @@ export interface FactorDeps {
   remembered: RememberedDevices | null
   /** `null`: they are off. */
   passkeys: Passkeys | null
+  policy: FactorPolicy
 }
 
 /**

@@ -2,9 +2,11 @@ import { OAuthError } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
+import { digest } from '../../protocol/digest.ts'
 import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '../../protocol/totp.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
-import { endingOthers } from './first-addition.ts'
+import { requireConfirmedAddress } from './confirmed-address.ts'
+import { endingOthers, withdrawUnlessFirst } from './first-addition.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
 import { hasSecondFactor } from './deps.ts'
@@ -20,14 +22,15 @@ export interface Enrolment {
   uri: string
 }
 
-interface Enroller { user: User, sid: string }
+/** Who sets it up: a sign-in, or whoever has given a first factor and holds the ticket of it. */
+export type Enroller = { user: User, sid: string } | { user: User, sid: null, ticket: string }
 
 const LIFETIME_MS = 10 * 60 * 1000
 /** Authenticator apps of one user. */
 const MAX_APPS = 10
 const MAX_NAME = 64
 
-const contextOf = ({ user, sid }: Enroller, issuer: string): string => JSON.stringify(['totp enrolment', issuer, user.id, sid])
+const contextOf = (of: Enroller, issuer: string): string => JSON.stringify(['totp enrolment', issuer, of.user.id, ...(of.sid === null ? ['step', digest(of.ticket)] : [of.sid])])
 
 /**
  * A new key, which is stored only once a code of it was right: an enrolment that is given up leaves what there is. To be asked by a fresh
@@ -35,7 +38,8 @@ const contextOf = ({ user, sid }: Enroller, issuer: string): string => JSON.stri
  * is no longer enough.
  */
 export async function startEnrolment (of: Enroller, deps: ProvingDeps): Promise<Enrolment> {
-  const { issuer, random, clock, factors: { sealer, store } } = deps
+  const { issuer, random, clock, factors: { sealer, store, policy } } = deps
+  if (!policy.methods.includes('totp')) throw new OAuthError('not_found', 'Authenticator apps are not set up here.')
   const { deviceEpoch: epoch } = await store.findFactors(of.user.id)
   const secret = Buffer.from(random.secret(), 'base64url').subarray(0, TOTP_SECRET_BYTES)
   return shown(secret, sealer.seal(JSON.stringify({ factorId: random.id(), secret: secret.toString('base64url'), at: clock.now(), epoch }), contextOf(of, issuer)), of, deps)
@@ -58,7 +62,7 @@ function open (enrolment: string, of: Enroller, { deviceEpoch }: UserFactors, { 
   return clock.now() - at < LIFETIME_MS && epoch === deviceEpoch ? { factorId, secret: Buffer.from(secret, 'base64url') } : null
 }
 
-interface Confirmation extends Enroller, MessageCause { enrolment: string, code: string, name: string }
+type Confirmation = Enroller & MessageCause & { enrolment: string, code: string, name: string }
 
 /**
  * Stores the app once a code of it is right. The first second factor of a user ends all their other sign-ins: whoever got in by the password
@@ -66,7 +70,7 @@ interface Confirmation extends Enroller, MessageCause { enrolment: string, code:
  * @throws OAuthError `invalid_token` (the enrolment), `invalid_code`, `factor_limit`, `temporarily_unavailable`
  */
 export async function confirmEnrolment ({ enrolment, code, name, locale, origin, ...of }: Confirmation, deps: ProvingDeps): Promise<{ factorId: string, recoveryCodes: string[] | null, proof: AuthenticationProof }> {
-  const { issuer, clock, events, outbox, factors: { store, sealer } } = deps
+  const { issuer, clock, events, outbox, factors: { store, sealer, policy } } = deps
   const { user, sid } = of
   const found = await store.findFactors(user.id)
   const opened = open(enrolment, of, found, deps)
@@ -77,12 +81,16 @@ export async function confirmEnrolment ({ enrolment, code, name, locale, origin,
   const { factorId, secret } = opened
   const step = matchTotp(secret, digits, now)
   if (step === null) throw new OAuthError('invalid_code', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
+  // The account may be somebody else's, by the address that was never confirmed.
+  await requireConfirmedAddress(user, { locale, origin }, deps)
+  const isFirst = !hasSecondFactor(found)
   const { codes, digests } = newRecoveryCodes(deps)
   const factor = { id: factorId, sealedSecret: sealTotpSecret(secret, { issuer, userId: user.id, factorId }, sealer), lastStep: step, failures: 0, disabled: false, name: nameOf(name), createdAt: now, lastUsedAt: null }
-  const added = await endingOthers({ isFirst: !hasSecondFactor(found), userId: user.id, sid, origin }, async () => {
-    const outcome = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS, recoveryDigests: digests })
+  const added = await endingOthers({ isFirst, userId: user.id, sid, origin }, async () => {
+    const outcome = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS, recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined })
     if (outcome.outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
     if (outcome.outcome === 'duplicate') throw new OAuthError('invalid_token', 'The enrolment was used already.', { statusCode: 400 })
+    if (isFirst) await withdrawUnlessFirst(user.id, factorId, deps)
     events.emit('factor_added', { userId: user.id, factorId, kind: 'totp', sid }, origin)
     outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
     return outcome

@@ -1,3 +1,4 @@
+import { OAuthError } from '../../errors.ts'
 import type { Origin } from '../../sessions/sessions.ts'
 import type { PasskeyDeps } from './passkeys.ts'
 
@@ -5,9 +6,9 @@ import type { PasskeyDeps } from './passkeys.ts'
  * Stores a factor. The first one of a user ends all their other sign-ins, before it is stored and after: whoever got in by the password alone
  * is out.
  */
-export async function endingOthers<Stored> ({ isFirst, userId, sid, origin }: { isFirst: boolean, userId: string, sid: string, origin: Origin }, store: () => Promise<Stored>, deps: Pick<PasskeyDeps, 'sessions' | 'background' | 'onError'>): Promise<Stored> {
+export async function endingOthers<Stored> ({ isFirst, userId, sid, origin }: { isFirst: boolean, userId: string, sid: string | null, origin: Origin }, store: () => Promise<Stored>, deps: Pick<PasskeyDeps, 'sessions' | 'background' | 'onError'>): Promise<Stored> {
   if (!isFirst) return await store()
-  const endOthers = async (): Promise<void> => { await deps.sessions.revokeAll(userId, 'factors_changed', { exceptSid: sid, origin }) }
+  const endOthers = async (): Promise<void> => { await deps.sessions.revokeAll(userId, 'factors_changed', { exceptSid: sid ?? undefined, origin }) }
   await endOthers()
   const stored = await store()
   // For a sign-in by the password alone that began in between. The person has to see their recovery codes whatever becomes of it.
@@ -17,4 +18,17 @@ export async function endingOthers<Stored> ({ isFirst, userId, sid, origin }: { 
     deps.background.run(`factors ${userId}`, what, endOthers)
   })
   return stored
+}
+
+/**
+ * Of several that were stored at once as the first, the one that came first stays: whoever knows the password alone must not add one beside
+ * that of the owner.
+ * @throws OAuthError `invalid_token`; then it is gone again
+ */
+export async function withdrawUnlessFirst (userId: string, factorId: string, { factors: { store } }: Pick<PasskeyDeps, 'factors'>): Promise<void> {
+  const { totp, passkeys } = await store.findFactors(userId)
+  const [first, ...others] = [totp[0], passkeys[0]].filter((factor) => factor !== undefined)
+  if (first?.id === factorId && others.length === 0) return
+  await store.removeFactor({ userId, factorId, keepOne: false })
+  throw new OAuthError('invalid_token', 'Another factor was added meanwhile. Begin again.', { statusCode: 400 })
 }

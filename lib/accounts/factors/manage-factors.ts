@@ -4,7 +4,7 @@ import type { PasskeyFactor } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { listLinks } from '../identities.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
-import { passkeysIn } from './deps.ts'
+import { hasSecondFactor, passkeysIn } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
@@ -33,25 +33,55 @@ export async function listFactors (userId: string, { factors: { store } }: Pick<
   return { factors: [...apps, ...keys], recoveryCodesLeft }
 }
 
+/** Whether the host wants the user to have a second factor, so that the last one stays. */
+export async function mustKeepOne (user: User, { factors: { policy } }: { factors: Pick<ProvingDeps['factors'], 'policy'> }): Promise<boolean> {
+  return policy.required !== null && await policy.required(user, null)
+}
+
+interface Removal extends MessageCause {
+  user: User
+  factorId: string
+  by: 'user' | 'host'
+  /** The sign-in that asks, which goes on while the user has another factor. */
+  sid?: string
+  /** It goes on in any case: whoever calls this begins it anew, without what the factor proved. */
+  isLowered?: boolean
+}
+
 /**
- * Removes one of the user's own. To be asked by a fresh sign-in. The last passkey of somebody who has nothing else to sign in with stays; the
- * host may remove it.
+ * Removes one of the user's own. To be asked by a fresh sign-in. The last passkey of somebody who has nothing else to sign in with stays, and so
+ * does the last factor of somebody who must have one; the host may remove it. All that may rest on it ends: the other sign-ins, and with the last
+ * factor also the one that asks, because what its tokens say of it can't be taken back. `left`: whether the user has another.
  * @throws OAuthError `not_found`, `last_factor`
  */
-export async function removeFactor ({ user, factorId, by, locale, origin }: MessageCause & { user: User, factorId: string, by: 'user' | 'host' }, deps: ProvingDeps): Promise<void> {
-  const { events, outbox, factors: { store } } = deps
+export async function removeFactor ({ user, factorId, by, sid, isLowered = false, locale, origin }: Removal, deps: ProvingDeps): Promise<{ left: boolean }> {
+  const { sessions, background, onError, events, outbox, factors: { store } } = deps
+  const userId = user.id
   const needed = by === 'user' ? await neededPasskey(user, factorId, deps) : null
   // Of two removals at once the store decides which of them is of the last factor.
-  const outcome = ID.test(factorId) ? await store.removeFactor({ userId: user.id, factorId, keepOne: needed !== null }) : 'unknown'
-  if (outcome === 'last') throw lastWayIn()
+  const keepOne = needed !== null || (by === 'user' && await mustKeepOne(user, deps))
+  const outcome = ID.test(factorId) ? await store.removeFactor({ userId, factorId, keepOne }) : 'unknown'
+  if (outcome === 'last') throw needed === null ? new OAuthError('last_factor', 'The account must have a second factor, and this is the last one.') : lastWayIn()
   if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such factor.')
   // It can't know that what is left (an app, a security key) signs nobody in alone.
-  if (needed !== null && passkeysIn(await store.findFactors(user.id), deps.factors).length === 0) {
-    await store.addPasskey({ userId: user.id, factor: needed, limit: MOST })
+  if (needed !== null && passkeysIn(await store.findFactors(userId), deps.factors).length === 0) {
+    await store.addPasskey({ userId, factor: needed, limit: MOST })
     throw lastWayIn()
   }
-  events.emit('factor_removed', { userId: user.id, factorId, by }, origin)
+  events.emit('factor_removed', { userId, factorId, by }, origin)
   outbox?.post({ kind: 'factor_removed', user: addressed(user), locale, origin })
+  const what = 'the sign-ins that rested on a removed factor could not be ended'
+  let left = false
+  const end = async (): Promise<void> => {
+    left = hasSecondFactor(await store.findFactors(userId))
+    await sessions.revokeAll(userId, 'factors_changed', { exceptSid: left || isLowered ? sid : undefined, origin })
+  }
+  // The factor is gone: a repeat would only find that.
+  await end().catch((error: unknown) => {
+    onError(error, what)
+    background.run(`factors ${userId}`, what, end)
+  })
+  return { left }
 }
 
 const lastWayIn = (): OAuthError => new OAuthError('last_factor', 'Nothing else is left to sign in with.', { reason: 'last_way_in' })

@@ -9,6 +9,7 @@ import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../../protoc
 import type { Sessions } from '../../sessions/sessions.ts'
 import type { Background } from '../background.ts'
 import type { MessageCause, Outbox } from '../outbox.ts'
+import type { FactorPolicy } from './factor-policy.ts'
 
 /**
  * What a page or a program hands in: the credential that `navigator.credentials` gave, as JSON text or as an object, with binary members as
@@ -47,7 +48,7 @@ export interface ChallengeDeps { issuer: string, clock: Clock, random: Random }
 /** What passkeys need of the account use cases. */
 export interface PasskeyDeps extends ChallengeDeps {
   users: UserStore
-  factors: { store: FactorStore }
+  factors: { store: FactorStore, policy: FactorPolicy }
   sessions: Sessions
   background: Background
   outbox: Outbox | null

@@ -1,8 +1,6 @@
 import { isRemembered, rememberAccount, type RememberedDevices } from '../../limits/remembered-devices.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
-import type { BrowserSession } from '../../ports/session-store.ts'
 import type { User } from '../../ports/user-store.ts'
-import type { AuthenticationMethod } from '../../protocol/authentication.ts'
 import type { Browser } from '../../sessions/browser-sessions.ts'
 import type { Origin } from '../../events.ts'
 import type { AccountsDeps } from '../deps.ts'
@@ -19,14 +17,6 @@ type Deps = Pick<AccountsDeps, 'clock'> & { factors: Pick<FactorDeps, 'remembere
 export function owesSecondFactor (user: User, found: UserFactors, { remembered: token }: Pick<Browser, 'remembered'>, { clock, factors: { remembered } }: Deps): boolean {
   if (!hasSecondFactor(found)) return false
   return remembered === null || !isRemembered(remembered.keys, token, accountOf(user, found), { now: clock.now(), lifetimeMs: remembered.lifetimeMs })
-}
-
-const SECOND_FACTORS = new Set<AuthenticationMethod>(['otp', 'recovery_code', 'passkey', 'security_key'])
-
-/** Whether the user of this session has a second factor and did not give it, because the browser was remembered. Looks at the store. */
-export async function skippedSecondFactor ({ userId, methods }: BrowserSession, { factors }: Pick<AccountsDeps, 'factors'>): Promise<boolean> {
-  if (factors === null || factors.remembered === null || methods.some(({ method }) => SECOND_FACTORS.has(method))) return false
-  return hasSecondFactor(await factors.store.findFactors(userId))
 }
 
 /** What a browser gets in which the user has just given a second factor and wants no more questions. `found`: what they had then. */

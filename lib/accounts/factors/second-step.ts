@@ -30,12 +30,15 @@ export interface PendingStep extends FirstFactor {
   scope: string
 }
 
-/** Where the second factor is to be given: on the page, or at the token endpoint by the client of this id. */
-type StepPlace = { page: true } | { page: false, clientId: string | null }
+/** What is missing: the second factor that the user has, or one at all. */
+export type StepNeeds = 'second_factor' | 'enrolment'
+
+/** Where what is missing is to be given: on the page for it, or at the token endpoint by the client of this id. */
+type StepPlace = { page: true, needs: StepNeeds } | { page: false, clientId: string | null }
 
 type StepDeps = Pick<AccountsDeps, 'issuer' | 'users' | 'hashing' | 'background' | 'clock' | 'verifyEmail' | 'enforcedDomains'> & { factors: FactorDeps }
 
-const contextOf = (issuer: string, place: StepPlace): string => JSON.stringify(['second step', issuer, place.page ? 'page' : 'grant', place.page ? null : place.clientId])
+const contextOf = (issuer: string, place: StepPlace): string => JSON.stringify(['second step', issuer, place.page ? place.needs : 'grant', place.page ? null : place.clientId])
 
 /** Another value once the password is another one. A ticket is no place for the hash itself. */
 const passwordMark = ({ id, passwordHash }: User): string => digest(`second step ${id} ${passwordHash ?? ''}`)

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import type { FactorDeps } from '../../accounts/factors/deps.ts'
+import { requireConfirmedAddress } from '../../accounts/factors/confirmed-address.ts'
 import { confirmEnrolment, startEnrolment } from '../../accounts/factors/enrol-totp.ts'
 import { listFactors, removeFactor, renameFactor } from '../../accounts/factors/manage-factors.ts'
 import { replaceRecoveryCodes } from '../../accounts/factors/recovery-codes.ts'
@@ -58,7 +59,8 @@ export function factorRoutes (child: FastifyInstance, { grants, path }: HttpDeps
   }))
 
   child.post(path('factorsTotp'), { ...common, schema: describeRoute({ summary: 'Begin to set up an authenticator app', ...described, response: { 200: Enrolment, ...failures } }) }, async (request) => await guarded(async () => {
-    const { user, sid } = await fresh(request)
+    const { user, sid, locale, origin } = await fresh(request)
+    await requireConfirmedAddress(user, { locale, origin }, accounts)
     const begun = await startEnrolment({ user, sid }, accounts)
     const { qrSvg } = await import('../../pages/qr.ts')
     return { ...begun, qr_svg: qrSvg(begun.uri) }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
+import { requireConfirmedAddress } from '../../accounts/factors/confirmed-address.ts'
 import type { FactorDeps } from '../../accounts/factors/deps.ts'
 import type { GivenCredential, PasskeyKind, Passkeys } from '../../accounts/factors/passkeys.ts'
 import { requireFreshSignIn } from '../../accounts/fresh-sign-in.ts'
@@ -25,12 +26,14 @@ export function passkeyRoutes (child: FastifyInstance, { grants, path }: HttpDep
   child.post<{ Body: { kind?: PasskeyKind } | null }>(path('factorsPasskeysOptions'), { ...common, schema: describeRoute({ summary: 'Begin to add a passkey', description: FOR_THE_ACCOUNT, body: Type.Union([Type.Null(), Kind]), response: { 200: Type.Object({ options: Options }), ...failures } }) }, async (request) => await guarded(async () => {
     const caller = accountOf(request)
     await requireFreshSignIn({ ...caller, origin: originOf(request) }, accounts)
+    await requireConfirmedAddress(caller.user, { locale: localeOf(request), origin: originOf(request) }, accounts)
     return { options: await passkeys.creationOptions({ user: caller.user, sid: caller.sid, kind: request.body?.kind }, accounts) }
   }))
 
   child.post<{ Body: { credential: GivenCredential, name?: string } }>(path('factorsPasskeys'), { ...common, schema: describeRoute({ summary: 'Add a passkey', description: FOR_THE_ACCOUNT, body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }, { additionalProperties: false }), response: { 201: Type.Object({ id: Type.String(), recovery_codes: Type.Optional(Type.Array(Type.String(), { description: 'Shown this once.' })) }), ...failures } }) }, async (request, reply) => await guarded(async () => {
     const { user, sid } = accountOf(request)
     const { credential, name = '' } = request.body
+    await requireConfirmedAddress(user, { locale: localeOf(request), origin: originOf(request) }, accounts)
     const { factorId, recoveryCodes } = await passkeys.add({ user, sid, credential, name, locale: localeOf(request), origin: originOf(request) }, accounts)
     reply.code(201)
     return { id: factorId, ...(recoveryCodes === null ? {} : { recovery_codes: recoveryCodes }) }

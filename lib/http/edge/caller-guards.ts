@@ -6,7 +6,7 @@ import type { GrantDeps } from '../../oauth/deps.ts'
 import type { Client } from '../../ports/client-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import type { AccessTokenClaims } from '../../protocol/access-token.ts'
-import { type AuthenticationContext, contextOf } from '../../protocol/authentication.ts'
+import { type AuthenticationContext, contextOf, provedSince } from '../../protocol/authentication.ts'
 import { headerOrFormToken, insufficientScope, isBearer, missingToken } from '../../protocol/bearer.ts'
 import { invalidClient } from '../../protocol/client-authentication.ts'
 import { isFromOtherOrigin, isSameOrigin } from '../../protocol/same-origin.ts'
@@ -120,7 +120,7 @@ async function accountOfBrowser (request: FastifyRequest, { grants, browser }: G
   const signedIn = await browser.signedIn(request)
   if (signedIn === null) throw missingToken()
   const { user, session } = signedIn
-  return { user, sid: session.sid, authentication: { ...contextOf(session), authenticatedAt: session.authenticatedAt }, sessionSid: session.sid }
+  return { user, sid: session.sid, authentication: { ...contextOf(session), authenticatedAt: provedSince(session) }, sessionSid: session.sid }
 }
 
 async function provenClient (request: FastifyRequest, reply: Parameters<Hook>[1], { grants, clientsOf, limiter }: GuardDeps): Promise<Client> {

@@ -56,6 +56,7 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'POST emailCode': { 400: ['invalid_code'], ...LIMITED },
   'GET emailLink': { 400: ['invalid_token'] },
   'POST emailLink': { 400: ['invalid_code', 'invalid_token'], ...LIMITED },
+  'POST secondFactorSetUp': { 400: ['invalid_code', 'invalid_token'], 403: ['access_denied'] },
   'POST security': { 400: ['invalid_request'], ...NOT_FRESH, 404: ['not_found'], 409: ['invalid_request'] },
   'POST passkeyPrompt': { 400: ['invalid_credential'], 409: ['duplicate_factor', 'factor_limit'] },
   'POST securityPasskeys': { 400: ['invalid_credential'], 409: ['duplicate_factor', 'factor_limit'] },

@@ -7,7 +7,7 @@ import { isSameOrigin } from '../../protocol/same-origin.ts'
 import { isEnough, type StepUp } from '../../protocol/step-up.ts'
 import type { Clock } from '../../ports/clock.ts'
 import type { BrowserSession } from '../../ports/session-store.ts'
-import type { BrowserSessions } from '../../sessions/browser-sessions.ts'
+import type { BrowserSessions, SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { crossSite } from './caller-guards.ts'
 import { guarded, noStore, sendOAuthError } from './error-reply.ts'
 import type { Hook } from './guard.ts'
@@ -35,8 +35,8 @@ interface SessionHookDeps {
   loginPath: string
   /** Where who is signed in proves it anew; `null`: on the sign-in page, which is the host's own. */
   reauthenticatePath: string | null
-  /** Whether the person has a factor that this sign-in was not asked for, as in a browser that is remembered. */
-  canProveMore(session: BrowserSession): Promise<boolean>
+  /** The page that adds what is missing to a sign-in; `null`: a new sign-in is all that can help. */
+  stepPath(person: SignedInPerson, acr: string): Promise<string | null>
 }
 
 interface SessionHooks {
@@ -52,10 +52,10 @@ const USE_EVERY_MS = 60_000
 const JUST_NOW_MS = 60_000
 
 /** The `onRequest` hooks for a host's own pages. Both count as a use; an outage is answered here with 503, alike on every route. */
-export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPath, reauthenticatePath, canProveMore }: SessionHookDeps, name: string): SessionHooks {
-  async function find (request: FastifyRequest): Promise<BrowserSession | null> {
-    const session = browser.hasCookie(request) ? (await browser.signedIn(request))?.session ?? null : null
-    return session === null || clock.now() - session.lastUsedAt < USE_EVERY_MS || await browserSessions.use(session) ? session : null
+export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPath, reauthenticatePath, stepPath }: SessionHookDeps, name: string): SessionHooks {
+  async function find (request: FastifyRequest): Promise<SignedInPerson | null> {
+    const person = browser.hasCookie(request) ? await browser.signedIn(request) : null
+    return person === null || clock.now() - person.session.lastUsedAt < USE_EVERY_MS || await browserSessions.use(person.session) ? person : null
   }
 
   function keep (request: FastifyRequest, session: BrowserSession | null): void {
@@ -66,14 +66,21 @@ export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPa
   async function admit (request: FastifyRequest, reply: FastifyReply, required: StepUp): Promise<boolean> {
     // The cookie comes with the posts of sibling subdomains, too.
     if (!isSafe(request) && !isSameOrigin(request.headers, issuer)) throw crossSite()
-    const session = await find(request)
+    const person = await find(request)
+    const session = person?.session ?? null
     const now = clock.now()
     const context = session === null ? null : contextOf(session, required.acr === null ? [] : [required.acr])
     if (session !== null && context !== null && isEnough(context, required, now)) {
       keep(request, session)
       return true
     }
-    if (session !== null && context === null && session.methods.some(({ at }) => now - at < JUST_NOW_MS) && !await canProveMore(session)) throw new OAuthError('unmet_authentication_requirements', 'The sign-in of this account is not worth what the page asks for.', { statusCode: 403 })
+    const step = person !== null && context === null && required.acr !== null ? await stepPath(person, required.acr) : null
+    if (step !== null) {
+      noStore(reply)
+      reply.redirect(`${step}?${serializeParams({ return_to: wayBack(request, issuer) })}`, 303)
+      return false
+    }
+    if (session !== null && context === null && session.methods.some(({ at }) => now - at < JUST_NOW_MS)) throw new OAuthError('unmet_authentication_requirements', 'The sign-in of this account is not worth what the page asks for.', { statusCode: 403 })
     noStore(reply)
     const page = session === null ? null : reauthenticatePath
     reply.redirect(`${page ?? loginPath}?${serializeParams({ return_to: wayBack(request, issuer), prompt: session === null || page !== null ? undefined : 'login' })}`, 303)
@@ -84,7 +91,7 @@ export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPa
     readSession (request, reply, done) {
       if (browser.hasCookie(request)) {
         run(request, reply, done, async () => {
-          keep(request, await find(request))
+          keep(request, (await find(request))?.session ?? null)
           return true
         })
         return

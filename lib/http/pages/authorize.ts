@@ -11,7 +11,7 @@ import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 export function authorizeRoutes (child: FastifyInstance, deps: PageDeps): void {
   async function decide (params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const asked = await clientRequest(params, deps.authorize)
-    return await follow(await authorize(asked, await deps.browser.read(request), deps.authorize), params, request, reply, deps)
+    return await follow(await authorize(asked, { ...await deps.browser.read(request), remembered: deps.trustedCookie?.read(request) }, deps.authorize), params, request, reply, deps)
   }
 
   child.get(deps.path('authorize'), pageGet({ summary: 'Authorization endpoint', querystring: AuthorizationRequestSchema }), async (request, reply) =>
@@ -26,14 +26,16 @@ export function authorizeRoutes (child: FastifyInstance, deps: PageDeps): void {
   })
 }
 
+const PAGES = { consent: 'consent', sign_in: 'login', sign_up: 'signup', second_factor: 'secondFactor', enrolment: 'secondFactorSetUp' } as const
+
 /** Leads the browser on. Always 303: a 307 would send a form's password on to the client. @see RFC 9700 §4.12 */
 export async function follow (outcome: AuthorizeOutcome, params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply, deps: PageDeps): Promise<FastifyReply> {
   if (outcome.to === 'client') return await sendToClient(outcome, request, reply, deps)
-  if (outcome.to !== 'consent' && deps.connect !== null && params.connection !== undefined) {
+  if ((outcome.to === 'sign_in' || outcome.to === 'sign_up') && deps.connect !== null && params.connection !== undefined) {
     const led = await straightOn({ ...deps, connect: deps.connect }, params, request, reply)
     if (led !== null) return led
   }
-  const page = outcome.to === 'consent' ? 'consent' : outcome.to === 'sign_up' && deps.offers.signup ? 'signup' : 'login'
+  const page = outcome.to === 'sign_up' && !deps.offers.signup ? 'login' : PAGES[outcome.to]
   return await reply.redirect(`${deps.link(page)}?${carried(params)}`, 303)
 }
 

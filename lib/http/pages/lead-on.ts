@@ -12,12 +12,12 @@ export function leadOn (begun: SessionBegun | StepNeeded, { next, nativeRequest,
   return async (reply) => {
     if ('ticket' in begun) {
       deps.stepCookie.set(reply, begun.ticket)
-      return await goOn(`${deps.link('secondFactor')}${query}`)(reply)
+      return await goOn(`${deps.link(begun.needs === 'enrolment' ? 'secondFactorSetUp' : 'secondFactor')}${query}`)(reply)
     }
     const { cookie, session, user } = begun
     deps.browser.setCookie(reply, cookie)
     await deps.browser.makeKnown(request, reply, user)
     if (nativeRequest === null) return await goOn(next)(reply)
-    return await follow(await decide(nativeRequest, { session, origin: originOf(request), answered: 'sign_in' }, deps.authorize), nativeRequest.params, request, reply, deps)
+    return await follow(await decide(nativeRequest, { session, origin: originOf(request), answered: 'sign_in', remembered: deps.trustedCookie?.read(request) }, deps.authorize), nativeRequest.params, request, reply, deps)
   }
 }

@@ -6,30 +6,42 @@ import { type FactorDeps, hasSecondFactor, secondFactorCheck } from '../../accou
 import { rememberDevice } from '../../accounts/factors/remembered-devices.ts'
 import { type PendingStep, openStep } from '../../accounts/factors/second-step.ts'
 import { finishSignIn } from '../../authorize/second-factor.ts'
+import { stepUp } from '../../authorize/step-up.ts'
 import { OAuthError } from '../../errors.ts'
 import type { PasskeyForm } from '../../pages/model.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
+import { contextOf, MFA_ACR } from '../../protocol/authentication.ts'
+import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { JourneySchema, SecondFactorCode, RecoveryCode } from '../edge/schemas.ts'
 import type { PageDeps } from './deps.ts'
-import { formPage, goOn, type Leave, type Visit } from './form-page.ts'
+import { formPage, goOn, type Leave, type Visit, withQuery } from './form-page.ts'
+import { queryParam } from './forms.ts'
 import { leadOnFrom } from './lead-on-from.ts'
 import { passkeyFormOf } from './passkeys.ts'
 
-interface Pending { step: PendingStep, found: UserFactors }
+/** Who owes a second factor: whoever has given the first and is not signed in yet, or whoever was signed in without it. */
+type Pending = ({ step: PendingStep } | { person: SignedInPerson }) & { found: UserFactors }
 
-/** `GET` and `POST /auth/second-factor`: what is asked after a right password, or after a sign-in elsewhere. Nobody is signed in here yet. */
+/** `GET` and `POST /auth/second-factor`: what is asked after a right password, after a sign-in elsewhere, or of a session that did without it. */
 export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
   const { authorize, browser, link, stepCookie, trustedCookie } = deps
   const accounts = { ...authorize.accounts, factors }
 
   async function pendingOf (request: FastifyRequest): Promise<Pending | null> {
     const ticket = stepCookie.read(request)
-    const step = ticket === undefined ? null : await openStep(ticket, { page: true }, accounts)
-    if (step === null) return null
+    const step = ticket === undefined ? null : await openStep(ticket, { page: true, needs: 'second_factor' }, accounts)
+    if (step === null) return await ofSession(request)
     const found = await factors.store.findFactors(step.user.id)
     // They were reset meanwhile: the password is enough, but it has to be given for a sign-in without a second factor.
     return hasSecondFactor(found) ? { step, found } : null
+  }
+
+  async function ofSession (request: FastifyRequest): Promise<Pending | null> {
+    const person = await browser.signedIn(request)
+    if (person === null || contextOf(person.session, [MFA_ACR]) !== null) return null
+    const found = await factors.store.findFactors(person.user.id)
+    return hasSecondFactor(found) ? { person, found } : null
   }
 
   /** What is stored is nothing: the browser keeps what it is known by. */
@@ -67,10 +79,13 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
       if (pending === null) return { limit: null, work: async () => beginAgain(visit) }
       const given = readFactor({ code, recoveryCode, credential })
       return {
-        limit: secondFactorCheck(pending.step.user, pending.found),
+        limit: secondFactorCheck(userOf(pending), pending.found),
         async work () {
           try {
-            const begun = await finishSignIn({ ...pending, given, locale }, await browser.read(request), { ...authorize, accounts })
+            const done = { ...authorize, accounts }
+            const begun = 'step' in pending
+              ? await finishSignIn({ ...pending, given, locale }, await browser.read(request), done)
+              : await stepUp({ ...pending, given, clientId: queryParam(request, 'client_id') || null, locale }, await browser.read(request), done)
             return async (reply) => {
               stepCookie.clear(reply)
               if (remember === 'on') rememberBrowser(begun, pending.found, visit, reply)
@@ -88,13 +103,18 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
       if (pending === null) throw refused
       return pending
     },
-    content: ({ step: { user }, found }, { journey: { query } }) => ({
-      username: user.username,
+    content: (pending, { journey: { query, clientName } }) => ({
+      username: userOf(pending).username,
       rememberSeconds: factors.remembered === null ? null : factors.remembered.lifetimeMs / 1000,
-      passkey: passkeyOf(user, found),
-      tellsPasskeys: factors.passkeys?.prompt === true && found.passkeys.length === 0,
-      asksCode: found.totp.some(({ disabled }) => !disabled),
-      loginUrl: `${link('login')}${query}`
+      passkey: passkeyOf(userOf(pending), pending.found),
+      tellsPasskeys: factors.passkeys?.prompt === true && pending.found.passkeys.length === 0,
+      asksCode: pending.found.totp.some(({ disabled }) => !disabled),
+      // Whoever is signed in gets to the page only by asking for it.
+      loginUrl: withQuery(`${link('login')}${query}`, 'person' in pending && clientName === null ? { prompt: 'login' } : {})
     })
   }, deps)
+}
+
+function userOf (pending: Pending): User {
+  return 'step' in pending ? pending.step.user : pending.person.user
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify'
+import { beginSession } from '../../accounts/begin-session.ts'
 import { register } from '../../accounts/register.ts'
 import { requestVerificationAgain } from '../../accounts/verify-email.ts'
 import { OAuthError } from '../../errors.ts'
@@ -10,6 +11,7 @@ import { buttonImages, connectButtons, elsewhere } from './connect/buttons.ts'
 import type { PageDeps } from './deps.ts'
 import { formPage, goOn, type Submission, type Visit } from './form-page.ts'
 import { type Form, queryParam, required } from './forms.ts'
+import { leadOn } from './lead-on.ts'
 import { profileForm } from './profile-fields.ts'
 
 /**
@@ -17,7 +19,7 @@ import { profileForm } from './profile-fields.ts'
  * confirmed first, one answer for all who ask.
  */
 export function signupPage (child: FastifyInstance, deps: PageDeps, registration: Registration): void {
-  const { authorize: { accounts }, browser, link, minLength } = deps
+  const { authorize, authorize: { accounts }, browser, link, minLength } = deps
   const profile = profileForm(registration)
 
   /** The button below "check your inbox". It knows the name that was typed and says the same to all. */
@@ -56,16 +58,14 @@ export function signupPage (child: FastifyInstance, deps: PageDeps, registration
           if (registered === 'pending') return { form, sent: true }
           return async (reply) => {
             try {
-              const { sid, userId } = await browser.signIn(request, reply, registered.user.id, [passwordProof(accounts.clock.now())])
-              await browser.makeKnown(request, reply, registered.user)
-              const clientId = queryParam(request, 'client_id')
-              accounts.events.emit('authenticated', { userId, sid, clientId: clientId === '' ? null : clientId, method: 'password', methods: ['password'] }, origin)
+              const { user } = registered
+              const begun = await beginSession({ user, by: 'password', methods: [passwordProof(accounts.clock.now())], clientId: queryParam(request, 'client_id') || null, isNew: true, confirm: async () => user }, await browser.read(request), authorize)
+              if (begun !== null) return await leadOn(begun, { ...journey, nativeRequest: null }, request, deps)(reply)
             } catch (error) {
               // The account exists now: the sign-up form would only find its name taken.
               request.log.error(...logLine('FST_AUTHORITY_WORK_FAILED', 'a new user could not be signed in', { err: error }))
-              return await goOn(`${link('login')}${journey.query}`)(reply)
             }
-            return await goOn(journey.next)(reply)
+            return await goOn(`${link('login')}${journey.query}`)(reply)
           }
         }
       }

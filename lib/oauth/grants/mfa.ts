@@ -1,5 +1,6 @@
 import { proveFactor, readFactor } from '../../accounts/factors/prove-factor.ts'
 import { type FactorDeps, hasSecondFactor, type SecondFactorCheck, secondFactorCheck } from '../../accounts/factors/deps.ts'
+import { mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
 import { type FirstFactor, openStep, sealStep, stepHolds } from '../../accounts/factors/second-step.ts'
 import { mayUse } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
@@ -28,6 +29,17 @@ export async function mfaRequired ({ scopes, factors, found, ...first }: Pending
       ...(options === null ? {} : { passkey_options: options })
     }
   })
+}
+
+/**
+ * The same where somebody has to set one up before; `null` where they don't. It takes a page: there is nothing that the client could go on with. To
+ * be asked by every grant in which a person gives a first factor.
+ */
+export async function enrolmentRequired ({ user, methods }: Pick<FirstFactor, 'user' | 'methods'>, { client, origin }: GrantContext, { accounts }: GrantDeps): Promise<OAuthError | null> {
+  const clientId = client?.clientId ?? null
+  if (accounts.factors === null || !await mustEnrol({ user, methods, clientId }, accounts.factors, accounts)) return null
+  tellOfEnrolment(user, clientId, origin, accounts)
+  return new OAuthError('mfa_enrollment_required', 'A second factor has to be set up first. Sign in through the browser.', { withoutStack: true })
 }
 
 /**

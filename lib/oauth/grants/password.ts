@@ -9,7 +9,7 @@ import { required, type TokenRequestParams } from '../../protocol/token-request.
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
-import { mfaRequired } from './mfa.ts'
+import { enrolmentRequired, mfaRequired } from './mfa.ts'
 
 /**
  * The resource owner password credentials grant, for the host's own front ends.
@@ -30,7 +30,7 @@ export async function passwordGrant (params: TokenRequestParams, { client, origi
   // The password was right, so this is no failure: the attempt is given back.
   const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
     factors !== null && now !== null && hasSecondFactor(now) ? await mfaRequired({ user, by: 'password', methods, scopes, factors, found: now }, { client, origin }, deps) : null
-  const needed = await second(found)
+  const needed = await second(found) ?? await enrolmentRequired({ user, methods }, { client, origin }, deps)
   if (needed !== null) return needed
   return await commitTokens({ user, by: 'password', client, methods, scopes, origin, grantType: 'password' }, async () => {
     const [confirmed, now] = await Promise.all([confirmAuthentic(user, password, deps.accounts, { clientId, origin }), factors?.store.findFactors(user.id) ?? null])

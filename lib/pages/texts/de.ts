@@ -131,6 +131,7 @@ export const DE: Messages = {
   passkeyFollows: 'Von da an reicht Ihr Passwort allein zum Anmelden nicht mehr aus.',
   passkeyPromptTitle: 'Beim nächsten Mal einfacher anmelden?',
   passkeySkip: 'Nicht jetzt',
+  setUpText: 'Für dieses Konto ist bei der Anmeldung ein zweiter Schritt nötig. Richten Sie ihn jetzt ein, dann geht es weiter.',
 
   logoutTitle: 'Abmelden?',
   logoutText: 'Möchten Sie sich bei {title} abmelden?',

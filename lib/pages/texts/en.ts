@@ -131,6 +131,7 @@ export const EN = {
   passkeyFollows: 'From then on, your password alone is not enough to sign in.',
   passkeyPromptTitle: 'Sign in more easily next time?',
   passkeySkip: 'Not now',
+  setUpText: 'This account needs a second step at sign-in. Set it up now, and you can go on.',
 
   logoutTitle: 'Sign out?',
   logoutText: 'Do you want to sign out of {title}?',

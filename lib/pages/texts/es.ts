@@ -131,6 +131,7 @@ export const ES: Messages = {
   passkeyFollows: 'A partir de entonces no bastará con la contraseña para iniciar sesión.',
   passkeyPromptTitle: '¿Iniciar sesión más fácilmente la próxima vez?',
   passkeySkip: 'Ahora no',
+  setUpText: 'Esta cuenta necesita un segundo paso al iniciar sesión. Configúrelo ahora para continuar.',
 
   logoutTitle: '¿Cerrar sesión?',
   logoutText: '¿Quiere cerrar su sesión en {title}?',

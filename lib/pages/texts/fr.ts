@@ -132,6 +132,7 @@ export const FR: Messages = {
   passkeyFollows: 'Votre mot de passe seul ne suffira alors plus pour vous connecter.',
   passkeyPromptTitle: 'Vous connecter plus facilement la prochaine fois ?',
   passkeySkip: 'Pas maintenant',
+  setUpText: 'Ce compte exige une deuxième étape à la connexion. Configurez-la maintenant pour continuer.',
 
   logoutTitle: 'Se déconnecter\u00a0?',
   logoutText: 'Voulez-vous vous déconnecter de {title}\u00a0?',

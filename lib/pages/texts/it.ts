@@ -131,6 +131,7 @@ export const IT: Messages = {
   passkeyFollows: 'Da quel momento la sola password non basterà per accedere.',
   passkeyPromptTitle: 'Accedere più facilmente la prossima volta?',
   passkeySkip: 'Non ora',
+  setUpText: 'Questo account richiede un secondo passaggio all’accesso. Configuralo ora per continuare.',
 
   logoutTitle: 'Uscire?',
   logoutText: 'Vuole uscire da {title}?',

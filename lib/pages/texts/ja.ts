@@ -131,6 +131,7 @@ export const JA: Messages = {
   passkeyFollows: 'それ以降は、パスワードだけではログインできません。',
   passkeyPromptTitle: '次回からもっと簡単にログインしますか？',
   passkeySkip: '今はしない',
+  setUpText: 'このアカウントでは、ログイン時に 2 つ目の手順が必要です。続けるには、今すぐ設定してください。',
 
   logoutTitle: 'ログアウトしますか？',
   logoutText: '{title} からログアウトしますか？',

@@ -132,6 +132,7 @@ export const KO: Messages = {
   passkeyFollows: '그때부터는 비밀번호만으로 로그인할 수 없습니다.',
   passkeyPromptTitle: '다음에 더 쉽게 로그인할까요?',
   passkeySkip: '나중에',
+  setUpText: '이 계정은 로그인할 때 두 번째 단계가 필요합니다. 계속하려면 지금 설정하세요.',
 
   logoutTitle: '로그아웃하시겠습니까?',
   logoutText: '{title}에서 로그아웃하시겠습니까?',

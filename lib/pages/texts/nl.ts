@@ -131,6 +131,7 @@ export const NL: Messages = {
   passkeyFollows: 'Vanaf dan is uw wachtwoord alleen niet genoeg om in te loggen.',
   passkeyPromptTitle: 'De volgende keer makkelijker inloggen?',
   passkeySkip: 'Niet nu',
+  setUpText: 'Voor dit account is bij het inloggen een tweede stap nodig. Stel die nu in om verder te gaan.',
 
   logoutTitle: 'Uitloggen?',
   logoutText: 'Wilt u uitloggen bij {title}?',

@@ -131,6 +131,7 @@ export const PL: Messages = {
   passkeyFollows: 'Odtąd samo hasło nie wystarczy do zalogowania.',
   passkeyPromptTitle: 'Łatwiejsze logowanie następnym razem?',
   passkeySkip: 'Nie teraz',
+  setUpText: 'To konto wymaga drugiego kroku przy logowaniu. Skonfiguruj go teraz, aby przejść dalej.',
 
   logoutTitle: 'Wylogować się?',
   logoutText: 'Czy chcesz wylogować się z serwisu {title}?',

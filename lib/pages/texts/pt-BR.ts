@@ -131,6 +131,7 @@ export const PT_BR: Messages = {
   passkeyFollows: 'A partir daí, só a senha não basta para entrar.',
   passkeyPromptTitle: 'Entrar com mais facilidade da próxima vez?',
   passkeySkip: 'Agora não',
+  setUpText: 'Esta conta exige uma segunda etapa ao entrar. Configure-a agora para continuar.',
 
   logoutTitle: 'Sair?',
   logoutText: 'Deseja sair de {title}?',

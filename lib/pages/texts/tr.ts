@@ -132,6 +132,7 @@ export const TR: Messages = {
   passkeyFollows: 'Bundan sonra oturum açmak için yalnızca şifreniz yetmez.',
   passkeyPromptTitle: 'Bir dahaki sefere daha kolay oturum açmak ister misiniz?',
   passkeySkip: 'Şimdi değil',
+  setUpText: 'Bu hesap, oturum açarken ikinci bir adım gerektiriyor. Devam etmek için şimdi ayarlayın.',
 
   logoutTitle: 'Çıkış yapılsın mı?',
   logoutText: '{title} hizmetinden çıkış yapmak istiyor musunuz?',

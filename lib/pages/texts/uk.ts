@@ -131,6 +131,7 @@ export const UK: Messages = {
   passkeyFollows: 'Відтоді для входу самого пароля буде замало.',
   passkeyPromptTitle: 'Входити простіше наступного разу?',
   passkeySkip: 'Не зараз',
+  setUpText: 'Для цього облікового запису під час входу потрібен другий крок. Налаштуйте його зараз, щоб продовжити.',
 
   logoutTitle: 'Вийти?',
   logoutText: 'Бажаєте вийти з {title}?',

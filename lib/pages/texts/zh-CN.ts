@@ -131,6 +131,7 @@ export const ZH_CN: Messages = {
   passkeyFollows: '此后，仅凭密码将无法登录。',
   passkeyPromptTitle: '下次登录想更轻松吗？',
   passkeySkip: '暂不',
+  setUpText: '此账户登录时需要第二步验证。请立即设置，然后继续。',
 
   logoutTitle: '要退出登录吗？',
   logoutText: '您要退出 {title} 吗？',

@@ -131,6 +131,7 @@ export const ZH_TW: Messages = {
   passkeyFollows: '此後，僅憑密碼將無法登入。',
   passkeyPromptTitle: '下次想更輕鬆地登入嗎？',
   passkeySkip: '暫時不要',
+  setUpText: '此帳戶登入時需要第二個步驟。請立即設定，然後繼續。',
 
   logoutTitle: '要登出嗎？',
   logoutText: '您要登出 {title} 嗎？',

@@ -52,6 +52,8 @@ const EXPECTED: Record<string, Expected> = {
   'post /auth/second-factor': { fields: ['code', 'credential', 'recovery_code', 'remember'], query: JOURNEY },
   'get /auth/reauthenticate': { query: JOURNEY },
   'post /auth/reauthenticate': { fields: ['current_password'], query: JOURNEY },
+  'get /auth/second-factor/set-up': { query: JOURNEY },
+  'post /auth/second-factor/set-up': { fields: ['code', 'decision', 'enrolment', 'name'], query: JOURNEY },
   'get /auth/security': {},
   'post /auth/security': { fields: ['decision', 'factor', 'name'] },
   'get /auth/passkey-prompt': { query: JOURNEY },

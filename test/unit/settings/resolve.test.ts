@@ -76,7 +76,7 @@ const EVERYTHING = {
   })],
   sendMessage: fn,
   factors: memoryFactorStore(),
-  mfa: { totpIssuer: 'Acme accounts', rememberDevice: { expiresIn: 86_400 } },
+  mfa: { methods: ['totp'], required: true, totpIssuer: 'Acme accounts', rememberDevice: { expiresIn: 86_400 } },
   passkeys: { rpId: 'example.com', rpName: 'Acme passkeys', relatedOrigins: ['https://example.net'], prompt: false, maxPerUser: 3 },
   emailSignIn: { signUp: true, link: false, expiresIn: 61 },
   rateLimit: {

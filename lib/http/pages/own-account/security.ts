@@ -1,20 +1,26 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { confirmEnrolment, type Enrolment, reopenEnrolment, startEnrolment } from '../../../accounts/factors/enrol-totp.ts'
-import { listFactors, removeFactor, renameFactor } from '../../../accounts/factors/manage-factors.ts'
+import { awaitsConfirmation } from '../../../accounts/factors/confirmed-address.ts'
+import { confirmEnrolment, reopenEnrolment, startEnrolment } from '../../../accounts/factors/enrol-totp.ts'
+import { listFactors, mustKeepOne, removeFactor, renameFactor } from '../../../accounts/factors/manage-factors.ts'
 import { forgetDevices } from '../../../accounts/factors/remembered-devices.ts'
 import { replaceRecoveryCodes } from '../../../accounts/factors/recovery-codes.ts'
 import { type FactorDeps, hasSecondFactor } from '../../../accounts/factors/deps.ts'
 import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
 import { OAuthError } from '../../../errors.ts'
 import type { AccountFactor, AccountModel, AccountPasskey, PageModels } from '../../../pages/model.ts'
+import type { AuthenticationMethod } from '../../../protocol/authentication.ts'
 import { FactorName, SecondFactorCode } from '../../edge/schemas.ts'
 import type { PageDeps } from '../deps.ts'
-import type { Leave, Visit } from '../form-page.ts'
+import { withQr } from '../enrolment-form.ts'
+import { goOn, type Leave, type Visit, withQuery } from '../form-page.ts'
 import { required } from '../forms.ts'
 import { acceptedPasskeys, passkeysOf } from '../passkeys.ts'
 import { accountPage, noteOf, type PersonVisit, signInUrl } from './account-page.ts'
 import { passkeyPage } from './passkeys.ts'
+
+/** What a session can rest on without a second factor. */
+const FIRST: readonly AuthenticationMethod[] = ['password', 'connection', 'email', 'host']
 
 type Overview = Omit<PageModels['account_security'], keyof AccountModel>
 type Enrolling = Omit<PageModels['account_totp'], keyof AccountModel>
@@ -40,7 +46,7 @@ async function signInAgainUrl (path: 'security' | 'securityTotp', visit: PersonV
 }
 
 function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
-  const { link } = deps
+  const { browser, link } = deps
   accountPage<'account_security', Overview>(child, {
     name: 'account_security',
     path: 'security',
@@ -55,6 +61,7 @@ function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
       return {
         factors: found.totp.map(({ id, name, createdAt, lastUsedAt, disabled }): AccountFactor => ({ id, name, createdAt, lastUsedAt, disabled })),
         passkeys: found.passkeys.map(({ id, name, createdAt, lastUsedAt, backedUp }): AccountPasskey => ({ id, name, createdAt, lastUsedAt, synced: backedUp })),
+        mustKeepOne: found.totp.length + found.passkeys.length === 1 && await mustKeepOne(user, accounts),
         recoveryCodesLeft: hasSecondFactor(found) ? found.recoveryCodesLeft : null,
         canForget: accounts.factors.remembered !== null && hasSecondFactor(found),
         addPasskeyUrl: passkeysOf(deps) === null ? null : `${link('securityPasskeys')}${visit.journey.query}`,
@@ -81,8 +88,14 @@ function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
           }
           if (form.decision !== 'remove') throw new OAuthError('invalid_request', 'decision: it does not fit.')
           const { factors: listed } = await listFactors(user.id, accounts)
-          await removeFactor({ user, factorId, by: 'user', locale, origin }, accounts)
-          return listed.some(({ id, kind }) => id === factorId && kind === 'passkey') ? 'passkey_removed' : 'factor_removed'
+          const { left } = await removeFactor({ user, factorId, by: 'user', sid, isLowered: true, locale, origin }, accounts)
+          const done = listed.some(({ id, kind }) => id === factorId && kind === 'passkey') ? 'passkey_removed' : 'factor_removed'
+          if (left) return done
+          return async (reply) => {
+            // What is left of this sign-in is what it began with.
+            await browser.signIn(visit.request, reply, user.id, visit.person.session.methods.filter(({ method }) => FIRST.includes(method)))
+            return await goOn(withQuery(`${link('security')}${visit.journey.query}`, { done }))(reply)
+          }
         }
       }
     },
@@ -91,7 +104,7 @@ function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
 }
 
 function enrolment (child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
-  const { browser } = deps
+  const { browser, link } = deps
   accountPage<'account_totp', Enrolling>(child, {
     name: 'account_totp',
     path: 'securityTotp',
@@ -101,11 +114,12 @@ function enrolment (child: FastifyInstance, deps: PageDeps, accounts: Accounts):
     async open (visit, form) {
       const { person: { user, session } } = visit
       const of = { user, sid: session.sid }
+      if (awaitsConfirmation(user, accounts)) return { enrolment: null, name: '', signInUrl: null, confirmUrl: `${link('accountEmail')}${visit.journey.query}`, endsOthers: false }
       const { factors: listed } = await listFactors(user.id, accounts)
       // After a wrong code the same key again: the app has it by now.
       const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
       const signInUrl = begun === null ? await signInAgainUrl('securityTotp', visit, deps, accounts) : null
-      return { enrolment: signInUrl === null ? await withQr(begun ?? await startEnrolment(of, accounts)) : null, name: form?.name ?? '', signInUrl, endsOthers: listed.length === 0 }
+      return { enrolment: signInUrl === null ? await withQr(begun ?? await startEnrolment(of, accounts)) : null, name: form?.name ?? '', signInUrl, confirmUrl: null, endsOthers: listed.length === 0 }
     },
     submit (form, visit) {
       const { request, person: { user, session }, locale, origin } = visit
@@ -126,12 +140,6 @@ function enrolment (child: FastifyInstance, deps: PageDeps, accounts: Accounts):
     },
     content: (shown) => shown
   }, deps)
-}
-
-/** The encoder is read where somebody enrols: few starts of the server see one. */
-async function withQr ({ enrolment, secret, uri }: Enrolment): Promise<Enrolling['enrolment']> {
-  const { qrPath } = await import('../../../pages/qr.ts')
-  return { token: enrolment, secret, uri, qr: qrPath(uri) }
 }
 
 /** The one answer that has them. A reload posts the form again, which is refused. */

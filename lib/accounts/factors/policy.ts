@@ -1,0 +1,26 @@
+import type { Origin } from '../../sessions/sessions.ts'
+import type { AccountsDeps } from '../deps.ts'
+import { sendVerificationAgain } from '../verify-email.ts'
+import { awaitsConfirmation } from './confirmed-address.ts'
+import type { FactorDeps } from './deps.ts'
+import type { BrowserSession } from '../../ports/session-store.ts'
+import type { User } from '../../ports/user-store.ts'
+import { contextOf, MFA_ACR } from '../../protocol/authentication.ts'
+
+/** Whether what was proved is enough where a second factor must be: one was given, or it is worth as much by itself. */
+export function hasProvedSecond (signIn: Pick<BrowserSession, 'methods' | 'authenticatedAt'>): boolean {
+  return signIn.methods.some(({ method }) => method !== 'password' && method !== 'connection' && method !== 'email' && method !== 'host') || contextOf(signIn, [MFA_ACR]) !== null
+}
+
+/** Whether somebody who has no second factor has to set one up before they are signed in. An outage of the host's hook rejects. */
+export async function mustEnrol ({ user, methods, clientId }: { user: User, methods: BrowserSession['methods'], clientId: string | null }, { policy }: FactorDeps, { clock }: Pick<AccountsDeps, 'clock'>): Promise<boolean> {
+  if (policy.required === null || hasProvedSecond({ methods, authenticatedAt: clock.now() })) return false
+  return await policy.required(user, clientId)
+}
+
+/** Tells that it is asked for, and has an address confirmed that has to be before that. */
+export function tellOfEnrolment (user: User, clientId: string | null, origin: Origin, accounts: AccountsDeps): void {
+  accounts.events.emit('enrolment_required', { userId: user.id, clientId }, origin)
+  if (!awaitsConfirmation(user, accounts)) return
+  accounts.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await sendVerificationAgain(user, { locale: undefined, origin }, accounts) })
+}

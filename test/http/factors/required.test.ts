@@ -1,0 +1,376 @@
+/** Where the host wants a second factor, whoever has none sets one up before any session, code or token. */
+import t from 'tap'
+import { memoryFactorStore, memoryUserStore, memoryState, type AuthorityOptions, type MfaOptions } from '../../../lib/index.ts'
+import { sessionAs } from '../../../lib/testing/index.ts'
+import { bearer, PASSWORD, signUp, testApp } from '../../support/app.ts'
+import { type TestBrowser, testBrowser } from '../../support/browser.ts'
+import { connectApp } from '../connect/support.ts'
+import { codeFor, factorApp, type FactorApp, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'
+import { answerOf, authorizePath, CLIENTS, KEYS, redeem } from '../../support/openid.ts'
+import { decodeJwt } from '../../support/jwt.ts'
+
+const SET_UP = '/auth/second-factor/set-up'
+const OPTIONS: Partial<AuthorityOptions> = { keys: KEYS, clients: CLIENTS }
+const cookies = (reply: { headers: Record<string, unknown> }): string[] => [reply.headers['set-cookie'] ?? []].flat().map(String)
+const bare = async (t: { teardown(close: () => Promise<void>): void }, required: MfaOptions['required'] = true, options: Partial<AuthorityOptions> = {}): Promise<FactorApp> => await factorApp(t, { ...OPTIONS, mfa: { required }, ...options }, { enrolled: false })
+const grant = async ({ app }: Pick<FactorApp, 'app'>, payload: Record<string, string> = {}) => await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD, ...payload } })
+
+/** What the page of a browser shows, and how its form is sent with the code that the app shows. */
+async function shown (subject: Pick<FactorApp, 'clock'>, browser: TestBrowser, url = SET_UP) {
+  const page = await browser.get(url)
+  const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(page.body)?.[1] ?? '').replaceAll(' ', '')
+  const { action, fields } = formOf(page.body)
+  return { page, secret, fields, action, send: async (over: Record<string, string> = {}) => await browser.submit(action, { ...fields, code: codeFor(secret, subject.clock.now()), name: '', ...over }) }
+}
+
+// covers SF-01
+t.test('the right password leads to the set-up, and nobody is signed in before it is done', async (t) => {
+  const subject = await bare(t)
+  const { app, sub } = subject
+  subject.events.length = 0
+  const browser = testBrowser(app)
+  const reply = await logIn(browser, 'ann', PASSWORD, '?return_to=/cart')
+  t.equal(reply.headers.location, `${SET_UP}?return_to=%2Fcart`)
+  t.notOk(cookies(reply).some((cookie) => cookie.startsWith('authority_session=')), 'no session')
+  t.same(await signedInAnywhere(browser), [])
+  t.same(await app.authority.sessions(sub), [])
+  t.same(subject.events.map(({ name }) => name), ['enrolment_required'])
+  const other = testBrowser(app)
+  other.cookies.set('authority_step', browser.cookies.get('authority_step') ?? '')
+  t.match(await other.get('/auth/second-factor'), { statusCode: 303, headers: { location: '/auth/login' } }, 'its ticket is none of the other page')
+  t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/login\?/)
+
+  const { page, send } = await shown(subject, browser, `${SET_UP}?return_to=/cart`)
+  t.match(page.body, 'This account needs a second step at sign-in.')
+  t.match(page.headers['cache-control'], /no-store/)
+  t.match(await send({ code: '000000' }), { statusCode: 400, body: /This code is wrong/ })
+  t.match(await app.authority.factors(sub), { factors: [], recoveryCodesLeft: 0 }, 'nothing is stored before a code was right')
+  const done = await send()
+  t.equal(done.statusCode, 200)
+  t.equal([...done.body.matchAll(/<li><code>/g)].length, 10, 'the recovery codes, once')
+  t.match(done.body, 'href="/cart"')
+  t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_session=')))
+  t.ok(cookies(done).some((cookie) => cookie.startsWith('authority_step=; Max-Age=0')))
+  t.match(subject.events.find(({ name }) => name === 'authenticated')?.payload, { method: 'password', methods: ['password', 'otp'] })
+  t.match(await send(), { statusCode: 303 }, 'a reload begins again')
+  t.match(await app.authority.factors(sub), { factors: [{ kind: 'totp' }], recoveryCodesLeft: 10 })
+  const { code = '' } = answerOf(String((await browser.get(authorizePath())).headers.location))
+  t.match(decodeJwt((await redeem(app, code)).json<{ access_token: string }>().access_token).claims, { acr: 'mfa', amr: ['pwd', 'otp', 'mfa'] })
+})
+
+// covers PG-06 PG-07
+t.test('the password grant issues nothing, says so after a right password alone, and leaves the way by the pages', async (t) => {
+  const subject = await bare(t)
+  for (const username of ['ann', 'nobody']) t.match((await grant(subject, { username, password: 'not the password' })).json(), { error: 'invalid_grant' })
+  const reply = await grant(subject)
+  t.equal(reply.statusCode, 400)
+  t.match(reply.headers['cache-control'], /no-store/)
+  t.same(reply.json(), { error: 'mfa_enrollment_required', error_description: 'A second factor has to be set up first. Sign in through the browser.' })
+  t.same(await subject.app.authority.sessions(subject.sub), [])
+})
+
+t.test('the right password is no attempt, though it brings nothing', async (t) => {
+  const subject = await bare(t, true, { rateLimit: { login: { windowMs: 900_000, max: 2, count: 'failed' } } })
+  for (let n = 0; n < 5; n++) t.equal((await grant(subject)).json<{ error: string }>().error, 'mfa_enrollment_required')
+})
+
+// covers SF-02
+t.test('a ticket is good for its own person, ten minutes, the password it was given for, and once', async (t) => {
+  const subject = await bare(t)
+  const { app, clock } = subject
+  await signUp(app, 'bob')
+  const toLogin = { statusCode: 303, headers: { location: '/auth/login' } }
+  const [anns, bobs] = [testBrowser(app), testBrowser(app)]
+  await logIn(anns)
+  await logIn(bobs, 'bob')
+  const ann = await shown(subject, anns)
+  // Bob sends Ann's enrolment by his ticket, then with hers in the place of his.
+  t.equal((await bobs.submit(SET_UP, { ...ann.fields, code: codeFor(ann.secret, clock.now()) })).statusCode, 400)
+  t.match(await app.authority.factors(subject.sub), { factors: [] })
+  const ticket = anns.cookies.get('authority_step') ?? ''
+  for (const bad of ['', `${ticket.slice(0, -2)}xx`, ticket.repeat(50)]) {
+    const browser = testBrowser(app)
+    browser.cookies.set('authority_step', bad)
+    t.match(await browser.get(SET_UP), toLogin)
+    t.match(await browser.submit(SET_UP, { ...ann.fields, code: codeFor(ann.secret, clock.now()) }), toLogin)
+  }
+  clock.step(599_999)
+  t.equal((await anns.get(SET_UP)).statusCode, 200)
+  clock.step(1)
+  t.match(await anns.get(SET_UP), toLogin)
+  await logIn(anns)
+  const begun = await shown(subject, anns)
+  await app.authority.changePassword(subject.sub, 'a better horse battery')
+  t.match(await begun.send(), toLogin, 'another password')
+  t.match(await app.authority.factors(subject.sub), { factors: [] })
+})
+
+t.test('each field missing, empty, wrong or huge stores nothing and signs nobody in', async (t) => {
+  const subject = await bare(t)
+  const browser = testBrowser(subject.app)
+  await logIn(browser)
+  const { fields, send } = await shown(subject, browser)
+  for (const over of [{ code: '' }, { code: '12345' }, { code: 'x'.repeat(5000) }, { enrolment: '' }, { enrolment: 'x' }, { enrolment: 'x'.repeat(5000) }]) t.equal((await send(over)).statusCode, 400, JSON.stringify(over).slice(0, 40))
+  t.equal((await browser.submit(SET_UP, {})).statusCode, 400)
+  t.equal((await browser.submit(SET_UP, { ...fields, code: '000000' }, { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' })).statusCode, 403)
+  t.same(await signedInAnywhere(browser), [])
+  t.match(await subject.app.authority.factors(subject.sub), { factors: [] })
+})
+
+// covers SF-03
+t.test('of fifty who set one up at once with the same password, one factor stays, and one is signed in by it', async (t) => {
+  const subject = await bare(t)
+  const { app, sub } = subject
+  const all = await Promise.all(Array.from({ length: 50 }, async () => {
+    const browser = testBrowser(app)
+    await logIn(browser)
+    return { browser, ...await shown(subject, browser) }
+  }))
+  const replies = await Promise.all(all.map(async ({ send }) => await send()))
+  t.equal(replies.filter(({ statusCode }) => statusCode === 200).length, 1)
+  t.match(await app.authority.factors(sub), { factors: { length: 1 }, recoveryCodesLeft: 10 })
+  const inside = await Promise.all(all.map(async ({ browser }) => (await browser.get('/auth/account')).statusCode === 200))
+  t.ok(inside.filter(Boolean).length <= 1)
+  t.ok((await app.authority.sessions(sub)).length <= 1)
+})
+
+// covers SF-03
+t.test('fifty uses of one enrolment add one factor', async (t) => {
+  const subject = await bare(t)
+  const browser = testBrowser(subject.app)
+  await logIn(browser)
+  const { send } = await shown(subject, browser)
+  const replies = await Promise.all(Array.from({ length: 50 }, async () => await send()))
+  t.equal(replies.filter(({ statusCode }) => statusCode === 200).length, 1)
+  t.match(await subject.app.authority.factors(subject.sub), { factors: { length: 1 } })
+})
+
+// covers SF-03
+t.test('a password that is changed between the code and the session begins none', async (t) => {
+  const subject = await bare(t)
+  const { app, sub, store } = subject
+  const browser = testBrowser(app)
+  await logIn(browser)
+  const { send } = await shown(subject, browser)
+  const add = store.addTotp.bind(store)
+  store.addTotp = async (addition) => {
+    const added = await add(addition)
+    await app.authority.changePassword(sub, 'a better horse battery')
+    return added
+  }
+  const reply = await send()
+  t.equal(reply.statusCode, 200, 'the codes are shown all the same')
+  t.match(reply.body, 'href="/auth/login"')
+  t.same(await signedInAnywhere(browser), [])
+})
+
+// covers SF-01 SU-09
+t.test('a policy that begins later gives no code to who is signed in, and lets token families go on', async (t) => {
+  let required = false
+  const subject = await bare(t, () => required)
+  const { app, clock } = subject
+  const browser = testBrowser(app)
+  await logIn(browser)
+  const { refresh_token: refresh } = (await grant(subject)).json<{ refresh_token: string }>()
+  t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
+  required = true
+  t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/second-factor\/set-up\?/)
+  t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), { error: 'interaction_required', code: undefined })
+  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode, 200, 'a refresh asks for nothing')
+  clock.step(300_001)
+  t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/login\?/, 'an older sign-in is no reason to add a factor')
+  t.match(await browser.get(SET_UP), { statusCode: 303, headers: { location: '/auth/login' } })
+  const asked = await logIn(browser, 'ann', PASSWORD, String((await browser.get(authorizePath())).headers.location).slice('/auth/login'.length))
+  t.match(asked.headers.location, /^\/auth\/second-factor\/set-up\?client_id=spa/)
+  const { send } = await shown(subject, browser, String(asked.headers.location))
+  const done = await send()
+  const onward = /href="(\/auth\/authorize[^"]*)"/.exec(done.body)?.[1]?.replaceAll('&amp;', '&') ?? ''
+  t.ok(answerOf(String((await browser.get(onward)).headers.location))['code'], 'the journey goes on')
+  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode, 401, 'the first factor ends what was there')
+})
+
+t.test('in a session of just now it is set up without another sign-in', async (t) => {
+  let required = false
+  const subject = await bare(t, () => required)
+  const browser = testBrowser(subject.app)
+  await logIn(browser)
+  required = true
+  const { send } = await shown(subject, browser, String((await browser.get(authorizePath())).headers.location))
+  const done = await send()
+  t.equal(done.statusCode, 200)
+  t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
+})
+
+// covers SU-03
+t.test('who has one and did without is asked for it in the session that they have, and by no other name', async (t) => {
+  const subject = await factorApp(t, { ...OPTIONS, mfa: { required: true } }, { enrolled: false })
+  const { app, sub, clock } = subject
+  const first = testBrowser(app)
+  await logIn(first)
+  const { secret, send } = await shown(subject, first)
+  await send()
+  clock.step(30_000)
+  const browser = testBrowser(app)
+  // As a session of before the policy, or one that the host began.
+  const { cookie } = await sessionAs(app, { id: sub }, { amr: ['pwd'] })
+  browser.cookies.set('authority_session', cookie.slice(cookie.indexOf('=') + 1))
+  t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none' }))).headers.location)), { error: 'login_required' })
+  const location = String((await browser.get(authorizePath())).headers.location)
+  t.match(location, /^\/auth\/second-factor\?client_id=spa/)
+  const page = await browser.get(location)
+  t.notMatch(page.body, 'name="username"')
+  t.equal((await browser.submit(formOf(page.body).action, { code: '000000' })).statusCode, 400)
+  const done = await browser.follow(await browser.submit(formOf(page.body).action, { code: codeFor(secret, clock.now()) }))
+  t.ok(answerOf(done.url)['code'], done.url)
+  t.match(subject.events.find(({ name }) => name === 'step_up')?.payload, { userId: sub, methods: ['password', 'otp'] })
+})
+
+t.test('the policy may be of a client or of a user', async (t) => {
+  const asked: unknown[] = []
+  const subject = await bare(t, (user, { client, clientId }) => {
+    asked.push([user.username, client?.name ?? null, clientId])
+    return clientId === 'web'
+  })
+  const { app } = subject
+  const browser = testBrowser(app)
+  t.equal((await logIn(browser)).headers.location, '/')
+  t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
+  t.match((await browser.get(authorizePath({ client_id: 'web' }))).headers.location, /set-up/)
+  t.equal((await grant(subject)).statusCode, 200)
+  t.same(asked, [['ann', null, null], ['ann', 'The App', 'spa'], ['ann', 'The Site', 'web'], ['ann', null, null]])
+})
+
+t.test('a sign-up is led to it as a sign-in is', async (t) => {
+  const subject = await bare(t)
+  const browser = testBrowser(subject.app)
+  const reply = await browser.submit('/auth/signup?return_to=/cart', { username: 'eve', password: PASSWORD })
+  t.equal(reply.headers.location, `${SET_UP}?return_to=%2Fcart`)
+  t.same(await signedInAnywhere(browser), [])
+  const { send } = await shown(subject, browser, String(reply.headers.location))
+  t.match(await send(), { statusCode: 200, body: 'href="/cart"' })
+  t.equal((await browser.get('/auth/account')).statusCode, 200)
+})
+
+t.test('a sign-in elsewhere is led to it, unless it is worth as much', async (t) => {
+  for (const [acr, led] of [[undefined, true], ['password', true], ['mfa', false]] as const) {
+    const subject = await connectApp(t, { factors: memoryFactorStore(), mfa: { required: true }, ...(acr === undefined ? {} : { connection: { assurance: () => ({ acr }) } }) })
+    const reply = await subject.through()
+    t.equal(/set-up/.test(`${reply.headers.location ?? ''} ${reply.headers.refresh ?? ''} ${reply.body}`), led, `acr ${acr ?? 'none'}`)
+    t.equal(await subject.who() === null, led)
+  }
+})
+
+// covers TOTP-07
+t.test('a hook or a store that is down lets nobody in', async (t) => {
+  for (const required of [() => { throw new Error('down') }, async () => { throw new Error('down') }]) {
+    const subject = await bare(t, required)
+    const browser = testBrowser(subject.app)
+    t.equal((await logIn(browser)).statusCode, 503)
+    t.equal((await grant(subject)).statusCode, 503)
+    t.equal((await testBrowser(subject.app).submit('/auth/signup', { username: 'eve', password: PASSWORD })).headers.location, '/auth/login')
+    t.same(await signedInAnywhere(browser), [])
+    t.same(await subject.app.authority.sessions(subject.sub), [])
+  }
+  const subject = await bare(t)
+  const browser = testBrowser(subject.app)
+  await logIn(browser)
+  const { send } = await shown(subject, browser)
+  for (const broken of ['findFactors', 'addTotp'] as const) {
+    subject.broken.add(broken)
+    t.equal((await send()).statusCode, 503, broken)
+    t.same(await signedInAnywhere(browser), [])
+    subject.broken.clear()
+  }
+  t.equal((await send()).statusCode, 200, 'and then goes on')
+})
+
+t.test('a hook that hangs is an outage after five seconds, and authorize says so to the client', async (t) => {
+  let answer: boolean | null = false
+  const subject = await bare(t, async () => answer ?? await new Promise<boolean>(() => {}))
+  const browser = testBrowser(subject.app)
+  await logIn(browser)
+  answer = null
+  const asked = browser.get(authorizePath())
+  const granted = grant(subject)
+  for (let n = 0; n < 200; n++) await new Promise((resolve) => { setImmediate(resolve) })
+  subject.clock.step(5000)
+  t.match(answerOf(String((await asked).headers.location)), { error: 'temporarily_unavailable', code: undefined })
+  t.equal((await granted).statusCode, 503)
+})
+
+t.test('two instances take each other\'s tickets', async (t) => {
+  const [users, state, factors, secret] = [memoryUserStore(), memoryState(), memoryFactorStore(), 'a secret of thirty-two bytes and more']
+  const options = { users, state, factors, secret, mfa: { required: true } }
+  const one = await testApp(options)
+  const two = await testApp({ ...options, clock: one.clock })
+  t.teardown(one.close)
+  t.teardown(two.close)
+  await signUp(one.app)
+  const browser = testBrowser(one.app)
+  await logIn(browser)
+  const elsewhere = testBrowser(two.app)
+  for (const [name, value] of browser.cookies) elsewhere.cookies.set(name, value)
+  const { fields, secret: key } = await shown(one, browser)
+  const reply = await elsewhere.submit(SET_UP, { ...fields, code: codeFor(key, one.clock.now()) })
+  t.equal(reply.statusCode, 200)
+  t.equal((await elsewhere.get('/auth/account')).statusCode, 200)
+})
+
+t.test('the last one stays, unless the host takes it away', async (t) => {
+  const subject = await bare(t)
+  const { app, sub, clock } = subject
+  const browser = testBrowser(app)
+  await logIn(browser)
+  await (await shown(subject, browser)).send()
+  const [factor] = (await app.authority.factors(sub)).factors
+  const id = factor?.id ?? ''
+  const own = { 'sec-fetch-site': 'same-origin' }
+  const removal = async () => await app.inject({ method: 'DELETE', url: `/auth/factors/${id}`, headers: { ...own, cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}` } })
+  t.match((await removal()).json(), { error: 'last_factor' })
+  t.equal((await removal()).statusCode, 409)
+  const page = await browser.get('/auth/security')
+  t.notMatch(page.body, 'your password alone is enough again')
+  const { action, fields } = formOf(page.body)
+  t.match(await browser.submit(action, { ...fields, factor: id, decision: 'remove' }), { statusCode: 409, body: /your account needs one/ })
+  t.match(await app.authority.factors(sub), { factors: { length: 1 } })
+  clock.step(30_000)
+  t.equal(await app.authority.resetFactors(sub), 1)
+  t.match((await logIn(testBrowser(app))).headers.location, /set-up/, 'the way back is the way in')
+})
+
+t.test('what the options can not mean stops the start', async (t) => {
+  for (const [options, message] of [
+    [{ mfa: { required: 'yes' } }, /mfa\.required": got "yes"; it takes true, false or a function/],
+    [{ mfa: { required: null } }, /mfa\.required/],
+    [{ mfa: { methods: [] } }, /mfa\.methods/],
+    [{ mfa: { methods: ['sms'] } }, /mfa\.methods/],
+    [{ mfa: { methods: ['recovery_code'] } }, /mfa\.methods.*recovery codes stand in/],
+    [{ mfa: { methods: ['passkey'], required: true } }, /mfa\.methods/],
+    [{ mfa: { required: true }, pages: false }, /mfa\.required.*pages is false/],
+    [{ mfa: { required: true }, factors: undefined }, /"mfa": .*factors is not set/]
+  ] as const) await t.rejects(testApp({ factors: memoryFactorStore(), ...options as unknown as Partial<AuthorityOptions> }), { code: 'FST_AUTHORITY_INVALID_OPTIONS', message }, JSON.stringify(options))
+})
+
+t.test('without recovery codes among the methods there are none', async (t) => {
+  const subject = await bare(t, true, { mfa: { required: true, methods: ['totp'] } })
+  const browser = testBrowser(subject.app)
+  await logIn(browser)
+  t.match(await (await shown(subject, browser)).send(), { statusCode: 303, headers: { location: '/' } })
+  t.match(await subject.app.authority.factors(subject.sub), { factors: { length: 1 }, recoveryCodesLeft: 0 })
+})
+
+t.test('a browser that is remembered is asked to set one up, and not to give what it is remembered for', async (t) => {
+  const subject = await bare(t, true, { mfa: { required: true, rememberDevice: { expiresIn: 86_400 } } })
+  const { app, clock } = subject
+  const browser = testBrowser(app)
+  await logIn(browser)
+  const { secret, send } = await shown(subject, browser)
+  await send()
+  clock.step(30_000)
+  await logIn(browser)
+  await browser.submit('/auth/second-factor', { code: codeFor(secret, clock.now()), remember: 'on' })
+  t.equal((await logIn(browser, 'ann', PASSWORD, '?return_to=/cart')).headers.location, '/cart', 'remembered')
+  t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'])
+  browser.cookies.delete('authority_trusted')
+  t.match((await browser.get(authorizePath())).headers.location, /^\/auth\/second-factor\?/, 'elsewhere that session is not enough')
+})
