@@ -26,7 +26,7 @@ const GROUPS: readonly Group[] = [
   { text: 'Migrating', pages: ['migrating/README.md', 'migrating/fastify-jwt.md', 'migrating/better-auth.md', 'migrating/auth0.md', 'migrating/passport-and-authjs.md', 'guides/from-auth0-spa-js.md', 'guides/from-auth0-react.md', 'migrating/keycloak.md', 'migrating/firebase.md', 'migrating/supabase.md', 'migrating/cognito.md'] },
   { text: 'Questions', pages: ['faq.md'] },
   { text: 'Reference', pages: ['reference/options.md', 'reference/endpoints.md', 'reference/host.md', 'reference/errors.md', 'reference/events.md', 'reference/client.md', 'semver.md', 'screenshots/README.md'] },
-  { text: 'How it is made', pages: ['architecture.md', 'conformance.md', 'mutation.md', 'security-rows.md'] },
+  { text: 'How it is made', pages: ['architecture.md', 'conformance.md', 'mutation.md', 'security-rows.md', 'assurance.md'] },
   { text: 'Decisions', pages: ['adr/README.md'], collapsed: true }
 ]
 

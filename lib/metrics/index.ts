@@ -21,11 +21,14 @@ type Count = (name: MetricName, labels?: Labels, value?: number) => void
 
 /** What each event counts. No user, address, username or client is a label. */
 const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], count: Count) => void } = {
-  authenticated: (_event, count) => { count('authority.authentication', { outcome: 'success' }) },
+  authenticated ({ methods }, count) {
+    count('authority.authentication', { outcome: 'success' })
+    for (const method of methods.slice(1)) count('authority.second_factor', { outcome: 'passed', kind: method === 'otp' ? 'totp' : method })
+  },
   login_failed: ({ reason }, count) => { count('authority.authentication', { outcome: 'failure', 'error.type': reason }) },
-  second_factor_required: () => {},
+  second_factor_required: (_event, count) => { count('authority.second_factor', { outcome: 'required', kind: 'none' }) },
+  second_factor_failed: ({ kind }, count) => { count('authority.second_factor', { outcome: 'failed', kind }) },
   enrolment_required: () => {},
-  second_factor_failed: () => {},
   factor_added: () => {},
   factor_removed: () => {},
   factor_disabled: () => {},
@@ -35,7 +38,7 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   recovery_codes_replaced: () => {},
   device_remembered: () => {},
   devices_forgotten: () => {},
-  new_sign_in: () => {},
+  new_sign_in: (_event, count) => { count('authority.new_sign_in') },
   step_up: () => {},
   client_authentication_failed: ({ reason }, count) => { count('authority.client_authentication.failed', { 'error.type': reason }) },
   connection_failed: ({ reason }, count) => { count('authority.connection.failed', { 'error.type': reason }) },

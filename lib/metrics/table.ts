@@ -35,12 +35,15 @@ const UNLINKED_BY = words<AuthorityEvents['identity_unlinked']['by']>({ user: 1,
 const RULES = words<RuleName>({ login: 1, account: 1, register: 1, passwordReset: 1, secondFactor: 1, refresh: 1, connect: 1, emailCode: 1 })
 const STORES = words<StoreName>({ users: 1, clients: 1, factors: 1, tokens: 1, one_time_tokens: 1, browser_sessions: 1, consents: 1, keys: 1, assertions: 1, attempts: 1 })
 const UPSTREAM_FAILURES = words<UpstreamFailure>({ denied: 1, mismatch: 1, expired: 1, exchange: 1, id_token: 1, userinfo: 1, email: 1, disabled: 1, closed: 1, taken: 1, other_way: 1, outage: 1 })
+const SECOND_FACTORS = words<AuthorityEvents['second_factor_failed']['kind']>({ totp: 1, recovery_code: 1, passkey: 1 })
 const OPERATIONS = [...new Set(Object.values(STORE_OPERATIONS).flat())]
 const ALGS = ['ES256', 'EdDSA', 'RS256', 'PS256'] as const
 
 /** Names as OpenTelemetry has them; for Prometheus the dots are underscores, and a counter ends in `_total`. */
 export const METRICS = {
   'authority.authentication': { description: 'Passwords and passkeys that were tried, and sign-ins through connections that succeeded.', labels: { outcome: ['success', 'failure'], 'error.type': FAILURES } },
+  'authority.second_factor': { description: 'Second factors that were asked for, and given rightly or wrongly.', labels: { outcome: ['required', 'passed', 'failed'], kind: ['none', ...SECOND_FACTORS] } },
+  'authority.new_sign_in': { description: 'Sessions in browsers that were not known for their account.', labels: {} },
   'authority.connection.failed': { description: 'Sign-ins through connections that came to nothing.', labels: { 'error.type': UPSTREAM_FAILURES } },
   'authority.connection.link_required': { description: 'Sign-ins through connections by people whose address an account has already.', labels: {} },
   'authority.client_authentication.failed': { description: 'Clients that did not prove themselves.', labels: { 'error.type': CLIENT_FAILURES } },

@@ -154,7 +154,12 @@ t.test('whoever knows the password and guesses at the code is told of once a day
   await guess()
   await subject.messages.next('second_factor_failed')
   t.equal(subject.messages.messages.filter(({ kind }) => kind === 'second_factor_failed').length, 1)
-  subject.clock.step(24 * 60 * 60 * 1000)
+  const count = (): number => subject.messages.messages.filter(({ kind }) => kind === 'second_factor_failed').length
+  subject.clock.step(24 * 60 * 60 * 1000 - 1)
+  await guess()
+  t.equal(count(), 1, 'the last moment of the day')
+  subject.clock.step(1)
   await guess()
   t.ok(await subject.messages.next('second_factor_failed'))
+  t.equal(count(), 2)
 })
