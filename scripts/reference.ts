@@ -151,11 +151,10 @@ async function endpointsPage (): Promise<string> {
       [
         pathName === null ? '' : `Path option: \`paths.${pathName}\`.`,
         operationId === '' ? '' : `Operation id: \`${operationId}\`.`,
-        callersSentence(callers),
-        query.length === 0 ? '' : 'Query:',
-        body.length === 0 ? '' : `Body: ${(schema.consumes ?? ['application/json']).map((type) => `\`${type}\``).join(' or ')}.`
+        callersSentence(callers)
       ].filter((sentence) => sentence !== '').join(' '),
-      ...[query, body].filter((rows) => rows.length > 0).map((rows) => tableOnce(rows, title)),
+      ...query.length === 0 ? [] : ['Query:', tableOnce(query, title)],
+      ...body.length === 0 ? [] : [`Body: ${(schema.consumes ?? ['application/json']).map((type) => `\`${type}\``).join(' or ')}.`, tableOnce(body, title)],
       ...successes.length === 0 || prose?.success !== undefined ? [`Success: ${prose?.success ?? '200'}.`] : successes.flatMap((status) => {
         const fields = fieldTable(responses[status], 'always there')
         return [`Success: ${status}${status === '204' ? ', no content.' : '.'}`, ...fields.length === 0 ? [] : [fields.join('\n')]]

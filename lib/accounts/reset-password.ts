@@ -121,8 +121,8 @@ interface ResetMessage extends MessageCause {
 }
 
 /** Strangers can ask for it at will: within minutes of a link that still works there is no other, which would end that one too. */
-export async function sendResetOnce (user: User, message: ResetMessage, deps: AccountsDeps): Promise<void> {
-  await deps.messageBound.send(['password_reset', user.id, addressOf(user), user.passwordHash ?? ''], async () => { await sendReset(user, message, deps) })
+export async function sendResetOnce (user: User, message: ResetMessage, deps: AccountsDeps): Promise<boolean> {
+  return await deps.messageBound.send(['password_reset', user.id, addressOf(user), user.passwordHash ?? ''], async () => { await sendReset(user, message, deps) })
 }
 
 async function sendReset (user: User, message: ResetMessage, deps: AccountsDeps): Promise<void> {

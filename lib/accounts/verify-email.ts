@@ -16,12 +16,12 @@ const LIFETIME_MS = 24 * 60 * 60 * 1000
 
 /**
  * Posts a link that confirms the user's stored address, good for 24 hours; an earlier one stops working, and within five minutes of that
- * no other is sent. Does nothing without an address or an outbox.
+ * no other is sent, and the answer is `false`. Does nothing without an address or an outbox.
  */
-export async function requestEmailVerification (user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
+export async function requestEmailVerification (user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
   const address = addressOf(user)
-  if (address === '' || deps.outbox === null) return
-  await deps.messageBound.send(['verify_email', user.id, address], async () => { await sendVerification(user, cause, deps) })
+  if (address === '' || deps.outbox === null) return true
+  return await deps.messageBound.send(['verify_email', user.id, address], async () => { await sendVerification(user, cause, deps) })
 }
 
 async function sendVerification (user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
@@ -141,9 +141,8 @@ export async function requestVerificationAgain ({ username, ...cause }: { userna
   })
 }
 
-/** The same for a person who is signed in to the account. */
-export async function sendVerificationAgain (user: User, cause: MessageCause, deps: AccountsDeps): Promise<void> {
-  if (user.emailVerified === true) return
-  if (await isContested(user, deps)) await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps)
-  else await requestEmailVerification(user, cause, deps)
+/** The same for a person who is signed in to the account. `false`: one was sent less than five minutes ago, and no other. */
+export async function sendVerificationAgain (user: User, cause: MessageCause, deps: AccountsDeps): Promise<boolean> {
+  if (user.emailVerified === true) return true
+  return await isContested(user, deps) ? await sendResetOnce(user, { kind: 'password_reset', ...cause }, deps) : await requestEmailVerification(user, cause, deps)
 }

@@ -41,6 +41,8 @@ interface TakingBack {
  *
  * What the client was given ends first: where anything fails, the consent is there still, and whoever tries again finds it. And it ends
  * again after that, for a code that was given in between.
+ * Where the last step fails the consent is gone and so is all that was there before; what began between the two steps goes on, and this ends it
+ * when it is called again. A person's page does not, for it shows the client no more.
  */
 export async function takeBackConsent ({ userId, clientId, by, sid, origin }: TakingBack, { consents, sessions, events }: { consents: ConsentStore, sessions: Sessions, events: Events }): Promise<boolean> {
   await sessions.revokeFamiliesOfClient(userId, clientId, by, origin)

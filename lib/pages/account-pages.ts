@@ -116,6 +116,7 @@ const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
   profile: 'doneProfile',
   email_sent: 'doneEmailSent',
   email_resent: 'doneEmailResent',
+  email_waiting: 'doneEmailWaiting',
   password: 'donePassword',
   session: 'doneSession',
   others: 'doneOthers',

@@ -57,7 +57,7 @@ export interface FormModel extends CommonModel {
 }
 
 /** What the form of an account page has just done. `nothing`: somebody signed in anew in this browser since the page was opened. */
-export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'password' | 'session' | 'others' | 'access' | 'factor_added' | 'factor_removed' | 'factor_renamed' | 'passkey_added' | 'passkey_removed' | 'devices_forgotten' | 'unlinked' | 'password_link' | 'nothing'
+export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'email_waiting' | 'password' | 'session' | 'others' | 'access' | 'factor_added' | 'factor_removed' | 'factor_renamed' | 'passkey_added' | 'passkey_removed' | 'devices_forgotten' | 'unlinked' | 'password_link' | 'nothing'
 
 /** What the pages of a person's own account have. `username` is who is signed in; `accountUrl` leads to the page `account`. */
 export interface AccountModel extends FormModel {

@@ -42,8 +42,8 @@ export function emailPage (child: FastifyInstance, deps: PageDeps): void {
         return {
           limit,
           async work () {
-            if (accounts.users.setEmailVerified !== undefined) await sendVerificationAgain(user, { locale, origin }, accounts)
-            return 'email_resent'
+            const sent = accounts.users.setEmailVerified === undefined || await sendVerificationAgain(user, { locale, origin }, accounts)
+            return sent ? 'email_resent' : 'email_waiting'
           }
         }
       }

@@ -1,0 +1,23 @@
+import t from 'tap'
+import { PASSWORD, signUp, testApp } from '../support/app.ts'
+import { formAction, testBrowser } from '../support/browser.ts'
+
+t.test('"send again" says that nothing was sent where a message of now still works', async (t) => {
+  const { app, clock, messages, close } = await testApp({ rateLimit: {} })
+  t.teardown(close)
+  await signUp(app, 'eve@mail.example')
+  await messages.next('verify_email')
+  const browser = testBrowser(app)
+  await browser.submit('/auth/login', { username: 'eve@mail.example', password: PASSWORD })
+  const again = async (): Promise<string> => {
+    const { body } = await browser.get('/auth/account/email')
+    const reply = await browser.submit(formAction(body), { decision: 'resend' })
+    return (await browser.get(String(reply.headers.location), { 'sec-fetch-site': 'same-origin' })).body
+  }
+  clock.step(5 * 60_000 - 1)
+  t.match(await again(), /role="status">A message went to you a few minutes ago, and its link still works\. No other was sent/)
+  clock.step(1)
+  t.match(await again(), /role="status">A message is on its way/)
+  await messages.next('verify_email')
+  t.equal(messages.messages.filter(({ kind }) => kind === 'verify_email').length, 2)
+})
