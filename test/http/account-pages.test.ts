@@ -93,7 +93,7 @@ t.test('sign-up takes no field that the host did not declare', async (t) => {
 })
 
 t.test('sign-up: an account that could not be signed in goes to the sign-in page, not to a form that finds its own name taken', async (t) => {
-  const test = await pagesApp(t, { deps: ({ browser }) => ({ browser: { ...browser, signIn: async () => { throw new Error('the session store is down') } } }) })
+  const test = await pagesApp(t, { deps: ({ browser }) => ({ browser: { ...browser, read: async () => { throw new Error('the session store is down') } } }) })
   const reply = await test.post(`/auth/signup${JOURNEY}`, { username: 'ada', password: PASSWORD })
   t.equal(reply.statusCode, 303)
   t.equal(reply.headers.location, `/auth/login${JOURNEY}`)

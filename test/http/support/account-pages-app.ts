@@ -1,3 +1,4 @@
+import { NO_REQUEST } from '../../../lib/events.ts'
 import Fastify, { type FastifyInstance, type FastifyRequest, type LightMyRequestResponse } from 'fastify'
 import type { TObject } from '@sinclair/typebox'
 import { memoryAttemptStore } from '../../../lib/adapters/memory/attempt-store.ts'
@@ -105,7 +106,15 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     secureCookies: true
   })
   const deps: PageDeps = {
-    authorize: { accounts: w.deps } as AuthorizeDeps,
+    authorize: {
+      accounts: w.deps,
+      browserSessions: {
+        async start (userId) {
+          signedIn.push(userId)
+          return { cookie: '__Host-session=fresh', session: { sid: 'sid-fresh', userId, authenticatedAt: 0, methods: [], createdAt: 0, lastUsedAt: 0, expiresAt: 1, idleExpiresAt: 1, userAgent: null, clientIds: [] } }
+        }
+      } as Partial<AuthorizeDeps['browserSessions']>
+    } as AuthorizeDeps,
     limiter,
     registration: options.registration === false ? null : await registrationWith(options.fields ?? null, (names) => names),
     path: (name) => `/auth${PATHS[name]}`,
@@ -118,11 +127,8 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
       hasCookie: () => false,
       signedIn: async () => null,
       async makeKnown () {},
-      async signIn (_request, reply, userId) {
-        signedIn.push(userId)
-        reply.header('set-cookie', '__Host-session=fresh')
-        return { sid: 'sid-fresh', userId, authenticatedAt: 0, methods: [], createdAt: 0, lastUsedAt: 0, expiresAt: 1, idleExpiresAt: 1, userAgent: null, clientIds: [] }
-      }
+      read: async () => ({ cookie: undefined, session: null, isKnown: () => true, origin: NO_REQUEST }),
+      setCookie: (reply, value) => { reply.header('set-cookie', value) }
     } as Partial<PageDeps['browser']> as PageDeps['browser'],
     pages: {
       messagesFor: (_request, { uiLocales } = {}) => messagesOf(uiLocales?.[0] === 'fr' ? 'fr' : 'en'),
