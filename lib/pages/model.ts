@@ -238,8 +238,8 @@ export interface PageModels {
    * button with the `decision` `forget` ends that for all.
    */
   account_security: AccountModel & { factors: AccountFactor[], mustKeepOne: boolean, recoveryCodesLeft: number | null, enrolUrl: string, canForget: boolean, signInUrl: string | null, passkeys: AccountPasskey[], addPasskeyUrl: string | null, passkeySignals: PasskeySignals | null }
-  /** `credential` and `name`. `passkey` is `null` where the person signs in again before. */
-  account_passkey: AccountModel & { passkey: PasskeyForm | null, name: string, signInUrl: string | null, endsOthers: boolean }
+  /** `credential` and `name`. `passkey` is `null` where the person signs in again before, or confirms the address of the account, by `confirmUrl`. */
+  account_passkey: AccountModel & { passkey: PasskeyForm | null, name: string, signInUrl: string | null, confirmUrl: string | null, endsOthers: boolean }
   /** `code` and `name`, and `enrolment` in a hidden field. `enrolment` is `null` where the person signs in again before, or confirms the address of the account, by `confirmUrl`. */
   account_totp: AccountModel & { enrolment: ShownEnrolment | null, name: string, signInUrl: string | null, confirmUrl: string | null, endsOthers: boolean }
   /** Shown once: they are in no other answer. */

@@ -54,9 +54,14 @@ function timesOf ({ createdAt, lastUsedAt }: Pick<AccountFactor, 'createdAt' | '
 }
 
 export function accountPasskey (model: PageModels['account_passkey']): string {
-  const { messages, action, passkey, name: typed, signInUrl, endsOthers } = model
+  const { messages, action, passkey, name: typed, signInUrl, confirmUrl, endsOthers } = model
+  if (confirmUrl !== null) return accountFrame(model, messages.passkeyAdd, confirmFirst(model, confirmUrl))
   if (passkey === null) return accountFrame(model, messages.passkeyAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
   return accountFrame(model, messages.passkeyAdd, creation(model, action, { passkey, typed, endsOthers }), { passkeyScript: passkey.scriptUrl })
+}
+
+function confirmFirst ({ messages }: Pick<FormModel, 'messages'>, confirmUrl: string): Html {
+  return html`<p>${messages.errorEmailNotVerified}</p>\n<p class="actions">${link(confirmUrl, messages.verifyTitle)}</p>`
 }
 
 export function passkeyPrompt (model: PageModels['passkey_prompt']): string {
@@ -83,7 +88,7 @@ ${endsOthers && html`<p class="hint">${messages.passkeyFollows}${spaceOf(message
 
 export function accountTotp (model: PageModels['account_totp']): string {
   const { messages, enrolment, name: typed, signInUrl, confirmUrl, endsOthers } = model
-  if (confirmUrl !== null) return accountFrame(model, messages.factorAdd, html`<p>${messages.errorEmailNotVerified}</p>\n<p class="actions">${link(confirmUrl, messages.verifyTitle)}</p>`)
+  if (confirmUrl !== null) return accountFrame(model, messages.factorAdd, confirmFirst(model, confirmUrl))
   if (enrolment === null) return accountFrame(model, messages.factorAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
   return accountFrame(model, messages.factorAdd, enrolmentForm(model, enrolment, typed, endsOthers))
 }

@@ -3,6 +3,7 @@ import { type NewCredential, verifyRegistration } from '../../protocol/webauthn.
 import { readRegistration } from '../../protocol/webauthn-credential.ts'
 import { WebauthnError } from '../../protocol/webauthn-refusal.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
+import { refuseUnconfirmed } from './confirmed-address.ts'
 import { hasSecondFactor } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import { endingOthers, withdrawUnlessFirst } from './first-addition.ts'
@@ -20,6 +21,8 @@ export async function addPasskey ({ user, sid, credential, name, locale, origin 
     const kind = KINDS.find((one) => isChallengeOf({ to: 'add', userId: user.id, sid, kind: one, epoch: found.deviceEpoch }, challenge, config, deps))
     return kind === undefined ? null : { requiresVerification: kind === 'passkey' }
   }, config)
+  // The account may be somebody else's, by the address that was never confirmed.
+  refuseUnconfirmed(user, deps)
   const now = clock.now()
   const { codes, digests } = newRecoveryCodes(deps)
   const factor = { id: random.id(), ...made, rpId: config.rpId, name: nameOf(name), createdAt: now, lastUsedAt: null }

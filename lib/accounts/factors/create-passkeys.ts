@@ -1,5 +1,6 @@
 import { OAuthError } from '../../errors.ts'
 import { addPasskey } from './add-passkey.ts'
+import { refuseUnconfirmed } from './confirmed-address.ts'
 import { optionsForCreation, optionsForKnown, optionsForSignIn, type PasskeyConfig } from './passkey-options.ts'
 import type { Passkeys } from './passkeys.ts'
 import { proveAlone, provePasskey } from './prove-passkey.ts'
@@ -13,6 +14,7 @@ export function createPasskeys (config: PasskeyConfig): Passkeys {
     prompt,
     async creationOptions (of, deps) {
       if (!deps.factors.policy.methods.includes('passkey')) throw new OAuthError('not_found', 'Passkeys are not set up here.')
+      refuseUnconfirmed(of.user, deps)
       return await optionsForCreation(of, config, deps)
     },
     add: async (addition, deps) => await addPasskey(addition, config, deps),

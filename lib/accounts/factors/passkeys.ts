@@ -68,11 +68,14 @@ export interface Passkeys {
   /** Whether a page may propose to make one after a sign-in by password. */
   prompt: boolean
 
-  /** For a fresh sign-in. Claims the user's handle; the answer is good for ten minutes, for this sign-in, and until their factors are others. */
+  /**
+   * For a fresh sign-in. Claims the user's handle; the answer is good for ten minutes, for this sign-in, and until their factors are others.
+   * @throws OAuthError `not_found` where passkeys are not set up here; `access_denied` where the address of the account is still to be confirmed
+   */
   creationOptions(of: PasskeyOwner & { kind?: PasskeyKind | undefined }, deps: PasskeyDeps): Promise<PasskeyCreationOptions>
   /**
    * Stores the passkey. The first second factor of a user ends all their other sign-ins.
-   * @throws OAuthError `invalid_credential`, `duplicate_factor`, `factor_limit`, `temporarily_unavailable`
+   * @throws OAuthError `access_denied` likewise; `invalid_credential`, `duplicate_factor`, `factor_limit`, `temporarily_unavailable`
    */
   add(addition: PasskeyOwner & MessageCause & { credential: GivenCredential, name: string }, deps: PasskeyDeps): Promise<PasskeyAdded>
 

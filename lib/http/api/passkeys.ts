@@ -33,7 +33,6 @@ export function passkeyRoutes (child: FastifyInstance, { grants, path }: HttpDep
   child.post<{ Body: { credential: GivenCredential, name?: string } }>(path('factorsPasskeys'), { ...common, schema: describeRoute({ summary: 'Add a passkey', description: FOR_THE_ACCOUNT, body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }, { additionalProperties: false }), response: { 201: Type.Object({ id: Type.String(), recovery_codes: Type.Optional(Type.Array(Type.String(), { description: 'Shown this once.' })) }), ...failures } }) }, async (request, reply) => await guarded(async () => {
     const { user, sid } = accountOf(request)
     const { credential, name = '' } = request.body
-    await requireConfirmedAddress(user, { locale: localeOf(request), origin: originOf(request) }, accounts)
     const { factorId, recoveryCodes } = await passkeys.add({ user, sid, credential, name, locale: localeOf(request), origin: originOf(request) }, accounts)
     reply.code(201)
     return { id: factorId, ...(recoveryCodes === null ? {} : { recovery_codes: recoveryCodes }) }

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
+import { awaitsConfirmation } from '../../accounts/factors/confirmed-address.ts'
 import { hasSecondFactor } from '../../accounts/factors/deps.ts'
 import { freshnessIn, isFreshSignIn } from '../../accounts/fresh-sign-in.ts'
 import type { PasskeyCreationOptions } from '../../protocol/webauthn-options.ts'
@@ -27,7 +28,7 @@ export function passkeyPromptPage (child: FastifyInstance, deps: PageDeps): void
     const person = await deps.browser.signedIn(request)
     if (person === null || !await isFreshSignIn(freshnessIn(person, origin), accounts)) return goOn(journey.next)
     const found = await factors.store.findFactors(person.user.id)
-    if (found.passkeys.length > 0) return goOn(journey.next)
+    if (found.passkeys.length > 0 || awaitsConfirmation(person.user, accounts)) return goOn(journey.next)
     return { person, options: await passkeys.creationOptions({ user: person.user, sid: person.session.sid }, accounts), endsOthers: !hasSecondFactor(found) }
   }
 

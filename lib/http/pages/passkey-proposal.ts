@@ -1,4 +1,5 @@
 import type { SessionBegun, StepNeeded } from '../../accounts/begin-session.ts'
+import { awaitsConfirmation } from '../../accounts/factors/confirmed-address.ts'
 import { logLine } from '../../ports/log.ts'
 import type { PageDeps } from './deps.ts'
 import type { Visit } from './form-page.ts'
@@ -18,7 +19,7 @@ export async function proposesPasskey (begun: SessionBegun | StepNeeded, { reque
   if (on === null || !on.passkeys.prompt || able !== 'yes' || 'ticket' in begun) return false
   if (journey.nativeRequest !== null || !begun.session.methods.some(({ method }) => method === 'password')) return false
   if (queryParam(request, 'client_id') === '' && queryParam(request, 'prompt') === 'login') return false
-  if (deps.promptCookie.read(request) !== undefined) return false
+  if (deps.promptCookie.read(request) !== undefined || awaitsConfirmation(begun.user, deps.authorize.accounts)) return false
   try {
     const { passkeys } = await on.factors.store.findFactors(begun.user.id)
     return passkeys.length === 0

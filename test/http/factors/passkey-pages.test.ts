@@ -1,12 +1,14 @@
 /** The hosted pages that ask for a passkey, or make one: what is posted as their script posts it, and what becomes of it. */
+import { Type } from '@sinclair/typebox'
 import t from 'tap'
+import { memoryUserStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
-import { ISSUER, PASSWORD } from '../../support/app.ts'
+import { ISSUER, PASSWORD, signIn } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { answer, answerOn, askingForm, signalsIn } from '../../support/passkey-pages.ts'
 import { factorApp, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'
 import { answerOf, authorizePath, CALLBACK, CLIENTS, KEYS } from '../../support/openid.ts'
-import { passkeyApp, somebody } from '../../support/passkeys.ts'
+import { add, creationOptions, passkeyApp, post, somebody } from '../../support/passkeys.ts'
 
 const OPENID = { keys: KEYS, clients: CLIENTS, pages: { title: 'Example' } }
 
@@ -198,4 +200,31 @@ t.test('off is off', async (t) => {
     t.equal((await app.inject('/auth/security/passkeys')).statusCode, isOn ? 303 : 404)
     t.equal((await testBrowser(app).submit('/auth/login', { credential: '{}' })).statusCode, 400)
   }
+})
+
+t.test('none for an address that is still to be confirmed, by whichever way: a stranger may have signed up with it', async (t) => {
+  const users = memoryUserStore()
+  const subject = await factorApp(t, { users, registration: { username: 'any', fields: Type.Object({ email: Type.Optional(Type.String()) }) }, sendMessage: async () => {} }, { enrolled: false })
+  const { app, store } = subject
+  const email = 'owner@example.com'
+  const { sub } = (await app.inject({ method: 'POST', url: '/auth/register', payload: { username: 'thief', password: PASSWORD, email } })).json<{ sub: string }>()
+  const { access_token: token } = await signIn(app, 'thief')
+  const options = await post(subject, '/auth/factors/passkeys/options', {}, token)
+  t.equal(options.statusCode, 403)
+  t.match(options.json(), { error: 'access_denied', error_reason: 'email_not_verified' })
+  const browser = testBrowser(app)
+  t.notMatch((await browser.submit('/auth/login', { username: 'thief', password: PASSWORD, passkeys: 'yes' })).headers.location, 'passkey-prompt')
+  t.equal((await browser.get('/auth/passkey-prompt')).statusCode, 303)
+  const page = await browser.get('/auth/security/passkeys')
+  t.equal(page.statusCode, 200)
+  t.equal(askingForm(page.body), null)
+  t.match(page.body, 'href="/auth/account/email"')
+  // One that was begun while the address counted as confirmed.
+  await users.setEmailVerified?.(sub, email)
+  const begun = softPasskey({ origin: ISSUER }).create(await creationOptions(subject, token))
+  const shown = (await browser.get('/auth/security/passkeys')).body
+  await users.update?.(sub, { emailVerified: false })
+  t.equal((await add(subject, token, begun)).statusCode, 403)
+  t.equal((await answer(browser, shown, softPasskey({ origin: ISSUER }))).statusCode, 403)
+  t.same((await store.findFactors(sub)).passkeys, [])
 })

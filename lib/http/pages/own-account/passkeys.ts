@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
+import { awaitsConfirmation } from '../../../accounts/factors/confirmed-address.ts'
 import { type FactorDeps, hasSecondFactor } from '../../../accounts/factors/deps.ts'
 import type { Passkeys } from '../../../accounts/factors/passkeys.ts'
 import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
@@ -25,11 +26,13 @@ export function passkeyPage (child: FastifyInstance, deps: PageDeps, on: { facto
     passkeys: { renewUrl: null },
     async open (visit, form) {
       const { person: { user, session }, origin } = visit
+      if (awaitsConfirmation(user, accounts)) return { passkey: null, name: '', signInUrl: null, confirmUrl: `${deps.link('accountEmail')}${visit.journey.query}`, endsOthers: false }
       const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), accounts)
       return {
         passkey: fresh ? passkeyFormOf(await passkeys.creationOptions({ user, sid: session.sid }, accounts), deps) : null,
         name: form?.name ?? '',
         signInUrl: fresh ? null : signInUrl('securityPasskeys', visit, deps, true),
+        confirmUrl: null,
         endsOthers: !hasSecondFactor(await factors.store.findFactors(user.id))
       }
     },
