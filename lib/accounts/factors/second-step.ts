@@ -5,6 +5,7 @@ import { digest, equalSecrets } from '../../protocol/digest.ts'
 import { failureOf, onceRehashed } from '../authenticate-password.ts'
 import type { AccountsDeps } from '../deps.ts'
 import { isEnforced } from '../enforced.ts'
+import { addressOf } from '../outbox.ts'
 import type { FactorDeps } from './deps.ts'
 
 /** How long a person has between the first factor and the second. */
@@ -40,24 +41,29 @@ type StepDeps = Pick<AccountsDeps, 'issuer' | 'users' | 'hashing' | 'background'
 
 const contextOf = (issuer: string, place: StepPlace): string => JSON.stringify(['second step', issuer, place.page ? place.needs : 'grant', place.page ? null : place.clientId])
 
-/** Another value once the password is another one. A ticket is no place for the hash itself. */
-const passwordMark = ({ id, passwordHash }: User): string => digest(`second step ${id} ${passwordHash ?? ''}`)
+/**
+ * Another value once the password is another one, and after a code by e-mail also once the address is: whoever reads the former mailbox has proved
+ * nothing by then. A ticket is no place for the hash itself.
+ */
+function markOf (user: User, by: PendingStep['by']): string {
+  return digest(`second step ${user.id} ${user.passwordHash ?? ''}${by === 'email' ? ` ${addressOf(user)}` : ''}`)
+}
 
 /**
  * A ticket for the second step: nothing is stored for it, and nothing but the second step takes it. It names the user and the password hash of
- * now, so that it ends with a change of the password.
+ * now, so that it ends with a change of the password; and where the mailbox was proved, its address.
  */
 export async function sealStep ({ user, by, connection, identity, methods, clientId, scope }: PendingStep, place: StepPlace, deps: StepDeps): Promise<string> {
   const { issuer, clock, factors: { sealer } } = deps
   const now = clock.now()
   // A sign-in with a hash of an old format has it replaced, which is no change of the password.
   const bound = await onceRehashed(user, deps) ?? user
-  return sealer.seal(JSON.stringify({ userId: user.id, by, connection, identity, methods: formatProofs({ methods, authenticatedAt: now }), at: now, clientId, scope, mark: passwordMark(bound) }), contextOf(issuer, place))
+  return sealer.seal(JSON.stringify({ userId: user.id, by, connection, identity, methods: formatProofs({ methods, authenticatedAt: now }), at: now, clientId, scope, mark: markOf(bound, by) }), contextOf(issuer, place))
 }
 
 /**
  * Who a ticket is of, as they are now. `null`: it is none, or not one for this place, it is older than ten minutes, or the account is not as
- * it was (disabled, another password).
+ * it was (disabled, another password, another address where a code went to that).
  */
 export async function openStep (ticket: string, place: StepPlace, deps: StepDeps): Promise<PendingStep | null> {
   const { issuer, clock, factors: { sealer } } = deps
@@ -74,7 +80,7 @@ export async function openStep (ticket: string, place: StepPlace, deps: StepDeps
 /** The user as they are now, if the first factor of theirs is worth what it was; else `null`. */
 export async function stepHolds ({ user: former, by, identity }: PendingStep, deps: Pick<AccountsDeps, 'users' | 'verifyEmail' | 'enforcedDomains'>): Promise<User | null> {
   const user = await ledTo(former.id, identity, deps)
-  return user !== null && stillHolds(user, by, passwordMark(former), deps) ? user : null
+  return user !== null && stillHolds(user, by, markOf(former, by), deps) ? user : null
 }
 
 /** The user, if the identity that they came by still leads to them. */
@@ -85,5 +91,5 @@ async function ledTo (userId: string, identity: Identity | undefined, { users }:
 
 function stillHolds (user: User, by: PendingStep['by'], mark: string, deps: Pick<AccountsDeps, 'verifyEmail' | 'enforcedDomains'>): boolean {
   const isRefused = by === 'password' ? failureOf(user, 'match', deps) !== null : user.disabled === true || (by === 'email' && isEnforced(user, deps.enforcedDomains))
-  return !isRefused && equalSecrets(passwordMark(user), mark)
+  return !isRefused && equalSecrets(markOf(user, by), mark)
 }
