@@ -10,10 +10,13 @@ const TOGETHER = fileURLToPath(new URL('run-together.mjs', import.meta.url))
 /** Of one file, in seconds: long enough for a machine that does much beside it. */
 const TIMEOUT = 240
 const AT_ONCE = 4
-/** Of these: their instances and servers are processes of their own. When all are done the others take their places. */
+/** Of the scenarios of faults: their instances and servers are processes of their own. */
 const FAULTS_AT_ONCE = 2
 
-/** Scenarios of faults, which wait most of the time, beside what computes; and then one by one those that need it. Resolves to the whole TAP and the runner's exit code. */
+/**
+ * Scenarios of faults, then the other tests, then one by one what needs to be alone: beside all others a scenario was seen to judge the machine.
+ * Resolves to the whole TAP and the runner's exit code.
+ */
 export async function runFiles (root, files, env = {}) {
   const texts = []
   let status = 0
@@ -34,11 +37,7 @@ export async function runFiles (root, files, env = {}) {
   }
 
   const [faults, main, alone] = ['faults', 'main', 'faults-alone'].map((lane) => processesOf(files.filter((file) => laneOf(file) === lane)))
-  await Promise.all(Array.from({ length: AT_ONCE }, async (_, worker) => {
-    if (worker < FAULTS_AT_ONCE) await work(faults)
-    await work(main)
-  }))
-  await work(alone)
+  for (const [lane, atOnce] of [[faults, FAULTS_AT_ONCE], [main, AT_ONCE], [alone, 1]]) await Promise.all(Array.from({ length: atOnce }, async () => { await work(lane) }))
   return { status, text: texts.join('\n') }
 }
 
