@@ -91,7 +91,7 @@ t.test('beside a password only a passkey of the same person counts, whoever else
   t.match((await finish(subject, ticket, subject.passkey.get(options))).json(), { error: 'invalid_grant' }, 'with a passkey no more')
 })
 
-// covers PK-07
+// covers PK-07 ASVS-6.5.7
 t.test('a security key that verifies nobody is a second factor and never the first', async (t) => {
   const subject = await passkeyApp(t)
   const key = softPasskey({ origin: ISSUER, verifiesUser: false })

@@ -23,7 +23,7 @@ async function shown (subject: Pick<FactorApp, 'clock'>, browser: TestBrowser, u
   return { page, secret, fields, action, send: async (over: Record<string, string> = {}) => await browser.submit(action, { ...fields, code: codeFor(secret, subject.clock.now()), name: '', ...over }) }
 }
 
-// covers SF-01
+// covers SF-01 ASVS-6.3.3
 t.test('the right password leads to the set-up, and nobody is signed in before it is done', async (t) => {
   const subject = await bare(t)
   const { app, sub } = subject

@@ -91,7 +91,7 @@ t.test('each member that is missing, of another kind, not canonical or huge is r
   t.equal(readAssertion({ ...ASSERTION, id: Buffer.alloc(1023).toString('base64url') }).id.length, 1364)
 })
 
-// covers PK-12
+// covers PK-12 ASVS-6.7.2
 t.test('a challenge is good for one purpose, under keys of ours, for ten minutes', async (t) => {
   const key = Buffer.alloc(32, 1)
   const now = 1_800_000_000_000
