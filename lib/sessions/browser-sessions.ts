@@ -37,6 +37,11 @@ export interface BrowserSessions {
    * of the same user, it goes on under a new secret, and rests on these proofs alone; one of another user ends.
    */
   start(userId: string, methods: AuthenticationProof[], browser: Pick<Browser, 'cookie' | 'session' | 'origin'>): Promise<{ session: BrowserSession, cookie: string }>
+  /**
+   * Gives the live session of this user in this browser other proofs, under a new secret. `null`: it has ended, and no other begins: what somebody
+   * does while they are signed in must not outlast that all their sign-ins were ended meanwhile.
+   */
+  renew(userId: string, methods: AuthenticationProof[], browser: Pick<Browser, 'cookie' | 'session'>): Promise<{ session: BrowserSession, cookie: string } | null>
   /** Counts as a use, by `clientId` where a client takes part. `false`: it has ended meanwhile. */
   use(session: BrowserSession, clientId?: string): Promise<boolean>
   /** That use as a value, for an operation of the store that commits it together with something else. */
@@ -108,6 +113,7 @@ export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionP
       return { session, cookie: formatCredential(sessionId, secret) }
     },
 
+    renew,
     use: async (session, clientId) => await store.useSession(useOf(session, clientId)),
     useOf
   }

@@ -20,6 +20,8 @@ export interface RequestBrowser {
   signedIn(request: FastifyRequest): Promise<SignedInPerson | null>
   /** Signs the user in, who was authenticated so, and tells nobody. Does not ask whether there is such a user. The reply must not be sent yet. */
   signIn(request: FastifyRequest, reply: FastifyReply, userId: string, methods: AuthenticationProof[]): Promise<BrowserSession>
+  /** Gives the session that the user has there other proofs. Does nothing where it has ended meanwhile. The reply must not be sent yet. */
+  renew(request: FastifyRequest, reply: FastifyReply, userId: string, methods: AuthenticationProof[]): Promise<void>
   /** Ends the session, if there is one, and takes the cookie out of the browser. */
   signOut(request: FastifyRequest, reply: FastifyReply): Promise<void>
   /** Gives the browser the cookie of a session that has just begun, or begun anew. */
@@ -55,6 +57,10 @@ export function requestBrowser ({ cookie, browserSessions, sessions, users, know
       const started = await browserSessions.start(userId, methods, await read(request))
       cookie.set(reply, started.cookie)
       return started.session
+    },
+    async renew (request, reply, userId, methods) {
+      const renewed = await browserSessions.renew(userId, methods, await read(request))
+      if (renewed !== null) cookie.set(reply, renewed.cookie)
     },
     async signOut (request, reply) {
       const { session, origin } = await read(request)

@@ -61,8 +61,8 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
     if ('step' in owing) return await enrolAndSignIn({ ...owing, ...given }, await browser.read(request), { ...authorize, accounts })
     const { user, session } = owing.person
     const { recoveryCodes, proof } = await confirmEnrolment({ user, sid: session.sid, ...given, origin }, accounts)
-    const begun = await authorize.browserSessions.start(user.id, [...session.methods, proof], await browser.read(request))
-    return { recoveryCodes, begun: { ...begun, user } }
+    const begun = await authorize.browserSessions.renew(user.id, [...session.methods, proof], await browser.read(request))
+    return { recoveryCodes, begun: begun === null ? null : { ...begun, user } }
   }
 
   formPage<'set_up_second_factor', Shown>(child, {

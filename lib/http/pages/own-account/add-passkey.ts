@@ -17,7 +17,7 @@ interface WayOn extends Pick<Visit, 'request' | 'journey'> {
 export async function addPasskey ({ person: { user, session }, ...added }: NewPasskey, { request, journey: { uiLocales }, goOn, backUrl }: WayOn, { factors, passkeys }: { factors: FactorDeps, passkeys: Passkeys }, { authorize, browser, pages }: PageDeps): Promise<Leave> {
   const { recoveryCodes, proof } = await passkeys.add({ user, sid: session.sid, ...added }, { ...authorize.accounts, factors })
   return async (reply) => {
-    await browser.signIn(request, reply, user.id, [...session.methods.filter(({ method }) => method !== proof.method), proof])
+    await browser.renew(request, reply, user.id, [...session.methods.filter(({ method }) => method !== proof.method), proof])
     if (recoveryCodes === null) return await goOn(reply)
     return await pages.send(request, reply, 'account_recovery_codes', { username: user.username, codes: recoveryCodes, backUrl }, { uiLocales })
   }

@@ -93,7 +93,7 @@ function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
           if (left) return done
           return async (reply) => {
             // What is left of this sign-in is what it began with.
-            await browser.signIn(visit.request, reply, user.id, visit.person.session.methods.filter(({ method }) => FIRST.includes(method)))
+            await browser.renew(visit.request, reply, user.id, visit.person.session.methods.filter(({ method }) => FIRST.includes(method)))
             return await goOn(withQuery(`${link('security')}${visit.journey.query}`, { done }))(reply)
           }
         }
@@ -132,7 +132,7 @@ function enrolment (child: FastifyInstance, deps: PageDeps, accounts: Accounts):
           if (typeof shown === 'string') return shown
           return async (reply) => {
             // Whoever has just given a code of the app has signed in with it.
-            await browser.signIn(request, reply, user.id, [...session.methods.filter(({ method }) => method !== 'otp'), proof])
+            await browser.renew(request, reply, user.id, [...session.methods.filter(({ method }) => method !== 'otp'), proof])
             return await shown(reply)
           }
         }
