@@ -16,7 +16,7 @@ async function listening (t: Test): Promise<Listening> {
   await authorizeAs(subject.browser, authorizePath())
   await subject.app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = subject.app.server.address() as AddressInfo
-  const cookie = [...subject.browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const cookie = [...subject.browser.cookies].filter(([name]) => name.includes('session')).map(([name, value]) => `${name}=${value}`).join('; ')
   writes.length = 0
   return { ...subject, port, writes, faults, cookie }
 }

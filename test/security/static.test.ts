@@ -27,7 +27,7 @@ const NEVER: Array<[string, RegExp, RegExp?]> = [
   ['ADV-CVE-2026-3635 nothing is made from the Host header', /request\.(?:host|hostname|protocol)\b|headers\.host\b|headers\['host'\]/g],
   ['ASVS-16.2.3 nothing is written but by the host\'s logger', /console\.\w+|process\.std(?:out|err)/g, /^client\/index\.ts$/],
   ['ASVS-13.2.3 ASVS-6.3.2 no credential is built in', /['"](?:changeme|admin123|password123|secret123|letmein)['"]/gi, /common-passwords/],
-  ['ASVS-14.2.3 ASVS-13.2.4 nobody is called, but clients that registered to hear of a sign-out, and providers that the host has connected', /\bfetch\(|node:https?'|node:net'.*connect|undici/g, /^adapters\/(?:node\/form-post|upstream\/outbound)\.ts$|^client\//],
+  ['ASVS-14.2.3 ASVS-13.2.4 nobody is called, but clients that registered to hear of a sign-out, and providers that the host has connected', /\bfetch\(|node:https?'|node:net'.*connect|undici/g, /^adapters\/(?:node\/form-post|upstream\/outbound)\.ts$|^client\/|^pages\/passkey-script\.ts$/],
   ['ADV-CVE-2022-31142 ASVS-11.2.4 no secret is compared by ===', /\b(?:clientSecret|client_secret|secret|presentedSecret|signature|mac|token)\s*[!=]==\s*(?!undefined\b|null\b|'|"|`)\w|[!=]==\s*(?:clientSecret|client_secret|secret|signature|mac)\b/g]
 ]
 

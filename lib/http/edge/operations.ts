@@ -23,7 +23,7 @@ const OF_REQUESTS: OperationErrors = { 400: ['invalid_client', 'invalid_request'
 
 /** What each operation may answer beside what follows from who may call it, for the host's API document alone. */
 const ERRORS: Readonly<Record<string, OperationErrors>> = {
-  'POST token': { 400: ['invalid_code', 'invalid_grant', 'invalid_scope', 'mfa_required', 'unauthorized_client', 'unmet_authentication_requirements', 'unsupported_grant_type'], 401: ['invalid_client'], ...LIMITED },
+  'POST token': { 400: ['invalid_code', 'invalid_grant', 'invalid_scope', 'mfa_enrollment_required', 'mfa_required', 'unauthorized_client', 'unmet_authentication_requirements', 'unsupported_grant_type'], 401: ['invalid_client'], ...LIMITED },
   'POST refresh': { 401: ['invalid_token'], ...LIMITED },
   'POST revoke': { 400: ['unauthorized_client'], 401: ['invalid_client'], ...LIMITED },
   'POST introspect': LIMITED,
@@ -59,7 +59,7 @@ const ERRORS: Readonly<Record<string, OperationErrors>> = {
   'POST secondFactorSetUp': { 400: ['invalid_code', 'invalid_token'], 403: ['access_denied'] },
   'POST security': { 400: ['invalid_request'], ...NOT_FRESH, 404: ['not_found'], 409: ['invalid_request'] },
   'POST passkeyPrompt': { 400: ['invalid_credential'], 409: ['duplicate_factor', 'factor_limit'] },
-  'POST securityPasskeys': { 400: ['invalid_credential'], 409: ['duplicate_factor', 'factor_limit'] },
+  'POST securityPasskeys': { 400: ['invalid_credential'], ...NOT_FRESH, 409: ['duplicate_factor', 'factor_limit'] },
   'POST securityTotp': { 400: ['invalid_code', 'invalid_token'], 409: ['factor_limit'] },
   'POST signup': { 400: ['invalid_password'], 409: ['username_taken'], ...LIMITED },
   'POST forgotPassword': LIMITED,
