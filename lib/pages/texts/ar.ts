@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { AR_ERRORS } from './errors/ar.ts'
 
 // Requests are put so that they speak to women and men alike, where the language lets them.
 export const AR: Messages = {
@@ -237,49 +238,7 @@ export const AR: Messages = {
   linkPrivacy: 'سياسة الخصوصية',
   linkSupport: 'المساعدة',
 
-  errorInvalidGrant: 'اسم المستخدم أو كلمة المرور غير صحيحة.',
-  errorCurrentPassword: 'كلمة المرور الحالية غير صحيحة.',
-  errorTooManyRequests: 'عدد المحاولات كبير جدًا. يُرجى إعادة المحاولة لاحقًا. مدة الانتظار: {duration}.',
-  errorTooManyRequestsLater: 'عدد المحاولات كبير جدًا. يُرجى إعادة المحاولة لاحقًا.',
-  errorTemporarilyUnavailable: 'الخدمة غير متاحة حاليًا. يُرجى إعادة المحاولة بعد قليل.',
-  errorServerError: 'حدث خطأ من جانبنا. يُرجى إعادة المحاولة لاحقًا.',
-  errorInvalidRequest: 'الطلب غير صالح. يُرجى الرجوع وإعادة المحاولة.',
-  errorInvalidField: 'يُرجى التحقق مما أدخلته هنا.',
-  errorInvalidToken: 'هذا الرابط غير صالح أو انتهت صلاحيته. يُرجى طلب رابط جديد.',
-  errorAccessDenied: 'ليس لديك إذن بالوصول إلى هذا المحتوى.',
-  errorLoginRequired: 'يُرجى تسجيل الدخول أولًا.',
-  errorNotFound: 'هذه الصفحة غير موجودة.',
-  errorClientRequest: 'طلب التطبيق الذي وجّهك إلى هنا إجراءً غير ممكن. يُرجى إبلاغ الجهة المشغِّلة له.',
-  errorUnknownClient: 'التطبيق الذي وجّهك إلى هنا غير مسجَّل لدى هذه الخدمة.',
-  errorRedirectUri: 'يريد التطبيق الذي وجّهك إلى هنا نقلك إلى عنوان غير مسجَّل له، ولذلك أوقفنا العملية حفاظًا على أمانك.',
-  errorCrossSite: 'انتهت صلاحية هذه الصفحة، أو أُرسل النموذج من موقع آخر. يُرجى الرجوع وتحديث الصفحة ثم إعادة المحاولة.',
-  errorUsernameTaken: 'اسم المستخدم هذا محجوز بالفعل.',
-  errorCharacters: 'اسم المستخدم طويل جدًا أو يحتوي على أحرف غير مسموح بها.',
-  errorUsernameForm: 'يُرجى استخدام عنوان بريد إلكتروني، أو من 3 إلى 64 حرفًا: الأحرف اللاتينية الصغيرة والأرقام والنقطة والشرطة السفلية والواصلة، على أن يكون الأول حرفًا أو رقمًا.',
-  errorEmailForm: 'عنوان البريد الإلكتروني هذا غير صالح.',
-  errorEmailNotVerified: 'لم يتم تأكيد عنوان بريدك الإلكتروني بعد. يُرجى فتح الرابط الوارد في الرسالة التي أرسلناها إليك.',
-  errorEmailDiffers: 'إذا كان اسم المستخدم عنوان بريد إلكتروني، فيُرجى إدخال العنوان نفسه هنا.',
-  errorCodeForm: 'يتكون الرمز من ستة أرقام.',
-  errorWrongCode: 'هذا الرمز غير صحيح. يُرجى إدخال الرمز الذي يعرضه التطبيق الآن.',
-  errorUsedCode: 'سبق استخدام هذا الرمز. يُرجى الانتظار حتى يعرض التطبيق الرمز التالي.',
-  errorFactorDisabled: 'بعد عدد كبير جدًا من الرموز غير الصحيحة، لم يعد تطبيق المصادقة يعمل هنا. يُرجى استخدام رمز استرداد.',
-  errorEmailCodeForm: 'يتكوّن الرمز من ثمانية أرقام.', errorEmailCodeWrong: 'هذا الرمز غير صحيح.',
-  errorEmailCodeSpent: 'أُدخلت رموز خاطئة كثيرة جدًا. انتظر عشر دقائق ثم اطلب رمزًا جديدًا.', errorEmailCodeAgain: 'لم يعد هذا الرمز صالحًا، أو طُلب في متصفح آخر. اطلب رمزًا جديدًا.',
-  errorWrongRecoveryCode: 'رمز الاسترداد هذا غير صحيح أو سبق استخدامه.',
-  errorPasskeyRefused: 'لم يُقبل مفتاح المرور. يُرجى المحاولة مرة أخرى أو تسجيل الدخول بطريقة أخرى.',
-  errorPasskeyTwice: 'لديك مفتاح المرور هذا بالفعل.',
-  errorPasskeyLimit: 'لا يمكنك إضافة المزيد من مفاتيح المرور. يُرجى إزالة واحد أولًا.',
-  errorFactorLimit: 'لا يمكنك إضافة المزيد من تطبيقات المصادقة. يُرجى إزالة واحد أولًا.',
-  errorLastFactor: 'هذا آخر تطبيق مصادقة لديك، وحسابك يحتاج إلى واحد.',
-  errorRequired: 'يُرجى ملء هذا الحقل.',
-  errorPassword: 'لا يمكن استخدام كلمة المرور هذه. يُرجى اختيار كلمة مرور أخرى.',
-  errorPasswordTooShort: 'يجب أن تتكون كلمة المرور من {minLength, plural, few {# أحرف} many {# حرفًا} other {# حرف}} على الأقل.',
-  errorPasswordTooShortPlain: 'كلمة المرور قصيرة جدًا.',
-  errorPasswordTooLong: 'كلمة المرور طويلة جدًا.',
-  errorPasswordCharacters: 'تحتوي كلمة المرور على أحرف غير صالحة.',
-  errorPasswordCommon: 'هذه من أكثر كلمات المرور شيوعًا. يُرجى اختيار كلمة مرور أخرى.',
-  errorPasswordContext: 'من السهل جدًا تخمين كلمة المرور هذه: فهي تتكون من اسم المستخدم أو اسم هذه الخدمة. يُرجى اختيار كلمة مرور أخرى.',
-  errorPasswordBreached: 'ظهرت كلمة المرور هذه في تسريب للبيانات. يُرجى اختيار كلمة مرور أخرى.'
+  ...AR_ERRORS
 }
 
 export const AR_BY_EMAIL: EmailMessages = {

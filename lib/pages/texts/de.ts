@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { DE_ERRORS } from './errors/de.ts'
 
 export const DE: Messages = {
   lang: 'de',
@@ -236,49 +237,7 @@ export const DE: Messages = {
   linkPrivacy: 'Datenschutz',
   linkSupport: 'Hilfe',
 
-  errorInvalidGrant: 'Der Benutzername oder das Passwort ist falsch.',
-  errorCurrentPassword: 'Das aktuelle Passwort ist falsch.',
-  errorTooManyRequests: 'Zu viele Versuche. Bitte warten Sie {duration} und versuchen Sie es dann noch einmal.',
-  errorTooManyRequestsLater: 'Zu viele Versuche. Bitte versuchen Sie es später noch einmal.',
-  errorTemporarilyUnavailable: 'Der Dienst ist gerade nicht verfügbar. Bitte versuchen Sie es gleich noch einmal.',
-  errorServerError: 'Bei uns ist etwas schiefgegangen. Bitte versuchen Sie es später noch einmal.',
-  errorInvalidRequest: 'Die Anfrage ist ungültig. Bitte gehen Sie zurück und versuchen Sie es noch einmal.',
-  errorInvalidField: 'Bitte prüfen Sie diese Angabe.',
-  errorInvalidToken: 'Dieser Link ist ungültig oder abgelaufen. Bitte fordern Sie einen neuen an.',
-  errorAccessDenied: 'Sie haben hierauf keinen Zugriff.',
-  errorLoginRequired: 'Bitte melden Sie sich zuerst an.',
-  errorNotFound: 'Diese Seite gibt es nicht.',
-  errorClientRequest: 'Die Anwendung, von der Sie kommen, hat etwas angefragt, das nicht möglich ist. Bitte wenden Sie sich an deren Betreiber.',
-  errorUnknownClient: 'Die Anwendung, von der Sie kommen, ist bei diesem Dienst nicht registriert.',
-  errorRedirectUri: 'Die Anwendung, von der Sie kommen, will Sie zu einer Adresse weiterleiten, die nicht für sie registriert ist. Zu Ihrer Sicherheit haben wir den Vorgang abgebrochen.',
-  errorCrossSite: 'Diese Seite ist abgelaufen, oder das Formular wurde von einer anderen Website gesendet. Bitte gehen Sie zurück, laden Sie die Seite neu und versuchen Sie es noch einmal.',
-  errorUsernameTaken: 'Dieser Benutzername ist schon vergeben.',
-  errorCharacters: 'Der Benutzername ist zu lang oder enthält unzulässige Zeichen.',
-  errorUsernameForm: 'Verwenden Sie eine E-Mail-Adresse oder 3 bis 64 Zeichen: a–z, 0–9, Punkt, Unterstrich und Bindestrich, mit einem Buchstaben oder einer Ziffer am Anfang.',
-  errorEmailForm: 'Das ist keine gültige E-Mail-Adresse.',
-  errorEmailNotVerified: 'Ihre E-Mail-Adresse ist noch nicht bestätigt. Folgen Sie dem Link in der Nachricht, die wir Ihnen geschickt haben.',
-  errorEmailDiffers: 'Wenn Ihr Benutzername eine E-Mail-Adresse ist, muss hier dieselbe stehen.',
-  errorCodeForm: 'Ein Code hat sechs Ziffern.',
-  errorWrongCode: 'Dieser Code ist falsch. Geben Sie den ein, den die App jetzt anzeigt.',
-  errorUsedCode: 'Dieser Code wurde schon verwendet. Warten Sie, bis die App den nächsten anzeigt.',
-  errorFactorDisabled: 'Nach zu vielen falschen Codes funktioniert Ihre Authenticator-App hier nicht mehr. Verwenden Sie einen Wiederherstellungscode.',
-  errorEmailCodeForm: 'Der Code hat acht Ziffern.', errorEmailCodeWrong: 'Dieser Code ist falsch.',
-  errorEmailCodeSpent: 'Es wurden zu viele falsche Codes eingegeben. Warten Sie zehn Minuten und lassen Sie sich einen neuen Code senden.', errorEmailCodeAgain: 'Dieser Code gilt nicht mehr oder wurde in einem anderen Browser angefordert. Lassen Sie sich einen neuen Code senden.',
-  errorWrongRecoveryCode: 'Dieser Wiederherstellungscode ist falsch oder wurde schon verwendet.',
-  errorPasskeyRefused: 'Der Passkey wurde nicht angenommen. Versuchen Sie es noch einmal, oder melden Sie sich anders an.',
-  errorPasskeyTwice: 'Diesen Passkey haben Sie schon.',
-  errorPasskeyLimit: 'Mehr Passkeys können Sie nicht haben. Entfernen Sie zuerst einen.',
-  errorFactorLimit: 'Mehr Authenticator-Apps können Sie nicht haben. Entfernen Sie zuerst eine.',
-  errorLastFactor: 'Das ist Ihre letzte Authenticator-App, und Ihr Konto braucht eine.',
-  errorRequired: 'Bitte füllen Sie dieses Feld aus.',
-  errorPassword: 'Dieses Passwort kann nicht verwendet werden. Bitte wählen Sie ein anderes.',
-  errorPasswordTooShort: 'Das Passwort muss mindestens {minLength} Zeichen haben.',
-  errorPasswordTooShortPlain: 'Das Passwort ist zu kurz.',
-  errorPasswordTooLong: 'Das Passwort ist zu lang.',
-  errorPasswordCharacters: 'Das Passwort enthält ungültige Zeichen.',
-  errorPasswordCommon: 'Das ist eines der häufigsten Passwörter. Bitte wählen Sie ein anderes.',
-  errorPasswordContext: 'Dieses Passwort ist zu leicht zu erraten: Es besteht aus Ihrem Benutzernamen oder dem Namen dieses Dienstes. Bitte wählen Sie ein anderes.',
-  errorPasswordBreached: 'Dieses Passwort ist aus einem Datenleck bekannt. Bitte wählen Sie ein anderes.'
+  ...DE_ERRORS
 }
 
 export const DE_BY_EMAIL: EmailMessages = {

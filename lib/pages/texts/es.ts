@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { ES_ERRORS } from './errors/es.ts'
 
 export const ES: Messages = {
   lang: 'es',
@@ -236,49 +237,7 @@ export const ES: Messages = {
   linkPrivacy: 'Privacidad',
   linkSupport: 'Ayuda',
 
-  errorInvalidGrant: 'El nombre de usuario o la contraseña no son correctos.',
-  errorCurrentPassword: 'La contraseña actual no es correcta.',
-  errorTooManyRequests: 'Demasiados intentos. Espere {duration} e inténtelo de nuevo.',
-  errorTooManyRequestsLater: 'Demasiados intentos. Inténtelo de nuevo más tarde.',
-  errorTemporarilyUnavailable: 'El servicio no está disponible en este momento. Inténtelo de nuevo dentro de un momento.',
-  errorServerError: 'Se ha producido un error por nuestra parte. Inténtelo de nuevo más tarde.',
-  errorInvalidRequest: 'La solicitud no es válida. Vuelva atrás e inténtelo de nuevo.',
-  errorInvalidField: 'Compruebe lo que ha introducido aquí.',
-  errorInvalidToken: 'Este enlace no es válido o ha caducado. Solicite uno nuevo.',
-  errorAccessDenied: 'No tiene acceso a este recurso.',
-  errorLoginRequired: 'Inicie sesión primero.',
-  errorNotFound: 'Esta página no existe.',
-  errorClientRequest: 'La aplicación de la que viene ha solicitado algo que no es posible. Póngase en contacto con sus responsables.',
-  errorUnknownClient: 'La aplicación de la que viene no está registrada en este servicio.',
-  errorRedirectUri: 'La aplicación de la que viene quiere llevarle a una dirección que no está registrada para ella. Por su seguridad, hemos detenido la operación.',
-  errorCrossSite: 'Esta página ha caducado o el formulario se ha enviado desde otro sitio. Vuelva atrás, recargue la página e inténtelo de nuevo.',
-  errorUsernameTaken: 'Este nombre de usuario ya está en uso.',
-  errorCharacters: 'El nombre de usuario es demasiado largo o contiene caracteres no permitidos.',
-  errorUsernameForm: 'Use un correo electrónico o entre 3 y 64 caracteres: a–z, 0–9, punto, guion bajo y guion, empezando por una letra o un número.',
-  errorEmailForm: 'Este correo electrónico no es válido.',
-  errorEmailNotVerified: 'Su correo electrónico aún no está confirmado. Siga el enlace del mensaje que le hemos enviado.',
-  errorEmailDiffers: 'Si su nombre de usuario es un correo electrónico, aquí debe figurar el mismo.',
-  errorCodeForm: 'Un código tiene seis cifras.',
-  errorWrongCode: 'Este código no es correcto. Introduzca el que muestra ahora la aplicación.',
-  errorUsedCode: 'Este código ya se ha usado. Espere a que la aplicación muestre el siguiente.',
-  errorFactorDisabled: 'Tras demasiados códigos incorrectos, su aplicación de autenticación ya no funciona aquí. Use un código de recuperación.',
-  errorEmailCodeForm: 'El código tiene ocho cifras.', errorEmailCodeWrong: 'Este código es incorrecto.',
-  errorEmailCodeSpent: 'Se han introducido demasiados códigos incorrectos. Espera diez minutos y pide un código nuevo.', errorEmailCodeAgain: 'Este código ya no sirve o se pidió en otro navegador. Pide un código nuevo.',
-  errorWrongRecoveryCode: 'Este código de recuperación no es correcto o ya se ha usado.',
-  errorPasskeyRefused: 'No se ha aceptado la llave de acceso. Vuelva a intentarlo o inicie sesión de otra forma.',
-  errorPasskeyTwice: 'Ya tiene esta llave de acceso.',
-  errorPasskeyLimit: 'No puede tener más llaves de acceso. Quite una antes.',
-  errorFactorLimit: 'No puede tener más aplicaciones de autenticación. Quite una antes.',
-  errorLastFactor: 'Es su última aplicación de autenticación, y su cuenta necesita una.',
-  errorRequired: 'Rellene este campo.',
-  errorPassword: 'No se puede usar esta contraseña. Elija otra.',
-  errorPasswordTooShort: 'La contraseña debe tener al menos {minLength} caracteres.',
-  errorPasswordTooShortPlain: 'La contraseña es demasiado corta.',
-  errorPasswordTooLong: 'La contraseña es demasiado larga.',
-  errorPasswordCharacters: 'La contraseña contiene caracteres no válidos.',
-  errorPasswordCommon: 'Es una de las contraseñas más comunes. Elija otra.',
-  errorPasswordContext: 'Esta contraseña es demasiado fácil de adivinar: se compone de su nombre de usuario o del nombre de este servicio. Elija otra.',
-  errorPasswordBreached: 'Esta contraseña aparece en una filtración de datos. Elija otra.'
+  ...ES_ERRORS
 }
 
 export const ES_BY_EMAIL: EmailMessages = {

@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { FR_ERRORS } from './errors/fr.ts'
 
 // No-break spaces before the high punctuation, as French typography wants them.
 export const FR: Messages = {
@@ -237,49 +238,7 @@ export const FR: Messages = {
   linkPrivacy: 'Confidentialité',
   linkSupport: 'Aide',
 
-  errorInvalidGrant: 'Le nom d’utilisateur ou le mot de passe est incorrect.',
-  errorCurrentPassword: 'Le mot de passe actuel est incorrect.',
-  errorTooManyRequests: 'Trop de tentatives. Veuillez patienter {duration} avant de réessayer.',
-  errorTooManyRequestsLater: 'Trop de tentatives. Veuillez réessayer plus tard.',
-  errorTemporarilyUnavailable: 'Le service est momentanément indisponible. Veuillez réessayer dans un instant.',
-  errorServerError: 'Une erreur s’est produite de notre côté. Veuillez réessayer plus tard.',
-  errorInvalidRequest: 'La requête n’est pas valide. Veuillez revenir en arrière et réessayer.',
-  errorInvalidField: 'Veuillez vérifier votre saisie.',
-  errorInvalidToken: 'Ce lien n’est pas valide ou a expiré. Veuillez en demander un nouveau.',
-  errorAccessDenied: 'Vous n’avez pas accès à cette ressource.',
-  errorLoginRequired: 'Veuillez d’abord vous connecter.',
-  errorNotFound: 'Cette page n’existe pas.',
-  errorClientRequest: 'L’application d’où vous venez a demandé une opération impossible. Veuillez contacter son exploitant.',
-  errorUnknownClient: 'L’application d’où vous venez n’est pas enregistrée auprès de ce service.',
-  errorRedirectUri: 'L’application d’où vous venez veut vous rediriger vers une adresse qui n’est pas enregistrée pour elle. Pour votre sécurité, l’opération a été interrompue.',
-  errorCrossSite: 'Cette page a expiré, ou le formulaire a été envoyé depuis un autre site. Veuillez revenir en arrière, recharger la page et réessayer.',
-  errorUsernameTaken: 'Ce nom d’utilisateur est déjà pris.',
-  errorCharacters: 'Le nom d’utilisateur est trop long ou contient des caractères non autorisés.',
-  errorUsernameForm: 'Utilisez une adresse e-mail, ou de 3 à 64 caractères\u00a0: a–z, 0–9, point, tiret bas et trait d’union, en commençant par une lettre ou un chiffre.',
-  errorEmailForm: 'Cette adresse e-mail n’est pas valide.',
-  errorEmailNotVerified: 'Votre adresse e-mail n’est pas encore confirmée. Suivez le lien du message que nous vous avons envoyé.',
-  errorEmailDiffers: 'Si votre nom d’utilisateur est une adresse e-mail, indiquez la même ici.',
-  errorCodeForm: 'Un code comporte six chiffres.',
-  errorWrongCode: 'Ce code est incorrect. Saisissez celui que l’application affiche maintenant.',
-  errorUsedCode: 'Ce code a déjà été utilisé. Attendez que l’application affiche le suivant.',
-  errorFactorDisabled: 'Après trop de codes incorrects, votre application d’authentification ne fonctionne plus ici. Utilisez un code de récupération.',
-  errorEmailCodeForm: 'Le code comporte huit chiffres.', errorEmailCodeWrong: 'Ce code est incorrect.',
-  errorEmailCodeSpent: 'Trop de codes incorrects ont été saisis. Attendez dix minutes et demandez un nouveau code.', errorEmailCodeAgain: 'Ce code n’est plus valable ou a été demandé dans un autre navigateur. Demandez un nouveau code.',
-  errorWrongRecoveryCode: 'Ce code de récupération est incorrect ou a déjà été utilisé.',
-  errorPasskeyRefused: 'La clé d’accès n’a pas été acceptée. Réessayez ou connectez-vous autrement.',
-  errorPasskeyTwice: 'Vous avez déjà cette clé d’accès.',
-  errorPasskeyLimit: 'Vous ne pouvez pas avoir davantage de clés d’accès. Supprimez-en une d’abord.',
-  errorFactorLimit: 'Vous ne pouvez pas avoir davantage d’applications d’authentification. Supprimez-en une d’abord.',
-  errorLastFactor: 'C’est votre dernière application d’authentification, et votre compte en a besoin d’une.',
-  errorRequired: 'Veuillez remplir ce champ.',
-  errorPassword: 'Ce mot de passe ne peut pas être utilisé. Veuillez en choisir un autre.',
-  errorPasswordTooShort: 'Le mot de passe doit comporter au moins {minLength} caractères.',
-  errorPasswordTooShortPlain: 'Le mot de passe est trop court.',
-  errorPasswordTooLong: 'Le mot de passe est trop long.',
-  errorPasswordCharacters: 'Le mot de passe contient des caractères non valides.',
-  errorPasswordCommon: 'C’est l’un des mots de passe les plus courants. Veuillez en choisir un autre.',
-  errorPasswordContext: 'Ce mot de passe est trop facile à deviner\u00a0: il se compose de votre nom d’utilisateur ou du nom de ce service. Veuillez en choisir un autre.',
-  errorPasswordBreached: 'Ce mot de passe figure dans une fuite de données. Veuillez en choisir un autre.'
+  ...FR_ERRORS
 }
 
 export const FR_BY_EMAIL: EmailMessages = {

@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { IT_ERRORS } from './errors/it.ts'
 
 export const IT: Messages = {
   lang: 'it',
@@ -236,49 +237,7 @@ export const IT: Messages = {
   linkPrivacy: 'Informativa sulla privacy',
   linkSupport: 'Assistenza',
 
-  errorInvalidGrant: 'Il nome utente o la password non sono corretti.',
-  errorCurrentPassword: 'La password attuale non è corretta.',
-  errorTooManyRequests: 'Troppi tentativi. Attenda {duration} e riprovi.',
-  errorTooManyRequestsLater: 'Troppi tentativi. Riprovi più tardi.',
-  errorTemporarilyUnavailable: 'Il servizio non è al momento disponibile. Riprovi tra poco.',
-  errorServerError: 'Si è verificato un errore da parte nostra. Riprovi più tardi.',
-  errorInvalidRequest: 'La richiesta non è valida. Torni indietro e riprovi.',
-  errorInvalidField: 'Controlli quanto ha inserito qui.',
-  errorInvalidToken: 'Questo link non è valido o è scaduto. Ne richieda uno nuovo.',
-  errorAccessDenied: 'Non ha accesso a questo contenuto.',
-  errorLoginRequired: 'Prima effettui l’accesso.',
-  errorNotFound: 'Questa pagina non esiste.',
-  errorClientRequest: 'L’applicazione da cui proviene ha chiesto un’operazione impossibile. Informi chi la gestisce.',
-  errorUnknownClient: 'L’applicazione da cui proviene non è registrata presso questo servizio.',
-  errorRedirectUri: 'L’applicazione da cui proviene vuole reindirizzarla a un indirizzo che non è registrato per essa. Per la sua sicurezza, l’operazione è stata interrotta.',
-  errorCrossSite: 'Questa pagina è scaduta o il modulo è stato inviato da un altro sito. Torni indietro, ricarichi la pagina e riprovi.',
-  errorUsernameTaken: 'Questo nome utente è già in uso.',
-  errorCharacters: 'Il nome utente è troppo lungo o contiene caratteri non consentiti.',
-  errorUsernameForm: 'Usi un indirizzo e-mail o da 3 a 64 caratteri: a–z, 0–9, punto, trattino basso e trattino, iniziando con una lettera o una cifra.',
-  errorEmailForm: 'Questo indirizzo e-mail non è valido.',
-  errorEmailNotVerified: 'Il suo indirizzo e-mail non è ancora confermato. Apra il link contenuto nel messaggio che le abbiamo inviato.',
-  errorEmailDiffers: 'Se il nome utente è un indirizzo e-mail, inserisca qui lo stesso indirizzo.',
-  errorCodeForm: 'Un codice ha sei cifre.',
-  errorWrongCode: 'Questo codice non è corretto. Inserisca quello che l’app mostra ora.',
-  errorUsedCode: 'Questo codice è già stato usato. Attenda che l’app mostri il prossimo.',
-  errorFactorDisabled: 'Dopo troppi codici errati, la sua app di autenticazione qui non funziona più. Usi un codice di recupero.',
-  errorEmailCodeForm: 'Il codice ha otto cifre.', errorEmailCodeWrong: 'Questo codice è sbagliato.',
-  errorEmailCodeSpent: 'Sono stati inseriti troppi codici sbagliati. Attendi dieci minuti e richiedi un nuovo codice.', errorEmailCodeAgain: 'Questo codice non è più valido o è stato richiesto in un altro browser. Richiedi un nuovo codice.',
-  errorWrongRecoveryCode: 'Questo codice di recupero non è corretto o è già stato usato.',
-  errorPasskeyRefused: 'La passkey non è stata accettata. Riprovi o acceda in un altro modo.',
-  errorPasskeyTwice: 'Ha già questa passkey.',
-  errorPasskeyLimit: 'Non può avere altre passkey. Ne rimuova prima una.',
-  errorFactorLimit: 'Non può avere altre app di autenticazione. Ne rimuova prima una.',
-  errorLastFactor: 'Questa è la sua ultima app di autenticazione e il suo account ne richiede una.',
-  errorRequired: 'Compili questo campo.',
-  errorPassword: 'Questa password non può essere usata. Ne scelga un’altra.',
-  errorPasswordTooShort: 'La password deve avere almeno {minLength} caratteri.',
-  errorPasswordTooShortPlain: 'La password è troppo corta.',
-  errorPasswordTooLong: 'La password è troppo lunga.',
-  errorPasswordCharacters: 'La password contiene caratteri non validi.',
-  errorPasswordCommon: 'È una delle password più comuni. Ne scelga un’altra.',
-  errorPasswordContext: 'Questa password è troppo facile da indovinare: è composta dal nome utente o dal nome di questo servizio. Ne scelga un’altra.',
-  errorPasswordBreached: 'Questa password compare in una violazione di dati. Ne scelga un’altra.'
+  ...IT_ERRORS
 }
 
 export const IT_BY_EMAIL: EmailMessages = {

@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { JA_ERRORS } from './errors/ja.ts'
 
 export const JA: Messages = {
   lang: 'ja',
@@ -236,49 +237,7 @@ export const JA: Messages = {
   linkPrivacy: 'プライバシー',
   linkSupport: 'ヘルプ',
 
-  errorInvalidGrant: 'ユーザー名またはパスワードが正しくありません。',
-  errorCurrentPassword: '現在のパスワードが正しくありません。',
-  errorTooManyRequests: '試行回数が多すぎます。{duration}ほど待ってから、もう一度お試しください。',
-  errorTooManyRequestsLater: '試行回数が多すぎます。しばらくしてから、もう一度お試しください。',
-  errorTemporarilyUnavailable: '現在、サービスを利用できません。しばらくしてから、もう一度お試しください。',
-  errorServerError: '問題が発生しました。しばらくしてから、もう一度お試しください。',
-  errorInvalidRequest: 'リクエストが正しくありません。前のページに戻って、もう一度お試しください。',
-  errorInvalidField: '入力内容をご確認ください。',
-  errorInvalidToken: 'このリンクは無効か、有効期限が切れています。新しいリンクをリクエストしてください。',
-  errorAccessDenied: 'アクセスする権限がありません。',
-  errorLoginRequired: '先にログインしてください。',
-  errorNotFound: 'このページは存在しません。',
-  errorClientRequest: '呼び出し元のアプリケーションから、対応できない要求がありました。アプリケーションの運営者にお問い合わせください。',
-  errorUnknownClient: '呼び出し元のアプリケーションは、このサービスに登録されていません。',
-  errorRedirectUri: '呼び出し元のアプリケーションが、登録されていないアドレスへの移動を求めています。安全のため、処理を中止しました。',
-  errorCrossSite: 'ページの有効期限が切れたか、フォームが別のサイトから送信されました。前のページに戻って再読み込みし、もう一度お試しください。',
-  errorUsernameTaken: 'このユーザー名はすでに使われています。',
-  errorCharacters: 'ユーザー名が長すぎるか、使用できない文字が含まれています。',
-  errorUsernameForm: 'メールアドレス、または 3～64 文字の半角英小文字、数字、ドット、アンダースコア、ハイフンを使用してください。先頭は英字または数字にしてください。',
-  errorEmailForm: 'メールアドレスの形式が正しくありません。',
-  errorEmailNotVerified: 'メールアドレスがまだ確認されていません。お送りしたメッセージのリンクを開いてください。',
-  errorEmailDiffers: 'ユーザー名がメールアドレスの場合は、同じアドレスを入力してください。',
-  errorCodeForm: 'コードは 6 桁の数字です。',
-  errorWrongCode: 'コードが正しくありません。アプリに現在表示されているコードを入力してください。',
-  errorUsedCode: 'このコードは使用済みです。次のコードが表示されるまでお待ちください。',
-  errorFactorDisabled: '誤ったコードの入力が多すぎたため、認証アプリは使えなくなりました。リカバリーコードを使ってください。',
-  errorEmailCodeForm: 'コードは 8 桁の数字です。', errorEmailCodeWrong: 'コードが違います。',
-  errorEmailCodeSpent: '間違ったコードが何度も入力されました。10 分待ってから、新しいコードを送信してください。', errorEmailCodeAgain: 'このコードは無効になったか、別のブラウザーで依頼されたものです。新しいコードを送信してください。',
-  errorWrongRecoveryCode: 'リカバリーコードが正しくないか、使用済みです。',
-  errorPasskeyRefused: 'パスキーを確認できませんでした。もう一度試すか、別の方法でログインしてください。',
-  errorPasskeyTwice: 'このパスキーはすでに登録されています。',
-  errorPasskeyLimit: 'パスキーをこれ以上追加できません。先に一つ削除してください。',
-  errorFactorLimit: '認証アプリをこれ以上追加できません。先に一つ削除してください。',
-  errorLastFactor: 'これは最後の認証アプリです。このアカウントには認証アプリが必要です。',
-  errorRequired: 'この項目を入力してください。',
-  errorPassword: 'このパスワードは使用できません。別のパスワードをお選びください。',
-  errorPasswordTooShort: 'パスワードは {minLength} 文字以上で入力してください。',
-  errorPasswordTooShortPlain: 'パスワードが短すぎます。',
-  errorPasswordTooLong: 'パスワードが長すぎます。',
-  errorPasswordCharacters: 'パスワードに使用できない文字が含まれています。',
-  errorPasswordCommon: 'このパスワードは非常によく使われているものです。別のパスワードをお選びください。',
-  errorPasswordContext: 'このパスワードは、ユーザー名やこのサービスの名前からできているため、推測されやすくなっています。別のパスワードをお選びください。',
-  errorPasswordBreached: 'このパスワードは過去のデータ漏えいで流出しています。別のパスワードをお選びください。'
+  ...JA_ERRORS
 }
 
 export const JA_BY_EMAIL: EmailMessages = {

@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { KO_ERRORS } from './errors/ko.ts'
 
 // Behind a name stands no particle that depends on how the name ends.
 export const KO: Messages = {
@@ -237,49 +238,7 @@ export const KO: Messages = {
   linkPrivacy: '개인정보 처리방침',
   linkSupport: '도움말',
 
-  errorInvalidGrant: '사용자 이름 또는 비밀번호가 올바르지 않습니다.',
-  errorCurrentPassword: '현재 비밀번호가 올바르지 않습니다.',
-  errorTooManyRequests: '시도 횟수가 너무 많습니다. {duration} 후에 다시 시도해 주세요.',
-  errorTooManyRequestsLater: '시도 횟수가 너무 많습니다. 나중에 다시 시도해 주세요.',
-  errorTemporarilyUnavailable: '지금은 서비스를 이용할 수 없습니다. 잠시 후 다시 시도해 주세요.',
-  errorServerError: '서비스에 문제가 발생했습니다. 나중에 다시 시도해 주세요.',
-  errorInvalidRequest: '요청이 올바르지 않습니다. 뒤로 돌아가 다시 시도해 주세요.',
-  errorInvalidField: '입력한 내용을 확인해 주세요.',
-  errorInvalidToken: '링크가 올바르지 않거나 만료되었습니다. 새 링크를 요청해 주세요.',
-  errorAccessDenied: '접근 권한이 없습니다.',
-  errorLoginRequired: '먼저 로그인해 주세요.',
-  errorNotFound: '존재하지 않는 페이지입니다.',
-  errorClientRequest: '이 페이지로 연결한 애플리케이션이 처리할 수 없는 요청을 보냈습니다. 애플리케이션 운영자에게 알려 주세요.',
-  errorUnknownClient: '이 페이지로 연결한 애플리케이션이 이 서비스에 등록되어 있지 않습니다.',
-  errorRedirectUri: '이 페이지로 연결한 애플리케이션이 등록되지 않은 주소로 이동하려고 합니다. 안전을 위해 중단했습니다.',
-  errorCrossSite: '페이지가 만료되었거나 다른 사이트에서 양식을 보냈습니다. 뒤로 돌아가 페이지를 새로 고친 후 다시 시도해 주세요.',
-  errorUsernameTaken: '이미 사용 중인 사용자 이름입니다.',
-  errorCharacters: '사용자 이름이 너무 길거나 사용할 수 없는 문자가 포함되어 있습니다.',
-  errorUsernameForm: '이메일 주소 또는 3~64자의 a–z, 0–9, 마침표, 밑줄, 붙임표를 사용해 주세요. 첫 글자는 영문자 또는 숫자여야 합니다.',
-  errorEmailForm: '올바른 이메일 주소가 아닙니다.',
-  errorEmailNotVerified: '이메일 주소가 아직 확인되지 않았습니다. 보내 드린 메일에 있는 링크를 열어 주세요.',
-  errorEmailDiffers: '사용자 이름이 이메일 주소인 경우 여기에도 같은 주소를 입력해 주세요.',
-  errorCodeForm: '코드는 여섯 자리 숫자입니다.',
-  errorWrongCode: '코드가 올바르지 않습니다. 지금 앱에 표시된 코드를 입력해 주세요.',
-  errorUsedCode: '이미 사용된 코드입니다. 앱에 다음 코드가 표시될 때까지 기다려 주세요.',
-  errorFactorDisabled: '잘못된 코드를 너무 많이 입력하여 인증 앱을 더 이상 사용할 수 없습니다. 복구 코드를 사용해 주세요.',
-  errorEmailCodeForm: '코드는 8자리 숫자입니다.', errorEmailCodeWrong: '코드가 잘못되었습니다.',
-  errorEmailCodeSpent: '잘못된 코드를 너무 많이 입력했습니다. 10분 기다린 뒤 새 코드를 받으세요.', errorEmailCodeAgain: '이 코드는 더 이상 유효하지 않거나 다른 브라우저에서 요청되었습니다. 새 코드를 받으세요.',
-  errorWrongRecoveryCode: '복구 코드가 올바르지 않거나 이미 사용되었습니다.',
-  errorPasskeyRefused: '패스키를 확인할 수 없습니다. 다시 시도하거나 다른 방법으로 로그인해 주세요.',
-  errorPasskeyTwice: '이미 등록된 패스키입니다.',
-  errorPasskeyLimit: '패스키를 더 추가할 수 없습니다. 먼저 하나를 삭제해 주세요.',
-  errorFactorLimit: '인증 앱을 더 추가할 수 없습니다. 먼저 하나를 삭제해 주세요.',
-  errorLastFactor: '마지막 인증 앱이며, 이 계정에는 인증 앱이 필요합니다.',
-  errorRequired: '필수 입력 항목입니다.',
-  errorPassword: '사용할 수 없는 비밀번호입니다. 다른 비밀번호를 선택해 주세요.',
-  errorPasswordTooShort: '비밀번호는 {minLength}자 이상이어야 합니다.',
-  errorPasswordTooShortPlain: '비밀번호가 너무 짧습니다.',
-  errorPasswordTooLong: '비밀번호가 너무 깁니다.',
-  errorPasswordCharacters: '비밀번호에 올바르지 않은 문자가 포함되어 있습니다.',
-  errorPasswordCommon: '매우 흔하게 사용되는 비밀번호입니다. 다른 비밀번호를 선택해 주세요.',
-  errorPasswordContext: '사용자 이름이나 이 서비스의 이름으로 이루어져 있어 추측하기 쉬운 비밀번호입니다. 다른 비밀번호를 선택해 주세요.',
-  errorPasswordBreached: '데이터 유출로 알려진 비밀번호입니다. 다른 비밀번호를 선택해 주세요.'
+  ...KO_ERRORS
 }
 
 export const KO_BY_EMAIL: EmailMessages = {

@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { NL_ERRORS } from './errors/nl.ts'
 
 export const NL: Messages = {
   lang: 'nl',
@@ -236,49 +237,7 @@ export const NL: Messages = {
   linkPrivacy: 'Privacyverklaring',
   linkSupport: 'Hulp',
 
-  errorInvalidGrant: 'De gebruikersnaam of het wachtwoord is onjuist.',
-  errorCurrentPassword: 'Het huidige wachtwoord is onjuist.',
-  errorTooManyRequests: 'Te veel pogingen. Wacht {duration} en probeer het dan opnieuw.',
-  errorTooManyRequestsLater: 'Te veel pogingen. Probeer het later opnieuw.',
-  errorTemporarilyUnavailable: 'De dienst is op dit moment niet beschikbaar. Probeer het zo meteen opnieuw.',
-  errorServerError: 'Er is bij ons iets misgegaan. Probeer het later opnieuw.',
-  errorInvalidRequest: 'Het verzoek is ongeldig. Ga terug en probeer het opnieuw.',
-  errorInvalidField: 'Controleer wat u hier hebt ingevuld.',
-  errorInvalidToken: 'Deze link is ongeldig of verlopen. Vraag een nieuwe aan.',
-  errorAccessDenied: 'U hebt hier geen toegang toe.',
-  errorLoginRequired: 'Log eerst in.',
-  errorNotFound: 'Deze pagina bestaat niet.',
-  errorClientRequest: 'De applicatie waar u vandaan komt, vroeg om iets wat niet mogelijk is. Neem contact op met de beheerder ervan.',
-  errorUnknownClient: 'De applicatie waar u vandaan komt, is niet geregistreerd bij deze dienst.',
-  errorRedirectUri: 'De applicatie waar u vandaan komt, wil u doorsturen naar een adres dat niet voor die applicatie is geregistreerd. Voor uw veiligheid zijn we gestopt.',
-  errorCrossSite: 'Deze pagina is verlopen of het formulier is vanaf een andere site verstuurd. Ga terug, laad de pagina opnieuw en probeer het nog eens.',
-  errorUsernameTaken: 'Deze gebruikersnaam is al in gebruik.',
-  errorCharacters: 'De gebruikersnaam is te lang of bevat tekens die niet zijn toegestaan.',
-  errorUsernameForm: 'Gebruik een e-mailadres, of 3 tot 64 tekens: a–z, 0–9, punt, laag streepje en koppelteken, beginnend met een letter of cijfer.',
-  errorEmailForm: 'Dit is geen geldig e-mailadres.',
-  errorEmailNotVerified: 'Uw e-mailadres is nog niet bevestigd. Open de link in het bericht dat we u hebben gestuurd.',
-  errorEmailDiffers: 'Als uw gebruikersnaam een e-mailadres is, vul dan hier hetzelfde adres in.',
-  errorCodeForm: 'Een code heeft zes cijfers.',
-  errorWrongCode: 'Deze code is onjuist. Vul de code in die de app nu toont.',
-  errorUsedCode: 'Deze code is al gebruikt. Wacht tot de app de volgende toont.',
-  errorFactorDisabled: 'Na te veel onjuiste codes werkt uw authenticator-app hier niet meer. Gebruik een herstelcode.',
-  errorEmailCodeForm: 'De code heeft acht cijfers.', errorEmailCodeWrong: 'Deze code is onjuist.',
-  errorEmailCodeSpent: 'Er zijn te veel onjuiste codes ingevuld. Wacht tien minuten en laat een nieuwe code sturen.', errorEmailCodeAgain: 'Deze code werkt niet meer of is in een andere browser aangevraagd. Laat een nieuwe code sturen.',
-  errorWrongRecoveryCode: 'Deze herstelcode is onjuist of is al gebruikt.',
-  errorPasskeyRefused: 'De passkey is niet geaccepteerd. Probeer het opnieuw of log op een andere manier in.',
-  errorPasskeyTwice: 'U hebt deze passkey al.',
-  errorPasskeyLimit: 'U kunt niet meer passkeys hebben. Verwijder er eerst een.',
-  errorFactorLimit: 'U kunt niet meer authenticator-apps hebben. Verwijder er eerst een.',
-  errorLastFactor: 'Dit is uw laatste authenticator-app, en uw account heeft er een nodig.',
-  errorRequired: 'Vul dit veld in.',
-  errorPassword: 'Dit wachtwoord kan niet worden gebruikt. Kies een ander wachtwoord.',
-  errorPasswordTooShort: 'Het wachtwoord moet ten minste {minLength} tekens hebben.',
-  errorPasswordTooShortPlain: 'Het wachtwoord is te kort.',
-  errorPasswordTooLong: 'Het wachtwoord is te lang.',
-  errorPasswordCharacters: 'Het wachtwoord bevat ongeldige tekens.',
-  errorPasswordCommon: 'Dit is een van de meest gebruikte wachtwoorden. Kies een ander wachtwoord.',
-  errorPasswordContext: 'Dit wachtwoord is te gemakkelijk te raden: het bestaat uit uw gebruikersnaam of de naam van deze dienst. Kies een ander wachtwoord.',
-  errorPasswordBreached: 'Dit wachtwoord is bekend uit een datalek. Kies een ander wachtwoord.'
+  ...NL_ERRORS
 }
 
 export const NL_BY_EMAIL: EmailMessages = {

@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { PL_ERRORS } from './errors/pl.ts'
 
 export const PL: Messages = {
   lang: 'pl',
@@ -236,49 +237,7 @@ export const PL: Messages = {
   linkPrivacy: 'Polityka prywatności',
   linkSupport: 'Pomoc',
 
-  errorInvalidGrant: 'Nazwa użytkownika lub hasło są nieprawidłowe.',
-  errorCurrentPassword: 'Obecne hasło jest nieprawidłowe.',
-  errorTooManyRequests: 'Zbyt wiele prób. Spróbuj ponownie później. Czas oczekiwania: {duration}.',
-  errorTooManyRequestsLater: 'Zbyt wiele prób. Spróbuj ponownie później.',
-  errorTemporarilyUnavailable: 'Usługa jest chwilowo niedostępna. Spróbuj ponownie za chwilę.',
-  errorServerError: 'Wystąpił błąd po naszej stronie. Spróbuj ponownie później.',
-  errorInvalidRequest: 'Żądanie jest nieprawidłowe. Wróć i spróbuj ponownie.',
-  errorInvalidField: 'Sprawdź dane wpisane w tym polu.',
-  errorInvalidToken: 'Ten link jest nieprawidłowy lub stracił ważność. Poproś o nowy.',
-  errorAccessDenied: 'Nie masz dostępu do tego zasobu.',
-  errorLoginRequired: 'Najpierw się zaloguj.',
-  errorNotFound: 'Taka strona nie istnieje.',
-  errorClientRequest: 'Aplikacja, z której Cię tu skierowano, zażądała czegoś, co nie jest możliwe. Powiadom jej operatora.',
-  errorUnknownClient: 'Aplikacja, z której Cię tu skierowano, nie jest zarejestrowana w tym serwisie.',
-  errorRedirectUri: 'Aplikacja, z której Cię tu skierowano, chce przekierować Cię pod adres, który nie jest dla niej zarejestrowany. Dla Twojego bezpieczeństwa operacja została przerwana.',
-  errorCrossSite: 'Ta strona wygasła lub formularz wysłano z innej witryny. Wróć, odśwież stronę i spróbuj ponownie.',
-  errorUsernameTaken: 'Ta nazwa użytkownika jest już zajęta.',
-  errorCharacters: 'Nazwa użytkownika jest za długa lub zawiera niedozwolone znaki.',
-  errorUsernameForm: 'Użyj adresu e-mail albo od 3 do 64 znaków: a–z, 0–9, kropka, podkreślenie i łącznik; pierwszym znakiem musi być litera lub cyfra.',
-  errorEmailForm: 'To nie jest prawidłowy adres e-mail.',
-  errorEmailNotVerified: 'Twój adres e-mail nie jest jeszcze potwierdzony. Otwórz link z wiadomości, którą do Ciebie wysłaliśmy.',
-  errorEmailDiffers: 'Jeśli nazwą użytkownika jest adres e-mail, podaj tutaj ten sam adres.',
-  errorCodeForm: 'Kod ma sześć cyfr.',
-  errorWrongCode: 'Ten kod jest nieprawidłowy. Podaj kod, który aplikacja wyświetla teraz.',
-  errorUsedCode: 'Ten kod został już użyty. Poczekaj, aż aplikacja wyświetli następny.',
-  errorFactorDisabled: 'Po zbyt wielu nieprawidłowych kodach aplikacja uwierzytelniająca już tu nie działa. Użyj kodu odzyskiwania.',
-  errorEmailCodeForm: 'Kod ma osiem cyfr.', errorEmailCodeWrong: 'Ten kod jest nieprawidłowy.',
-  errorEmailCodeSpent: 'Wpisano zbyt wiele nieprawidłowych kodów. Odczekaj dziesięć minut i poproś o nowy kod.', errorEmailCodeAgain: 'Ten kod już nie działa albo poproszono o niego w innej przeglądarce. Poproś o nowy kod.',
-  errorWrongRecoveryCode: 'Ten kod odzyskiwania jest nieprawidłowy lub został już użyty.',
-  errorPasskeyRefused: 'Klucz dostępu nie został przyjęty. Spróbuj ponownie lub zaloguj się w inny sposób.',
-  errorPasskeyTwice: 'Ten klucz dostępu jest już dodany.',
-  errorPasskeyLimit: 'Nie można mieć więcej kluczy dostępu. Najpierw usuń jeden z nich.',
-  errorFactorLimit: 'Nie można mieć więcej aplikacji uwierzytelniających. Najpierw usuń jedną z nich.',
-  errorLastFactor: 'To ostatnia aplikacja uwierzytelniająca, a to konto jej wymaga.',
-  errorRequired: 'Wypełnij to pole.',
-  errorPassword: 'Tego hasła nie można użyć. Wybierz inne.',
-  errorPasswordTooShort: 'Hasło musi mieć co najmniej {minLength, plural, few {# znaki} other {# znaków}}.',
-  errorPasswordTooShortPlain: 'Hasło jest za krótkie.',
-  errorPasswordTooLong: 'Hasło jest za długie.',
-  errorPasswordCharacters: 'Hasło zawiera nieprawidłowe znaki.',
-  errorPasswordCommon: 'To jedno z najpopularniejszych haseł. Wybierz inne.',
-  errorPasswordContext: 'To hasło jest zbyt łatwe do odgadnięcia: składa się z nazwy użytkownika lub nazwy tego serwisu. Wybierz inne.',
-  errorPasswordBreached: 'To hasło wyciekło do sieci. Wybierz inne.'
+  ...PL_ERRORS
 }
 
 export const PL_BY_EMAIL: EmailMessages = {

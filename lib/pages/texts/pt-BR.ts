@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { PT_BR_ERRORS } from './errors/pt-BR.ts'
 
 export const PT_BR: Messages = {
   lang: 'pt-BR',
@@ -236,49 +237,7 @@ export const PT_BR: Messages = {
   linkPrivacy: 'Privacidade',
   linkSupport: 'Ajuda',
 
-  errorInvalidGrant: 'O nome de usuário ou a senha estão incorretos.',
-  errorCurrentPassword: 'A senha atual está incorreta.',
-  errorTooManyRequests: 'Tentativas demais. Aguarde {duration} e tente novamente.',
-  errorTooManyRequestsLater: 'Tentativas demais. Tente novamente mais tarde.',
-  errorTemporarilyUnavailable: 'O serviço não está disponível no momento. Tente novamente daqui a pouco.',
-  errorServerError: 'Ocorreu um erro do nosso lado. Tente novamente mais tarde.',
-  errorInvalidRequest: 'A solicitação não é válida. Volte e tente novamente.',
-  errorInvalidField: 'Verifique o que você informou aqui.',
-  errorInvalidToken: 'Este link é inválido ou expirou. Solicite um novo.',
-  errorAccessDenied: 'Você não tem acesso a este conteúdo.',
-  errorLoginRequired: 'Primeiro, entre na sua conta.',
-  errorNotFound: 'Esta página não existe.',
-  errorClientRequest: 'O aplicativo que trouxe você até aqui solicitou algo que não é possível. Avise o responsável por ele.',
-  errorUnknownClient: 'O aplicativo que trouxe você até aqui não está registrado neste serviço.',
-  errorRedirectUri: 'O aplicativo que trouxe você até aqui quer direcionar você para um endereço que não está registrado para ele. Para sua segurança, interrompemos o processo.',
-  errorCrossSite: 'Esta página expirou, ou o formulário foi enviado de outro site. Volte, recarregue a página e tente novamente.',
-  errorUsernameTaken: 'Este nome de usuário já está em uso.',
-  errorCharacters: 'O nome de usuário é longo demais ou contém caracteres não permitidos.',
-  errorUsernameForm: 'Use um endereço de e-mail ou de 3 a 64 caracteres: a–z, 0–9, ponto, sublinhado e hífen, começando com uma letra ou um número.',
-  errorEmailForm: 'Este endereço de e-mail não é válido.',
-  errorEmailNotVerified: 'Seu endereço de e-mail ainda não está confirmado. Acesse o link da mensagem que enviamos para você.',
-  errorEmailDiffers: 'Se seu nome de usuário é um endereço de e-mail, informe o mesmo endereço aqui.',
-  errorCodeForm: 'Um código tem seis dígitos.',
-  errorWrongCode: 'Este código está incorreto. Informe o que o aplicativo mostra agora.',
-  errorUsedCode: 'Este código já foi usado. Espere até o aplicativo mostrar o próximo.',
-  errorFactorDisabled: 'Depois de muitos códigos incorretos, seu aplicativo autenticador não funciona mais aqui. Use um código de recuperação.',
-  errorEmailCodeForm: 'O código tem oito dígitos.', errorEmailCodeWrong: 'Este código está errado.',
-  errorEmailCodeSpent: 'Foram digitados códigos errados demais. Espere dez minutos e peça um novo código.', errorEmailCodeAgain: 'Este código não funciona mais ou foi pedido em outro navegador. Peça um novo código.',
-  errorWrongRecoveryCode: 'Este código de recuperação está incorreto ou já foi usado.',
-  errorPasskeyRefused: 'A chave de acesso não foi aceita. Tente novamente ou entre de outra forma.',
-  errorPasskeyTwice: 'Você já tem esta chave de acesso.',
-  errorPasskeyLimit: 'Você não pode ter mais chaves de acesso. Remova uma primeiro.',
-  errorFactorLimit: 'Você não pode ter mais aplicativos autenticadores. Remova um primeiro.',
-  errorLastFactor: 'Este é seu último aplicativo autenticador, e sua conta precisa de um.',
-  errorRequired: 'Preencha este campo.',
-  errorPassword: 'Esta senha não pode ser usada. Escolha outra.',
-  errorPasswordTooShort: 'A senha precisa ter pelo menos {minLength} caracteres.',
-  errorPasswordTooShortPlain: 'A senha é curta demais.',
-  errorPasswordTooLong: 'A senha é longa demais.',
-  errorPasswordCharacters: 'A senha contém caracteres inválidos.',
-  errorPasswordCommon: 'Esta é uma das senhas mais comuns. Escolha outra.',
-  errorPasswordContext: 'Esta senha é fácil demais de adivinhar: ela é formada pelo seu nome de usuário ou pelo nome deste serviço. Escolha outra.',
-  errorPasswordBreached: 'Esta senha já apareceu em um vazamento de dados. Escolha outra.'
+  ...PT_BR_ERRORS
 }
 
 export const PT_BR_BY_EMAIL: EmailMessages = {

@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { TR_ERRORS } from './errors/tr.ts'
 
 // Names take no suffix, since its vowels would depend on them: a word of ours stands behind them and takes it.
 export const TR: Messages = {
@@ -237,49 +238,7 @@ export const TR: Messages = {
   linkPrivacy: 'Gizlilik',
   linkSupport: 'Yardım',
 
-  errorInvalidGrant: 'Kullanıcı adı veya şifre hatalı.',
-  errorCurrentPassword: 'Geçerli şifre hatalı.',
-  errorTooManyRequests: 'Çok fazla deneme yapıldı. Lütfen {duration} bekleyip tekrar deneyin.',
-  errorTooManyRequestsLater: 'Çok fazla deneme yapıldı. Lütfen daha sonra tekrar deneyin.',
-  errorTemporarilyUnavailable: 'Hizmet şu anda kullanılamıyor. Lütfen biraz sonra tekrar deneyin.',
-  errorServerError: 'Bizden kaynaklanan bir hata oluştu. Lütfen daha sonra tekrar deneyin.',
-  errorInvalidRequest: 'İstek geçerli değil. Lütfen geri dönüp tekrar deneyin.',
-  errorInvalidField: 'Lütfen buraya girdiğiniz bilgiyi kontrol edin.',
-  errorInvalidToken: 'Bu bağlantı geçersiz veya süresi dolmuş. Lütfen yeni bir bağlantı isteyin.',
-  errorAccessDenied: 'Buna erişim yetkiniz yok.',
-  errorLoginRequired: 'Lütfen önce giriş yapın.',
-  errorNotFound: 'Böyle bir sayfa yok.',
-  errorClientRequest: 'Sizi buraya yönlendiren uygulama, mümkün olmayan bir istekte bulundu. Lütfen uygulamanın sorumlusuna haber verin.',
-  errorUnknownClient: 'Sizi buraya yönlendiren uygulama bu hizmete kayıtlı değil.',
-  errorRedirectUri: 'Sizi buraya yönlendiren uygulama, kendisi için kayıtlı olmayan bir adrese gitmenizi istiyor. Güvenliğiniz için işlemi durdurduk.',
-  errorCrossSite: 'Bu sayfanın süresi doldu veya form başka bir siteden gönderildi. Lütfen geri dönün, sayfayı yenileyin ve tekrar deneyin.',
-  errorUsernameTaken: 'Bu kullanıcı adı zaten alınmış.',
-  errorCharacters: 'Kullanıcı adı çok uzun veya izin verilmeyen karakterler içeriyor.',
-  errorUsernameForm: 'Bir e-posta adresi veya 3 ile 64 arasında karakter kullanın: a–z, 0–9, nokta, alt çizgi ve kısa çizgi; ilk karakter bir harf veya rakam olmalıdır.',
-  errorEmailForm: 'Bu geçerli bir e-posta adresi değil.',
-  errorEmailNotVerified: 'E-posta adresiniz henüz doğrulanmadı. Size gönderdiğimiz iletideki bağlantıyı açın.',
-  errorEmailDiffers: 'Kullanıcı adınız bir e-posta adresiyse buraya da aynı adresi girin.',
-  errorCodeForm: 'Kod altı rakamdan oluşur.',
-  errorWrongCode: 'Bu kod yanlış. Uygulamanın şu anda gösterdiği kodu girin.',
-  errorUsedCode: 'Bu kod daha önce kullanıldı. Uygulama sonraki kodu gösterene kadar bekleyin.',
-  errorFactorDisabled: 'Çok fazla yanlış kod girildiği için kimlik doğrulama uygulamanız burada artık çalışmıyor. Bir kurtarma kodu kullanın.',
-  errorEmailCodeForm: 'Kod sekiz rakamdan oluşur.', errorEmailCodeWrong: 'Bu kod yanlış.',
-  errorEmailCodeSpent: 'Çok fazla yanlış kod girildi. On dakika bekleyin ve yeni bir kod isteyin.', errorEmailCodeAgain: 'Bu kod artık geçerli değil ya da başka bir tarayıcıda istendi. Yeni bir kod isteyin.',
-  errorWrongRecoveryCode: 'Bu kurtarma kodu yanlış veya daha önce kullanılmış.',
-  errorPasskeyRefused: 'Geçiş anahtarı kabul edilmedi. Yeniden deneyin veya başka bir yolla oturum açın.',
-  errorPasskeyTwice: 'Bu geçiş anahtarı zaten kayıtlı.',
-  errorPasskeyLimit: 'Daha fazla geçiş anahtarı ekleyemezsiniz. Önce birini kaldırın.',
-  errorFactorLimit: 'Daha fazla kimlik doğrulama uygulaması ekleyemezsiniz. Önce birini kaldırın.',
-  errorLastFactor: 'Bu, son kimlik doğrulama uygulamanız ve hesabınız için bir tane gerekiyor.',
-  errorRequired: 'Lütfen bu alanı doldurun.',
-  errorPassword: 'Bu şifre kullanılamaz. Lütfen başka bir şifre seçin.',
-  errorPasswordTooShort: 'Şifre en az {minLength} karakter olmalıdır.',
-  errorPasswordTooShortPlain: 'Şifre çok kısa.',
-  errorPasswordTooLong: 'Şifre çok uzun.',
-  errorPasswordCharacters: 'Şifre geçersiz karakterler içeriyor.',
-  errorPasswordCommon: 'Bu, en yaygın şifrelerden biri. Lütfen başka bir şifre seçin.',
-  errorPasswordContext: 'Bu şifreyi tahmin etmek çok kolay: Kullanıcı adınızdan veya bu hizmetin adından oluşuyor. Lütfen başka bir şifre seçin.',
-  errorPasswordBreached: 'Bu şifre bir veri sızıntısında yer alıyor. Lütfen başka bir şifre seçin.'
+  ...TR_ERRORS
 }
 
 export const TR_BY_EMAIL: EmailMessages = {

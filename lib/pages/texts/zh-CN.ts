@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { ZH_CN_ERRORS } from './errors/zh-CN.ts'
 
 export const ZH_CN: Messages = {
   lang: 'zh-CN',
@@ -236,49 +237,7 @@ export const ZH_CN: Messages = {
   linkPrivacy: '隐私政策',
   linkSupport: '帮助',
 
-  errorInvalidGrant: '用户名或密码不正确。',
-  errorCurrentPassword: '当前密码不正确。',
-  errorTooManyRequests: '尝试次数过多。请等待{duration}后重试。',
-  errorTooManyRequestsLater: '尝试次数过多。请稍后重试。',
-  errorTemporarilyUnavailable: '服务暂时不可用。请稍后重试。',
-  errorServerError: '我们的系统出现问题。请稍后重试。',
-  errorInvalidRequest: '请求无效。请返回并重试。',
-  errorInvalidField: '请检查您在此处输入的内容。',
-  errorInvalidToken: '此链接无效或已过期。请重新获取链接。',
-  errorAccessDenied: '您没有访问权限。',
-  errorLoginRequired: '请先登录。',
-  errorNotFound: '此页面不存在。',
-  errorClientRequest: '将您转到此处的应用提出了无法处理的请求。请联系该应用的运营方。',
-  errorUnknownClient: '将您转到此处的应用未在本服务中注册。',
-  errorRedirectUri: '将您转到此处的应用要求前往一个未登记的地址。为了您的安全，操作已中止。',
-  errorCrossSite: '此页面已过期，或表单由其他网站提交。请返回并刷新页面后重试。',
-  errorUsernameTaken: '此用户名已被使用。',
-  errorCharacters: '用户名过长或含有不允许使用的字符。',
-  errorUsernameForm: '请使用电子邮箱，或 3 至 64 个字符：a–z、0–9、点、下划线和连字符，并以字母或数字开头。',
-  errorEmailForm: '电子邮箱格式不正确。',
-  errorEmailNotVerified: '您的电子邮箱尚未验证。请打开我们发送给您的邮件中的链接。',
-  errorEmailDiffers: '如果您的用户名是电子邮箱，请在此处填写相同的邮箱。',
-  errorCodeForm: '验证码为六位数字。',
-  errorWrongCode: '验证码错误。请输入应用当前显示的验证码。',
-  errorUsedCode: '此验证码已被使用。请等待应用显示下一个验证码。',
-  errorFactorDisabled: '由于错误次数过多，您的身份验证器应用在此已失效。请使用恢复码。',
-  errorEmailCodeForm: '验证码为八位数字。', errorEmailCodeWrong: '验证码错误。',
-  errorEmailCodeSpent: '错误的验证码输入次数过多。请等待十分钟，然后重新获取验证码。', errorEmailCodeAgain: '此验证码已失效，或是在其他浏览器中请求的。请重新获取验证码。',
-  errorWrongRecoveryCode: '恢复码错误或已被使用。',
-  errorPasskeyRefused: '通行密钥未通过验证。请重试，或使用其他方式登录。',
-  errorPasskeyTwice: '您已添加过此通行密钥。',
-  errorPasskeyLimit: '您无法再添加通行密钥。请先移除一个。',
-  errorFactorLimit: '您无法再添加身份验证器应用。请先移除一个。',
-  errorLastFactor: '这是您的最后一个身份验证器应用，您的账号需要保留一个。',
-  errorRequired: '请填写此项。',
-  errorPassword: '无法使用此密码。请选择其他密码。',
-  errorPasswordTooShort: '密码至少需要 {minLength} 个字符。',
-  errorPasswordTooShortPlain: '密码过短。',
-  errorPasswordTooLong: '密码过长。',
-  errorPasswordCharacters: '密码含有无效字符。',
-  errorPasswordCommon: '这是最常见的密码之一。请选择其他密码。',
-  errorPasswordContext: '此密码太容易被猜到：它由您的用户名或本服务的名称组成。请选择其他密码。',
-  errorPasswordBreached: '此密码曾在数据泄露事件中出现。请选择其他密码。'
+  ...ZH_CN_ERRORS
 }
 
 export const ZH_CN_BY_EMAIL: EmailMessages = {

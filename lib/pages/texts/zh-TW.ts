@@ -1,4 +1,5 @@
 import type { EmailMessages, Messages } from './en.ts'
+import { ZH_TW_ERRORS } from './errors/zh-TW.ts'
 
 export const ZH_TW: Messages = {
   lang: 'zh-TW',
@@ -236,49 +237,7 @@ export const ZH_TW: Messages = {
   linkPrivacy: '隱私權政策',
   linkSupport: '說明',
 
-  errorInvalidGrant: '使用者名稱或密碼不正確。',
-  errorCurrentPassword: '目前的密碼不正確。',
-  errorTooManyRequests: '嘗試次數過多。請等候 {duration}後再試一次。',
-  errorTooManyRequestsLater: '嘗試次數過多。請稍後再試。',
-  errorTemporarilyUnavailable: '服務目前無法使用。請稍後再試。',
-  errorServerError: '我們的系統發生問題。請稍後再試。',
-  errorInvalidRequest: '要求無效。請返回上一頁再試一次。',
-  errorInvalidField: '請檢查您在此輸入的內容。',
-  errorInvalidToken: '此連結無效或已過期。請重新取得連結。',
-  errorAccessDenied: '您沒有存取權限。',
-  errorLoginRequired: '請先登入。',
-  errorNotFound: '此頁面不存在。',
-  errorClientRequest: '將您導向此處的應用程式提出了無法處理的要求。請通知該應用程式的營運者。',
-  errorUnknownClient: '將您導向此處的應用程式未在本服務註冊。',
-  errorRedirectUri: '將您導向此處的應用程式要求前往未登錄的網址。為了您的安全，操作已中止。',
-  errorCrossSite: '此頁面已過期，或表單是從其他網站送出。請返回上一頁，重新整理後再試一次。',
-  errorUsernameTaken: '此使用者名稱已有人使用。',
-  errorCharacters: '使用者名稱過長或含有不允許的字元。',
-  errorUsernameForm: '請使用電子郵件地址，或 3 到 64 個字元：a–z、0–9、句點、底線和連字號，並以字母或數字開頭。',
-  errorEmailForm: '電子郵件地址格式不正確。',
-  errorEmailNotVerified: '您的電子郵件地址尚未確認。請開啟我們寄給您的郵件中的連結。',
-  errorEmailDiffers: '若您的使用者名稱是電子郵件地址，請在此填寫相同的地址。',
-  errorCodeForm: '驗證碼為六位數字。',
-  errorWrongCode: '驗證碼錯誤。請輸入應用程式目前顯示的驗證碼。',
-  errorUsedCode: '此驗證碼已被使用。請等待應用程式顯示下一個驗證碼。',
-  errorFactorDisabled: '由於錯誤次數過多，您的驗證器應用程式在此已失效。請使用復原碼。',
-  errorEmailCodeForm: '驗證碼為八位數字。', errorEmailCodeWrong: '驗證碼錯誤。',
-  errorEmailCodeSpent: '輸入錯誤驗證碼的次數過多。請等待十分鐘，然後重新取得驗證碼。', errorEmailCodeAgain: '此驗證碼已失效，或是在其他瀏覽器中要求的。請重新取得驗證碼。',
-  errorWrongRecoveryCode: '復原碼錯誤或已被使用。',
-  errorPasskeyRefused: '通行密鑰未通過驗證。請再試一次，或以其他方式登入。',
-  errorPasskeyTwice: '您已新增過此通行密鑰。',
-  errorPasskeyLimit: '您無法再新增通行密鑰。請先移除一個。',
-  errorFactorLimit: '您無法再新增驗證器應用程式。請先移除一個。',
-  errorLastFactor: '這是您的最後一個驗證器應用程式，您的帳號需要保留一個。',
-  errorRequired: '請填寫此欄位。',
-  errorPassword: '無法使用此密碼。請選擇其他密碼。',
-  errorPasswordTooShort: '密碼至少需要 {minLength} 個字元。',
-  errorPasswordTooShortPlain: '密碼過短。',
-  errorPasswordTooLong: '密碼過長。',
-  errorPasswordCharacters: '密碼含有無效的字元。',
-  errorPasswordCommon: '這是最常見的密碼之一。請選擇其他密碼。',
-  errorPasswordContext: '此密碼太容易猜到：它由您的使用者名稱或本服務的名稱組成。請選擇其他密碼。',
-  errorPasswordBreached: '此密碼曾在資料外洩事件中出現。請選擇其他密碼。'
+  ...ZH_TW_ERRORS
 }
 
 export const ZH_TW_BY_EMAIL: EmailMessages = {
