@@ -118,6 +118,13 @@ export function factorAdditionCases (define: DefineFactorCase): void {
     deepEqual(await store.addPasskey(passkeyAddition({ factor: second, limit: 2 })), { outcome: 'added', codesStored: false })
   })
 
+  define('an addition that is refused leaves a user who had nothing as one who never came', async (store) => {
+    deepEqual(await store.addTotp(totpAddition({ limit: 0 })), { outcome: 'full' })
+    deepEqual(await store.addPasskey(passkeyAddition({ limit: 0 })), { outcome: 'full' })
+    for (const userId of [ALICE, BOB]) equal(await store.removeFactorsOfUser(userId), 0)
+    deepEqual(await store.findFactors(ALICE), await store.findFactors(BOB))
+  })
+
   define('of 50 parallel additions as many are added as the limit says', async (store) => {
     const keys = await parallel(50, (index) => store.addPasskey(passkeyAddition({ factor: passkey({ id: `p${index}`, credentialId: `c${index}` }), limit: 5 })))
     deepEqual(tally(keys.map(({ outcome }) => outcome)), { added: 5, full: 45 })

@@ -31,10 +31,11 @@ export function memoryFactorStore (): FactorStore & Required<Pick<FactorStore, '
     ({ handle, totp: structuredClone(totp), passkeys: structuredClone(passkeys), recoveryCodesLeft: recoveryDigests.size, deviceEpoch })
   const factorsOf = ({ totp, passkeys }: Held): Array<TotpFactor | PasskeyFactor> => [...totp, ...passkeys]
 
-  /** `room`: how many of this kind the user may still have. */
-  function add (held: Held, room: number, isDuplicate: boolean, digests: readonly string[], push: () => void): AddedFactor {
+  /** `room`: how many of this kind the user may still have. A user who had nothing is written with the first factor, and not where none is added. */
+  function add (userId: string, held: Held, room: number, isDuplicate: boolean, digests: readonly string[], push: () => void): AddedFactor {
     if (isDuplicate) return { outcome: 'duplicate' }
     if (room <= 0) return { outcome: 'full' }
+    users.set(userId, held)
     push()
     held.deviceEpoch++
     const codesStored = digests.length > 0 && held.recoveryDigests.size === 0
@@ -64,14 +65,14 @@ export function memoryFactorStore (): FactorStore & Required<Pick<FactorStore, '
     },
 
     async addTotp ({ userId, factor, limit, recoveryDigests = [] }) {
-      const held = heldBy(userId)
+      const held = users.get(userId) ?? nothing()
       const isDuplicate = factorsOf(held).some(({ id }) => id === factor.id)
-      return add(held, limit - held.totp.length, isDuplicate, recoveryDigests, () => { held.totp.push(structuredClone(factor)) })
+      return add(userId, held, limit - held.totp.length, isDuplicate, recoveryDigests, () => { held.totp.push(structuredClone(factor)) })
     },
     async addPasskey ({ userId, factor, limit, recoveryDigests = [] }) {
-      const held = heldBy(userId)
+      const held = users.get(userId) ?? nothing()
       const isDuplicate = factorsOf(held).some(({ id }) => id === factor.id) || held.passkeys.some(({ credentialId }) => credentialId === factor.credentialId)
-      return add(held, limit - held.passkeys.length, isDuplicate, recoveryDigests, () => { held.passkeys.push(structuredClone(factor)) })
+      return add(userId, held, limit - held.passkeys.length, isDuplicate, recoveryDigests, () => { held.passkeys.push(structuredClone(factor)) })
     },
 
     async useTotp ({ userId, factorId, step, now, sealedSecret }) {
