@@ -1,5 +1,6 @@
 import { deepEqual, ok } from 'node:assert/strict'
 import type { CodeRedemption, NewAuthorizationCode, NewRefreshTokenFamily, RefreshTokenFamily, ReplacedToken, RotationUndo, Successor, TokenUse } from '../../../lib/ports/token-store.ts'
+import { anything, type Expectation, is, rejected } from './histories.ts'
 
 /** What a `TokenStore` should do, by the prose of the port, without a thought to speed: each call is looked at on its own. */
 export interface World { entries: Entry[] }
@@ -13,12 +14,7 @@ interface Entry {
   holders: number
 }
 
-/** Throws where a store must not answer so. */
-type Expectation = (actual: unknown) => void
-export type Call = { [Method in keyof typeof SPECIFICATION]: { method: Method, args: Parameters<typeof SPECIFICATION[Method]> extends [World, number, ...infer Args] ? Args : never } }[keyof typeof SPECIFICATION]
 
-const is = (expected: unknown): Expectation => (actual) => { deepEqual(actual, expected) }
-const rejected: Expectation = (actual) => { ok(actual instanceof Error, String(actual)) }
 const isAlive = ({ family }: Entry, now: number): boolean => now < family.expiresAt && now < family.idleExpiresAt
 const find = ({ entries }: World, sid: string, now: number): Entry | undefined => entries.find((entry) => entry.family.sid === sid && isAlive(entry, now))
 const findFamily = (world: World, sid: string, now: number): Entry | undefined => [find(world, sid, now)].find((entry) => entry?.current !== null)
@@ -68,8 +64,8 @@ function endThose (world: World, now: number, doesEnd: (entry: Entry) => boolean
   }
 }
 
-/** Each method of the port. `now` is for those that are given no time of their own. */
-const SPECIFICATION = {
+/** Each method of the port. */
+export const FAMILIES = {
   createFamily (world: World, _now: number, { tokenDigest, ...family }: NewRefreshTokenFamily): Expectation {
     return add(world, { family, codeDigest: null, current: tokenDigest, replaced: null, holders: 0 })
   },
@@ -129,7 +125,7 @@ const SPECIFICATION = {
     const entry = world.entries.find(({ family }) => family.sid === sid && (userId === undefined || family.userId === userId))
     if (entry === undefined) return is(false)
     remove(world, entry)
-    return isAlive(entry, now) ? is(true) : () => {}
+    return isAlive(entry, now) ? is(true) : anything
   },
 
   revokeFamiliesOfUser: (world: World, now: number, userId: string, exceptSid?: string): Expectation =>
@@ -150,10 +146,4 @@ const SPECIFICATION = {
 
   listFamiliesOfUser: (world: World, _now: number, userId: string, now: number): Expectation =>
     is(world.entries.filter((entry) => entry.family.userId === userId && entry.current !== null && isAlive(entry, now)).map(({ family }) => family).toSorted((one, other) => other.createdAt - one.createdAt))
-}
-
-/** Does the call in this world. Throws where a store must not answer so. */
-export function expect (world: World, { method, args }: Call, answer: unknown, now: number): void {
-  const specified = SPECIFICATION[method] as (world: World, now: number, ...args: unknown[]) => Expectation
-  specified(world, now, ...args)(answer)
 }

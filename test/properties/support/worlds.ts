@@ -6,15 +6,16 @@ function ordersOf (items: readonly number[]): number[][] {
 
 /**
  * The worlds that may be after `count` calls were made at once: one for each order in which they could have been done one after the other.
- * `step` does one of them in a world, and throws where the store answered something else. Throws where no order explains the answers.
+ * Worlds are plain JSON. `step` does one of them in a world, and throws where the store answered something else. Throws where no order explains the answers.
  */
 export function explained<World> (worlds: readonly World[], count: number, step: (world: World, at: number) => void): World[] {
   const orders = ordersOf(Array.from({ length: count }, (_, at) => at))
   const after = new Map<string, World>()
   let reason: unknown
   for (const world of worlds) {
+    const text = JSON.stringify(world)
     for (const order of orders) {
-      const next = structuredClone(world)
+      const next = JSON.parse(text) as World
       try {
         for (const at of order) step(next, at)
         after.set(JSON.stringify(next), next)
