@@ -33,8 +33,12 @@ export interface EventFacts {
   client_authentication_failed: { reason: ClientFailure, clientId: string | null, method: 'none' | 'client_secret_basic' | 'client_secret_post' }
   /** The first factor was right, and the second is asked for: nobody is signed in yet. */
   second_factor_required: { userId: string, clientId: string | null }
-  /** The first factor was right, and by `mfa.required` a second has to be set up: nobody is signed in yet. */
+  /** The first factor was right, and by `mfa.required` or a link of `startEnrolment` a second has to be set up: nobody is signed in yet. */
   enrolment_required: { userId: string, clientId: string | null }
+  /** By `app.authority.startEnrolment`: the user is to be handed a link. */
+  enrolment_link_made: { userId: string }
+  /** Somebody pressed the button of its page, by which nobody is signed in. */
+  enrolment_link_used: { userId: string }
   /** `replayed`: the code was used before. `disabled`: the user has no app any more that works. */
   second_factor_failed: { userId: string, kind: 'totp' | 'recovery_code' | 'passkey', reason: 'wrong' | 'replayed' | 'disabled', clientId: string | null }
   /** `sid`: the sign-in that added it; `null` where it was added before the sign-in that had to have it. */
@@ -109,7 +113,7 @@ export type AuthorityEventName = keyof AuthorityEvents
 export type AuthorityEventHandler<Name extends AuthorityEventName> = (payload: AuthorityEvents[Name]) => void | Promise<void>
 
 export const EVENT_NAMES: readonly AuthorityEventName[] = [
-  'authenticated', 'login_failed', 'second_factor_required', 'enrolment_required', 'second_factor_failed', 'factor_added', 'factor_removed', 'factor_disabled',
+  'authenticated', 'login_failed', 'second_factor_required', 'enrolment_required', 'enrolment_link_made', 'enrolment_link_used', 'second_factor_failed', 'factor_added', 'factor_removed', 'factor_disabled',
   'factor_replayed', 'passkey_counter_regressed', 'recovery_code_used', 'recovery_codes_replaced', 'device_remembered', 'devices_forgotten', 'new_sign_in', 'step_up', 'client_authentication_failed', 'registered', 'connection_failed', 'link_required', 'token_issued', 'token_refreshed', 'refresh_token_reused',
   'password_reset_requested', 'password_changed', 'email_verified', 'email_change_requested', 'email_changed', 'profile_changed',
   'identity_linked', 'identity_unlinked', 'account_removed', 'logged_out', 'consent_granted', 'consent_revoked', 'message_sent',

@@ -13,6 +13,7 @@ import { PROMPT_AFTER_SECONDS } from './http/pages/passkey-proposal.ts'
 import { stepToMfa } from './authorize/missing-step.ts'
 import { MFA_ACR } from './protocol/authentication.ts'
 import type { SignedInPerson } from './sessions/browser-sessions.ts'
+import { INVITATION_LIFETIME_SECONDS } from './accounts/factors/enrolment-link.ts'
 import { STEP_LIFETIME_SECONDS } from './accounts/factors/second-step.ts'
 import { ownProfileFields } from './accounts/profile.ts'
 import { registrationWith } from './http/edge/registration.ts'
@@ -84,7 +85,8 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const readAuth: ReadAuth = (request) => (request as unknown as Record<string, AccessTokenClaims | null>)[names.auth] ?? null
   const authenticate = authenticateHook(accessTokens, names.auth)
   const cookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: settings.session.expiresInMs / 1000 })
-  const browser = requestBrowser({ cookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users, known: services.known })
+  const invitationCookie = settings.factors === null ? null : sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: INVITATION_LIFETIME_SECONDS, of: 'enrolment' })
+  const browser = requestBrowser({ cookie, invitationCookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users, known: services.known })
   const stepPath = async (person: SignedInPerson, acr: string): Promise<string | null> => {
     const step = settings.pages === false || acr !== MFA_ACR ? null : await stepToMfa(person, grants.accounts)
     return step === null ? null : `${host.prefix}${path(step === 'second_factor' ? 'secondFactor' : 'secondFactorSetUp')}`
@@ -104,10 +106,11 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   decorateShared(host, 'requireAuth', names.requireAuth, () => { host.decorate(names.requireAuth, (required: AuthRequirements) => requireAuthHook(stepUpOf(required, names.requireAuth, settings.acrValues), settings.acrValues, readAuth, clock)) })
   const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields, ownProfileFields)
   const shared = { limiter, registration, path }
-  const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, stepCookie, trustedCookie, promptCookie, emailCookie, redirectLogin: places.redirectLogin })
+  const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, stepCookie, trustedCookie, promptCookie, emailCookie, invitationCookie, redirectLogin: places.redirectLogin })
   host.decorate(names.authority, createAuthority({
     health: services.health, grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter,
     requireSession: pages === null ? null : (required) => requireSession(stepUpOf(required, 'requireSession', settings.acrValues)),
+    enrolmentUrl: pages === null ? null : (token) => `${new URL(settings.issuer).origin}${pages.link('secondFactorLink')}?token=${token}`,
     connections: async (request) => pages === null ? [] : (await connectButtons(request, await pages.journeys.read(request), pages)).map(({ id, name, url }) => ({ id, name, url }))
   }))
   const listed = Array.isArray(settings.clients) ? settings.clients : null

@@ -252,15 +252,25 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     success: '303 onward; 200, the page, in another browser',
     failures: 'shown on the page: 400 `invalid_code`; 429 `too_many_requests` (rule `login`); 503 `temporarily_unavailable`. On a page of their own: 400 `invalid_token`; 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
+  'GET /auth/second-factor/link': {
+    what: 'Where a link of `app.authority.startEnrolment` leads: a page with a button. Opening it uses nothing up; `HEAD` works too. Exists with the option `factors`.',
+    success: '200, a page',
+    failures: '400 `invalid_token` (it is none, was used, has expired after 24 hours, or the account is not as it was: another password, a second factor, another link, disabled); 503 `temporarily_unavailable`'
+  },
+  'POST /auth/second-factor/link': {
+    what: 'Uses the link up by the button of that page. Nobody is signed in: for an hour, whoever signs in in this browser as the user of the link is led to `/auth/second-factor/set-up` before there is a session.',
+    success: '303 to the sign-in page, with a cookie',
+    failures: 'shown on the page: 429 `too_many_requests` (rule `refresh`); 503 `temporarily_unavailable`. On a page of their own: 400 `invalid_token`; 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+  },
   'GET /auth/second-factor/set-up': {
-    what: 'The page that a sign-in leads to where `mfa.required` wants a second factor and the person has none: a new key for an authenticator app, as QR code, as text and as a link. Nobody is signed in yet, and nothing is stored. Where the address of the account is to be confirmed first, it says so. Whoever has given no first factor in the last ten minutes and has no session of the last five, or has a second factor by now, is led to the sign-in page. Exists with the option `factors`.',
+    what: 'The page that a sign-in leads to where `mfa.required`, or a link of `app.authority.startEnrolment`, wants a second factor and the person has none: a new key for an authenticator app, as QR code, as text and as a link, and a form that makes a passkey in its place where `mfa.methods` has `passkey` and passkeys are on. Nobody is signed in yet, and nothing is stored. Where the address of the account is to be confirmed first, it says so, but not to who comes by the link. Whoever has given no first factor in the last ten minutes and has no session of the last five, or has a second factor by now, is led to the sign-in page. Exists with the option `factors`.',
     success: '200, a page; 303 to the sign-in page',
     failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint; 503 `temporarily_unavailable`'
   },
   'POST /auth/second-factor/set-up': {
-    what: 'Sets up the app by the form of that page: `code`, six digits that the app shows now, `enrolment` from the page and a `name`. Then the person is signed in, with both factors, and all other sign-ins of theirs end. `decision=resend` sends the message that confirms the address again.',
+    what: 'Sets up the app by the form of that page: `code`, six digits that the app shows now, `enrolment` from the page and a `name`; or makes a passkey by `credential`, what the browser answered. Then the person is signed in, with both factors, and all other sign-ins of theirs end. `decision=resend` sends the message that confirms the address again.',
     success: '200, a page with the recovery codes, which are shown once, and the way on; 303 onward where there are none',
-    failures: 'shown on the page: 400 `invalid_code`, `invalid_token` (the enrolment), `invalid_request`; 403 `access_denied` (the address is not confirmed); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures: 'shown on the page: 400 `invalid_code`, `invalid_credential`, `invalid_token` (the enrolment), `invalid_request`; 403 `access_denied` (the address is not confirmed); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/signup': {
     what: 'The sign-up page, with the fields of `registration.fields` that a form can hold. Exists where `POST /auth/register` does and there is no `pages.loginUrl`.',

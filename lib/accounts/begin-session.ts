@@ -4,6 +4,7 @@ import type { User } from '../ports/user-store.ts'
 import type { Browser, BrowserSessions } from '../sessions/browser-sessions.ts'
 import type { AccountsDeps } from './deps.ts'
 import { hasSecondFactor } from './factors/deps.ts'
+import { isInvited } from './factors/enrolment-link.ts'
 import { mustEnrol, tellOfEnrolment } from './factors/policy.ts'
 import { owesSecondFactor } from './factors/remembered-devices.ts'
 import { type FirstFactor, sealStep, type StepNeeds } from './factors/second-step.ts'
@@ -42,15 +43,16 @@ export async function beginSession (first: SignIn, browser: Browser, deps: Sessi
   // A passkey that has verified who holds it is both factors.
   if (factors === null || first.methods.some(({ method }) => method === 'passkey')) return await commitSession(first, browser, deps)
   const { user, by, connection, identity, methods, clientId } = first
-  const ask = async (needs: StepNeeds): Promise<StepNeeded> => {
-    const ticket = await sealStep({ user, by, connection, identity, methods, clientId, scope: '' }, { page: true, needs }, { ...accounts, factors })
+  const ask = async (needs: StepNeeds, invitedAt?: number): Promise<StepNeeded> => {
+    const ticket = await sealStep({ user, by, connection, identity, methods, clientId, scope: '', invitedAt }, { page: true, needs }, { ...accounts, factors })
     if (needs === 'second_factor') accounts.events.emit('second_factor_required', { userId: user.id, clientId }, browser.origin)
-    else tellOfEnrolment(user, clientId, browser.origin, accounts)
+    else tellOfEnrolment(user, clientId, browser.origin, accounts, { isInvited: invitedAt !== undefined })
     return { needs, ticket, user }
   }
   const owes = (found: UserFactors): boolean => owesSecondFactor(user, found, browser, { ...accounts, factors })
   const found = first.factors ?? await factors.store.findFactors(user.id)
   if (owes(found)) return await ask('second_factor')
+  if (isInvited(browser.invitation, user, found, { ...accounts, factors })) return await ask('enrolment', found.deviceEpoch)
   if (!hasSecondFactor(found) && await mustEnrol(first, factors, accounts)) return await ask('enrolment')
   const seen = { second: false }
   const begun = await commitSession({

@@ -33,6 +33,13 @@ export interface UserIdentity {
 /** A connection that people can sign in through now. */
 export interface ConnectionLink { id: string, name: string, url: string }
 
+/** A link by which a user sets a second factor up. Whoever has it needs the user's password, or what else they sign in with, too. */
+export interface EnrolmentLink {
+  /** To be handed to the user alone. */
+  url: string
+  expiresAt: Date
+}
+
 /** A second factor of a user. Nothing of it opens anything. */
 export interface UserFactor {
   id: string
@@ -129,6 +136,17 @@ export interface Authority {
    * @throws OAuthError `invalid_grant` where there is no such user; `temporarily_unavailable`
    */
   resetFactors(userId: string): Promise<number>
+  /**
+   * Makes a link by which a user without a second factor sets one up, such as somebody who has lost all of theirs, after `resetFactors`: to be handed
+   * to them by you, by the means by which you have made sure that it is them. Nothing is sent, and nobody at your desk sees or sets a key, a
+   * code or a password. The link is good for 24 hours and for one press of the button of its page; opening it uses nothing up. It signs nobody in
+   * and is no factor: in that browser, for an hour, the person signs in as ever and is led to set one up before there is a session, whether
+   * `mfa.required` asks for one or not, and even where the address of the account is not confirmed. Another link, another password and any
+   * change of their factors end it.
+   * @throws OAuthError `invalid_grant` where there is no such user; `invalid_request` where they are disabled, or have a second factor; `not_found`
+   *   where `mfa.methods` has nothing that can be set up; `temporarily_unavailable`. TypeError without `factors`, or where `pages` is `false`
+   */
+  startEnrolment(userId: string): Promise<EnrolmentLink>
   /**
    * Has the user asked for the second factor again in every browser that was to be remembered (`mfa.rememberDevice`). Sign-ins go on.
    * @throws OAuthError `invalid_grant` where there is no such user; `temporarily_unavailable`

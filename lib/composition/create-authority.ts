@@ -3,6 +3,7 @@ import { authenticatePassword } from '../accounts/authenticate-password.ts'
 import { replacePassword } from '../accounts/change-password.ts'
 import { linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../accounts/identities.ts'
 import { normalizeUsername } from '../accounts/username.ts'
+import { makeEnrolmentLink } from '../accounts/factors/enrolment-link.ts'
 import { listFactors, removeFactor, resetFactors } from '../accounts/factors/manage-factors.ts'
 import { forgetDevices } from '../accounts/factors/remembered-devices.ts'
 import type { ProvingDeps } from '../accounts/factors/prove-factor.ts'
@@ -36,10 +37,12 @@ interface AuthorityDeps {
   /** `null`: there is no sign-in page to lead to. */
   requireSession: Authority['requireSession'] | null
   limiter: Pick<RequestLimiter, 'reserveAccount'>
+  /** Where such a link leads; `null`: there are no pages. */
+  enrolmentUrl: ((token: string) => string) | null
   connections: Authority['connections']
 }
 
-export function createAuthority ({ health, grants, accessTokens, events, consents, browser, readSession, requireSession, limiter, connections }: AuthorityDeps): Authority {
+export function createAuthority ({ health, grants, accessTokens, events, consents, browser, readSession, requireSession, limiter, enrolmentUrl, connections }: AuthorityDeps): Authority {
   const { accounts, sessions } = grants
   async function activeUser (userId: string): Promise<User> {
     const user = await accounts.users.findById(userId)
@@ -77,6 +80,12 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
       }
     },
     resetFactors: async (userId) => await resetFactors(await existing(userId), withFactors()),
+    async startEnrolment (userId) {
+      const deps = withFactors()
+      if (enrolmentUrl === null) throw badOption('pages', 'got false; app.authority.startEnrolment needs the page that its link leads to')
+      const { token, expiresAt } = await makeEnrolmentLink(await existing(userId), deps)
+      return { url: enrolmentUrl(token), expiresAt: new Date(expiresAt) }
+    },
     async forgetDevices (userId) { await forgetDevices(await existing(userId), { by: 'host', origin: NO_REQUEST }, withFactors()) },
     verify: async (token) => await accessTokens.verify(token),
     async issueTokens (userId, options = {}) {

@@ -34,6 +34,7 @@ import { isPageReply } from './pages/reply.ts'
 import { reauthenticatePage } from './pages/reauthenticate.ts'
 import { refreshRoute } from './api/refresh.ts'
 import { revokeRoute } from './api/revoke.ts'
+import { secondFactorLinkPage } from './pages/second-factor-link.ts'
 import { secondFactorPage } from './pages/second-factor.ts'
 import { securitySchemes } from './edge/security-schemes.ts'
 import { setUpSecondFactorPage } from './pages/set-up-second-factor.ts'
@@ -156,6 +157,7 @@ function secondFactor (child: FastifyInstance, pages: PageDeps): void {
   if (factors === null) return
   secondFactorPage(child, pages, factors)
   passkeyPromptPage(child, pages)
+  secondFactorLinkPage(child, pages, factors)
   setUpSecondFactorPage(child, pages, factors)
 }
 

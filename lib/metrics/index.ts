@@ -29,6 +29,8 @@ const COUNTED: { [Name in AuthorityEventName]: (event: AuthorityEvents[Name], co
   second_factor_required: (_event, count) => { count('authority.second_factor', { outcome: 'required', kind: 'none' }) },
   second_factor_failed: ({ kind }, count) => { count('authority.second_factor', { outcome: 'failed', kind }) },
   enrolment_required: () => {},
+  enrolment_link_made: () => {},
+  enrolment_link_used: () => {},
   factor_added: () => {},
   factor_removed: () => {},
   factor_disabled: () => {},

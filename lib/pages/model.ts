@@ -181,12 +181,14 @@ export interface PageModels {
   email_code: FormModel & { step: 'ask' | 'enter' | 'finish', username: string, fields: ProfileField[], hasLink: boolean, loginUrl: string }
   /** `token` goes back in a hidden field. `username` is `null` in a browser that did not ask for the link: there is nothing to press there. */
   email_link: FormModel & { token: string, username: string | null, codeUrl: string }
+  /** The link of `app.authority.startEnrolment`: `token` goes back in a hidden field. `username` is who it is for. */
+  second_factor_link: FormModel & { token: string, username: string }
   /**
-   * Where a second factor has to be set up before somebody is signed in: `code` and `name`, and `enrolment` in a hidden field. `enrolment` is `null`
-   * where the address of the account has to be confirmed first; a button named `decision` with the value `resend` sends the message again, and
+   * Where a second factor has to be set up before somebody is signed in: `code` and `name`, and `enrolment` in a hidden field, or `credential` where there
+   * is `passkey`. Both are `null` where the address of the account has to be confirmed first; a button named `decision` with the value `resend` sends the message again, and
    * `sent` says that it was.
    */
-  set_up_second_factor: FormModel & { username: string, enrolment: ShownEnrolment | null, name: string, sent: boolean, loginUrl: string }
+  set_up_second_factor: FormModel & { username: string, enrolment: ShownEnrolment | null, passkey: PasskeyForm | null, name: string, sent: boolean, loginUrl: string }
   /** `sent`: a message is on its way, whoever asked. */
   signup: FormModel & { username: string, fields: ProfileField[], minLength: number, loginUrl: string, sent: boolean, connections: ConnectButton[] }
   forgot_password: FormModel & { username: string, loginUrl: string, sent: boolean }
@@ -242,8 +244,8 @@ export interface PageModels {
   account_passkey: AccountModel & { passkey: PasskeyForm | null, name: string, signInUrl: string | null, confirmUrl: string | null, endsOthers: boolean }
   /** `code` and `name`, and `enrolment` in a hidden field. `enrolment` is `null` where the person signs in again before, or confirms the address of the account, by `confirmUrl`. */
   account_totp: AccountModel & { enrolment: ShownEnrolment | null, name: string, signInUrl: string | null, confirmUrl: string | null, endsOthers: boolean }
-  /** Shown once: they are in no other answer. */
-  account_recovery_codes: CommonModel & { username: string, codes: string[], backUrl: string }
+  /** Shown once: they are in no other answer. `signedIn` is `false` where a sign-in that had to set a factor up failed after that. */
+  account_recovery_codes: CommonModel & { username: string, signedIn: boolean, codes: string[], backUrl: string }
   /** Submit buttons named `session` with the id of a sign-in, and named `decision` with the values `end_others` (all but this browser's own) and `end_all`. */
   account_sessions: AccountModel & { sessions: AccountSession[] }
   /** Submit buttons named `client` with the id of a client. */

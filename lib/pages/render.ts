@@ -5,13 +5,14 @@ import { account, accountAccess, accountEmail, accountPassword, accountProfile, 
 import { emailCode, emailLink } from './email-pages.ts'
 import type { PageModels, PageName } from './model.ts'
 import { connectConfirm, connectFailed, connectFinish, connectLeaving, connectLink } from './connect-pages.ts'
-import { forgotPassword, login, reauthenticate, resetPassword, secondFactor, signup, verifyEmail } from './sign-in-pages.ts'
+import { forgotPassword, login, reauthenticate, resetPassword, secondFactor, secondFactorLink, signup, verifyEmail } from './sign-in-pages.ts'
 
 type Renderers = { readonly [Name in PageName]: (model: PageModels[Name]) => string }
 
 const RENDERERS: Renderers = {
   login,
   second_factor: secondFactor,
+  second_factor_link: secondFactorLink,
   passkey_prompt: passkeyPrompt,
   reauthenticate,
   email_code: emailCode,

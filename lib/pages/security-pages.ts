@@ -95,10 +95,10 @@ export function accountTotp (model: PageModels['account_totp']): string {
 
 /** What has to be set up before somebody is signed in. */
 export function setUpSecondFactor (model: PageModels['set_up_second_factor']): string {
-  const { messages, action, error, username, enrolment, name: typed, sent, loginUrl } = model
+  const { messages, action, error, username, enrolment, passkey, name: typed, sent, loginUrl } = model
   const links = html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.backToLogin)}</p>`
-  if (enrolment === null) {
+  if (enrolment === null && passkey === null) {
     return layout(model, {
       heading: messages.verifyTitle,
       error,
@@ -107,7 +107,25 @@ export function setUpSecondFactor (model: PageModels['set_up_second_factor']): s
       links
     })
   }
-  return layout(model, { heading: messages.factorAdd, error, lead: html`<p class="lead">${messages.setUpText}</p>`, content: html`${enrolmentForm(model, enrolment, typed, true)}${serverFault(model)}`, links })
+  return layout(model, {
+    heading: enrolment === null ? messages.passkeyAdd : messages.factorAdd,
+    error,
+    lead: html`<p class="lead">${messages.setUpText}</p>`,
+    passkeyScript: passkey?.scriptUrl,
+    content: html`${passkey !== null && passkeyInstead(model, passkey, enrolment)}${enrolment !== null && enrolmentForm(model, enrolment, typed, true)}${serverFault(model)}`,
+    links
+  })
+}
+
+/** A passkey in place of an app, or where no app is set up here. What it is stands in the form, which nobody sees whose browser can't make one. */
+function passkeyInstead (model: FormModel, passkey: PasskeyForm, enrolment: ShownEnrolment | null): Html {
+  const { messages, action, error } = model
+  // The key of the app stays the same where the passkey came to nothing: somebody may have scanned it.
+  const fields = html`${enrolment !== null && hidden('enrolment', enrolment.token)}<p>${messages.passkeysText}</p>
+<p class="hint">${messages.enrolText}</p>
+`
+  return html`${enrolment === null && error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>
+`}${passkeyForm(action, passkey, model, { call: 'create', label: messages.passkeyCreate, look: enrolment === null ? null : 'quiet', fields })}${enrolment === null && withoutPasskeys(model)}`
 }
 
 function enrolmentForm (model: FormModel, { token, secret, uri, qr: { size, path } }: ShownEnrolment, typed: string, endsOthers: boolean): Html {
@@ -118,13 +136,14 @@ function enrolmentForm (model: FormModel, { token, secret, uri, qr: { size, path
 <p>${messages.enrolKey}</p>
 <p class="key"><code dir="ltr">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</code></p>
 <p>${link(uri, messages.enrolOpen)}</p>
+<p class="hint">${messages.enrolAnyDevice}</p>
 ${form(action, state, html`${hidden('enrolment', token)}<p class="hint">${messages.enrolCode}${endsOthers && html`${spaceOf(messages)}${messages.enrolText}`}</p>
 ${codeField(state, model)}${factorNameField(state, messages.factorNameLabel, typed)}${submit(messages.factorAdd)}
 `)}`
 }
 
 export function accountRecoveryCodes (model: PageModels['account_recovery_codes']): string {
-  const { messages, username, codes, backUrl } = model
+  const { messages, username, codes, backUrl, signedIn } = model
   return layout(model, {
     heading: messages.codesTitle,
     content: html`<p>${messages.codesText}</p>
@@ -132,6 +151,6 @@ export function accountRecoveryCodes (model: PageModels['account_recovery_codes'
 ${codes.map((code) => html`<li><code>${code}</code></li>
 `)}</ol>
 <p class="actions">${link(backUrl, messages.codesSaved)}</p>`,
-    links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>`
+    links: html`<p>${formatHtml(signedIn ? messages.signedInAs : messages.secondFactorAs, { username: name(username) })}</p>`
   })
 }

@@ -3,7 +3,7 @@ import { connectButtons } from './connect-pages.ts'
 import { passkeyForm, tellsPasskeysField, withoutPasskeys } from './passkey-forms.ts'
 import { type Html, attributes, formatHtml, html } from './html.ts'
 import { address, type IconName, layout, name } from './layout.ts'
-import { timeOf } from './texts.ts'
+import { spaceOf, timeOf } from './texts.ts'
 import type { CommonModel, PageModels } from './model.ts'
 
 export function login (model: PageModels['login']): string {
@@ -25,7 +25,7 @@ ${passkey !== null && passkeyForm(action, passkey, model, { call: 'get', label: 
 }
 
 export function secondFactor (model: PageModels['second_factor']): string {
-  const { messages, action, error, username, asksCode, rememberSeconds, loginUrl, passkey, tellsPasskeys } = model
+  const { messages, action, error, username, asksCode, rememberSeconds, loginUrl, passkey, tellsPasskeys, title, footer: { support } } = model
   const fields = asksCode ? ['code', 'recovery_code'] : ['recovery_code']
   const state = formState(error, fields, asksCode ? 'code' : passkey === null ? 'recovery_code' : '')
   const recovery = html`<p class="hint">${messages.recoveryText}</p>
@@ -42,8 +42,22 @@ ${recovery}</details>
 `
       : recovery}${rememberSeconds !== null && rememberField(state, model, rememberSeconds)}${submit(messages.continueSubmit, asksCode || passkey === null ? {} : { look: 'quiet' })}
 `)}${serverFault(model)}`,
-    links: html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
+    links: html`<p>${formatHtml(messages.secondFactorLost, { title: name(title) })}${support !== null && html`${spaceOf(messages)}${link(support, messages.linkSupport)}`}</p>
+<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.backToLogin)}</p>`
+  })
+}
+
+/** Signs nobody in: the button leads to the sign-in, and uses the link up. */
+export function secondFactorLink (model: PageModels['second_factor_link']): string {
+  const { messages, action, error, token, username } = model
+  return layout(model, {
+    heading: messages.factorLinkTitle,
+    error,
+    icon: 'lock',
+    lead: html`<p class="lead">${formatHtml(messages.factorLinkText, { username: name(username) })}</p>`,
+    content: html`${form(action, formState(error, [], ''), html`${hidden('token', token)}${submit(messages.continueSubmit)}
+`)}${serverFault(model)}`
   })
 }
 

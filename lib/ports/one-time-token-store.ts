@@ -6,10 +6,11 @@ export type MessageTokenPurpose = 'password_reset' | 'verify_email' | 'email_cha
  * ended everything yet has set. `kept_session`: the sign-in that stayed when the password was changed.
  * `resend_verification`: what the sign-in page gives to who knew the password of an account that is not confirmed.
  * `contested_sign_up`: the password of an account that is not confirmed, and that somebody else wanted to sign up for.
+ * `enrolment`: the link that the host hands to who has lost every second factor.
  * `sign_in_code`: the short code that was sent to an address. Its owner stands for the address, whether anybody has it or not, and only
  * `redeemCode` uses it up.
  */
-export type OneTimeTokenPurpose = MessageTokenPurpose | 'password_change' | 'kept_session' | 'resend_verification' | 'contested_sign_up' | 'sign_in_code'
+export type OneTimeTokenPurpose = MessageTokenPurpose | 'password_change' | 'kept_session' | 'resend_verification' | 'contested_sign_up' | 'enrolment' | 'sign_in_code'
 
 /** How many wrong guesses at the codes of one owner are looked at. No option changes it, for a code is short. @see NIST SP 800-63B-4 §3.2.2 */
 export const MAX_CODE_FAILURES = 5

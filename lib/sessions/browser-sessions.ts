@@ -15,6 +15,8 @@ export interface Browser {
   session: BrowserSession | null
   /** What it has of earlier sign-ins after which it was to be remembered; absent also where the sign-in of now is to be a full one. */
   remembered?: string | undefined
+  /** What it was given by a link that has the user set up a second factor, whatever that is worth; absent where there are no factors. */
+  invitation?: string | undefined
   /** Whether the user had a session there before. Asks no store. */
   isKnown(user: User): boolean
   /** The language of what the request makes be sent. */

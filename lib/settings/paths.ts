@@ -31,6 +31,7 @@ export const PATHS = {
   reauthenticate: '/reauthenticate',
   emailCode: '/email-code',
   emailLink: '/email-link',
+  secondFactorLink: '/second-factor/link',
   secondFactorSetUp: '/second-factor/set-up',
   signup: '/signup',
   accountProfile: '/account/profile',

@@ -11,7 +11,7 @@ const NEXT = 'an entirely new password'
 
 /** Needs a store that fails: http/limits/failures has it. Those of clients, consents, messages and keys have a file beside this one. */
 /** Those of connections: test/http/connect. */
-const ELSEWHERE: AuthorityEventName[] = ['connection_failed', 'link_required', 'store_degraded', 'client_authentication_failed', 'consent_granted', 'consent_revoked', 'message_sent', 'message_failed', 'key_created', 'key_retired', 'second_factor_required', 'enrolment_required', 'second_factor_failed', 'factor_added', 'factor_removed', 'factor_disabled', 'factor_replayed', 'recovery_code_used', 'recovery_codes_replaced', 'device_remembered', 'devices_forgotten', 'new_sign_in', 'step_up', 'passkey_counter_regressed']
+const ELSEWHERE: AuthorityEventName[] = ['connection_failed', 'link_required', 'store_degraded', 'client_authentication_failed', 'consent_granted', 'consent_revoked', 'message_sent', 'message_failed', 'key_created', 'key_retired', 'second_factor_required', 'enrolment_required', 'enrolment_link_made', 'enrolment_link_used', 'second_factor_failed', 'factor_added', 'factor_removed', 'factor_disabled', 'factor_replayed', 'recovery_code_used', 'recovery_codes_replaced', 'device_remembered', 'devices_forgotten', 'new_sign_in', 'step_up', 'passkey_counter_regressed']
 
 interface Case<Name extends AuthorityEventName = AuthorityEventName> {
   event: Name

@@ -72,6 +72,8 @@ const TABLE: Record<string, [sent: Partial<Sent>, letIn: readonly Caller[]]> = {
   'GET /auth/reauthenticate': [{}, ALL],
   'POST /auth/reauthenticate': [{ headers: FORM, payload: 'current_password=x' }, OWN_PAGE],
   'POST /auth/second-factor': [{ headers: FORM, payload: 'code=123456' }, OWN_PAGE],
+  'GET /auth/second-factor/link': [{}, ALL],
+  'POST /auth/second-factor/link': [{ headers: FORM, payload: 'token=x' }, OWN_PAGE],
   'GET /auth/second-factor/set-up': [{}, ALL],
   'POST /auth/second-factor/set-up': [{ headers: FORM, payload: 'code=123456' }, OWN_PAGE],
   'GET /auth/security': [{}, ALL],

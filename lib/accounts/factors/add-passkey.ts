@@ -7,22 +7,23 @@ import { refuseUnconfirmed } from './confirmed-address.ts'
 import { hasSecondFactor } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
 import { endingOthers, withdrawUnlessFirst } from './first-addition.ts'
-import { isChallengeOf, type PasskeyConfig } from './passkey-options.ts'
-import type { GivenCredential, PasskeyAdded, PasskeyDeps, PasskeyKind, PasskeyOwner } from './passkeys.ts'
+import { additionBy, isChallengeOf, type PasskeyConfig } from './passkey-options.ts'
+import type { GivenCredential, PasskeyAdded, Enroller, PasskeyDeps, PasskeyKind } from './passkeys.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
 
 const KINDS: readonly PasskeyKind[] = ['passkey', 'security_key']
 
 /** See `Passkeys.add`. */
-export async function addPasskey ({ user, sid, credential, name, locale, origin }: PasskeyOwner & MessageCause & { credential: GivenCredential, name: string }, config: PasskeyConfig, deps: PasskeyDeps): Promise<PasskeyAdded> {
+export async function addPasskey ({ credential, name, locale, origin, ...of }: Enroller & MessageCause & { credential: GivenCredential, name: string }, config: PasskeyConfig, deps: PasskeyDeps): Promise<PasskeyAdded> {
+  const { user, sid } = of
   const { clock, events, outbox, random, factors: { store, policy } } = deps
   const found = await store.findFactors(user.id)
   const made = verified(credential, (challenge) => {
-    const kind = KINDS.find((one) => isChallengeOf({ to: 'add', userId: user.id, sid, kind: one, epoch: found.deviceEpoch }, challenge, config, deps))
+    const kind = KINDS.find((one) => isChallengeOf(additionBy(of, one, found.deviceEpoch), challenge, config, deps))
     return kind === undefined ? null : { requiresVerification: kind === 'passkey' }
   }, config)
   // The account may be somebody else's, by the address that was never confirmed.
-  refuseUnconfirmed(user, deps)
+  if (of.isInvited !== true) refuseUnconfirmed(user, deps)
   const now = clock.now()
   const { codes, digests } = newRecoveryCodes(deps)
   const factor = { id: random.id(), ...made, rpId: config.rpId, name: nameOf(name), createdAt: now, lastUsedAt: null }

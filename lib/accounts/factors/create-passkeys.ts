@@ -14,7 +14,7 @@ export function createPasskeys (config: PasskeyConfig): Passkeys {
     prompt,
     async creationOptions (of, deps) {
       if (!deps.factors.policy.methods.includes('passkey')) throw new OAuthError('not_found', 'Passkeys are not set up here.')
-      refuseUnconfirmed(of.user, deps)
+      if (of.isInvited !== true) refuseUnconfirmed(of.user, deps)
       return await optionsForCreation(of, config, deps)
     },
     add: async (addition, deps) => await addPasskey(addition, config, deps),

@@ -1,12 +1,12 @@
 import { OAuthError } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
-import type { User } from '../../ports/user-store.ts'
 import type { AuthenticationProof } from '../../protocol/authentication.ts'
 import { digest } from '../../protocol/digest.ts'
 import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '../../protocol/totp.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import { requireConfirmedAddress } from './confirmed-address.ts'
 import { endingOthers, withdrawUnlessFirst } from './first-addition.ts'
+import type { Enroller } from './passkeys.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
 import { hasSecondFactor } from './deps.ts'
@@ -21,9 +21,6 @@ export interface Enrolment {
   /** What the QR code says. @see https://github.com/google/google-authenticator/wiki/Key-Uri-Format */
   uri: string
 }
-
-/** Who sets it up: a sign-in, or whoever has given a first factor and holds the ticket of it. */
-export type Enroller = { user: User, sid: string } | { user: User, sid: null, ticket: string }
 
 const LIFETIME_MS = 10 * 60 * 1000
 /** Authenticator apps of one user. */
@@ -82,7 +79,7 @@ export async function confirmEnrolment ({ enrolment, code, name, locale, origin,
   const step = matchTotp(secret, digits, now)
   if (step === null) throw new OAuthError('invalid_code', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
   // The account may be somebody else's, by the address that was never confirmed.
-  await requireConfirmedAddress(user, { locale, origin }, deps)
+  if (of.isInvited !== true) await requireConfirmedAddress(user, { locale, origin }, deps)
   const isFirst = !hasSecondFactor(found)
   const { codes, digests } = newRecoveryCodes(deps)
   const factor = { id: factorId, sealedSecret: sealTotpSecret(secret, { issuer, userId: user.id, factorId }, sealer), lastStep: step, failures: 0, disabled: false, name: nameOf(name), createdAt: now, lastUsedAt: null }

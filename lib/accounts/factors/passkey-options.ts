@@ -1,10 +1,11 @@
 import type { PasskeyFactor, UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
+import { digest } from '../../protocol/digest.ts'
 import { partitionOf } from '../../protocol/partition.ts'
 import { isChallengeFor, makeChallenge } from '../../protocol/webauthn-challenge.ts'
 import { PASSKEY_ALGS } from '../../protocol/webauthn-key.ts'
 import { creationOptions, type PasskeyCreationOptions, type PasskeyDescriptor, type PasskeyRequestOptions, requestOptions } from '../../protocol/webauthn-options.ts'
-import type { ChallengeDeps, PasskeyDeps, PasskeyKind, PasskeyOwner, PasskeyPurpose } from './passkeys.ts'
+import type { ChallengeDeps, Enroller, PasskeyDeps, PasskeyKind, PasskeyPurpose } from './passkeys.ts'
 
 /** The option `passkeys`, and the keys of what browsers are asked. */
 export interface PasskeyConfig {
@@ -19,8 +20,10 @@ export interface PasskeyConfig {
   challengeKeys: readonly [Uint8Array, ...Uint8Array[]]
 }
 
+type Addition = { to: 'add', userId: string, sid: string, kind: PasskeyKind, epoch: number } | { to: 'set_up', userId: string, step: string, kind: PasskeyKind, epoch: number }
+
 /** What a challenge is good for. None of these is good for another, for another user or another sign-in. */
-export type ChallengePurpose = { to: 'sign_in' } | { to: 'add', userId: string, sid: string, kind: PasskeyKind, epoch: number } | { to: 'second_factor', userId: string } | { to: 'reauthentication', userId: string, sid: string }
+export type ChallengePurpose = { to: 'sign_in' } | Addition | { to: 'second_factor', userId: string } | { to: 'reauthentication', userId: string, sid: string }
 
 /** JSON with its members in one order, so that no two purposes are one text. */
 const purposeText = (purpose: ChallengePurpose, { issuer }: ChallengeDeps): string => JSON.stringify([issuer, ...Object.entries(purpose)])
@@ -33,6 +36,12 @@ export function isChallengeOf (purpose: ChallengePurpose, challenge: string, { c
   return isChallengeFor(purposeText(purpose, deps), challenge, { keys, now: deps.clock.now() })
 }
 
+/** Of a sign-in, or of the ticket of one that is not done. */
+export function additionBy (of: Enroller, kind: PasskeyKind, epoch: number): Addition {
+  const userId = of.user.id
+  return of.sid === null ? { to: 'set_up', userId, step: digest(of.ticket), kind, epoch } : { to: 'add', userId, sid: of.sid, kind, epoch }
+}
+
 export const purposeOf = (userId: string, of: PasskeyPurpose): ChallengePurpose =>
   of.purpose === 'second_factor' ? { to: 'second_factor', userId } : { to: 'reauthentication', userId, sid: of.sid }
 
@@ -41,7 +50,8 @@ const described = ({ credentialId, transports }: PasskeyFactor): PasskeyDescript
 /** Those that this server's Relying Party ID can ask for. */
 const usable = (passkeys: readonly PasskeyFactor[], { rpId }: PasskeyConfig): PasskeyFactor[] => passkeys.filter((one) => one.rpId === rpId)
 
-export async function optionsForCreation ({ user, sid, kind = 'passkey' }: PasskeyOwner & { kind?: PasskeyKind | undefined }, config: PasskeyConfig, deps: PasskeyDeps): Promise<PasskeyCreationOptions> {
+export async function optionsForCreation ({ kind = 'passkey', ...of }: Enroller & { kind?: PasskeyKind | undefined }, config: PasskeyConfig, deps: PasskeyDeps): Promise<PasskeyCreationOptions> {
+  const { user } = of
   const { store } = deps.factors
   const { handle, passkeys, deviceEpoch } = await store.findFactors(user.id)
   const claimed = handle ?? await store.claimHandle(user.id, `${partitionOf(user.id)}${deps.random.secret()}`)
@@ -51,7 +61,7 @@ export async function optionsForCreation ({ user, sid, kind = 'passkey' }: Passk
     userHandle: Buffer.from(claimed),
     name: user.username,
     displayName: typeof name === 'string' && name !== '' ? name : user.username,
-    challenge: challengeFor({ to: 'add', userId: user.id, sid, kind, epoch: deviceEpoch }, config, deps),
+    challenge: challengeFor(additionBy(of, kind, deviceEpoch), config, deps),
     algs: PASSKEY_ALGS,
     exclude: usable(passkeys, config).map(described),
     isPasskey: kind === 'passkey'

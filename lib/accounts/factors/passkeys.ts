@@ -22,8 +22,11 @@ export type GivenCredential = string | object
 /** `security_key`: it need not know who holds it, and is a second factor alone. */
 export type PasskeyKind = 'passkey' | 'security_key'
 
-/** Somebody who is signed in. */
-export interface PasskeyOwner { user: User, sid: string }
+/**
+ * Who sets a factor up: a sign-in, or whoever has given a first factor and holds the ticket of it. `isInvited`: a link of the host's leads them here,
+ * who has vouched for them, so that the address of the account need not be confirmed before.
+ */
+export type Enroller = ({ user: User, sid: string } | { user: User, sid: null, ticket: string }) & { isInvited?: boolean | undefined }
 
 /** What a known person is asked for: after the first factor, or once more while they are signed in. */
 export type PasskeyPurpose = { purpose: 'second_factor' } | { purpose: 'reauthentication', sid: string }
@@ -69,15 +72,15 @@ export interface Passkeys {
   prompt: boolean
 
   /**
-   * For a fresh sign-in. Claims the user's handle; the answer is good for ten minutes, for this sign-in, and until their factors are others.
+   * For a fresh sign-in, or one that must have a factor first. Claims the user's handle; the answer is good for ten minutes, for this sign-in, and until their factors are others.
    * @throws OAuthError `not_found` where passkeys are not set up here; `access_denied` where the address of the account is still to be confirmed
    */
-  creationOptions(of: PasskeyOwner & { kind?: PasskeyKind | undefined }, deps: PasskeyDeps): Promise<PasskeyCreationOptions>
+  creationOptions(of: Enroller & { kind?: PasskeyKind | undefined }, deps: PasskeyDeps): Promise<PasskeyCreationOptions>
   /**
    * Stores the passkey. The first second factor of a user ends all their other sign-ins.
    * @throws OAuthError `access_denied` likewise; `invalid_credential`, `duplicate_factor`, `factor_limit`, `temporarily_unavailable`
    */
-  add(addition: PasskeyOwner & MessageCause & { credential: GivenCredential, name: string }, deps: PasskeyDeps): Promise<PasskeyAdded>
+  add(addition: Enroller & MessageCause & { credential: GivenCredential, name: string }, deps: PasskeyDeps): Promise<PasskeyAdded>
 
   /** Alike for everybody, and costs one HMAC. Good for ten minutes. */
   signInOptions(deps: ChallengeDeps): PasskeyRequestOptions

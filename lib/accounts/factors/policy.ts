@@ -18,9 +18,9 @@ export async function mustEnrol ({ user, methods, clientId }: { user: User, meth
   return await policy.required(user, clientId)
 }
 
-/** Tells that it is asked for, and has an address confirmed that has to be before that. */
-export function tellOfEnrolment (user: User, clientId: string | null, origin: Origin, accounts: AccountsDeps): void {
+/** Tells that it is asked for, and has an address confirmed that has to be before that; not of who is invited, who need not. */
+export function tellOfEnrolment (user: User, clientId: string | null, origin: Origin, accounts: AccountsDeps, { isInvited = false } = {}): void {
   accounts.events.emit('enrolment_required', { userId: user.id, clientId }, origin)
-  if (!awaitsConfirmation(user, accounts)) return
+  if (isInvited || !awaitsConfirmation(user, accounts)) return
   accounts.background.run(`verify ${user.id}`, 'an e-mail verification message could not be prepared', async () => { await sendVerificationAgain(user, { locale: undefined, origin }, accounts) })
 }

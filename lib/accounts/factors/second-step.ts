@@ -29,6 +29,8 @@ export interface FirstFactor {
 export interface PendingStep extends FirstFactor {
   /** What a client asked for with the first factor. */
   scope: string
+  /** The device epoch of the user in which a link of the host had them set up a factor; it is good while they are in that. */
+  invitedAt?: number | undefined
 }
 
 /** What is missing: the second factor that the user has, or one at all. */
@@ -53,12 +55,12 @@ function markOf (user: User, by: PendingStep['by']): string {
  * A ticket for the second step: nothing is stored for it, and nothing but the second step takes it. It names the user and the password hash of
  * now, so that it ends with a change of the password; and where the mailbox was proved, its address.
  */
-export async function sealStep ({ user, by, connection, identity, methods, clientId, scope }: PendingStep, place: StepPlace, deps: StepDeps): Promise<string> {
+export async function sealStep ({ user, by, connection, identity, methods, clientId, scope, invitedAt }: PendingStep, place: StepPlace, deps: StepDeps): Promise<string> {
   const { issuer, clock, factors: { sealer } } = deps
   const now = clock.now()
   // A sign-in with a hash of an old format has it replaced, which is no change of the password.
   const bound = await onceRehashed(user, deps) ?? user
-  return sealer.seal(JSON.stringify({ userId: user.id, by, connection, identity, methods: formatProofs({ methods, authenticatedAt: now }), at: now, clientId, scope, mark: markOf(bound, by) }), contextOf(issuer, place))
+  return sealer.seal(JSON.stringify({ userId: user.id, by, connection, identity, methods: formatProofs({ methods, authenticatedAt: now }), at: now, clientId, scope, invitedAt, mark: markOf(bound, by) }), contextOf(issuer, place))
 }
 
 /**
@@ -69,12 +71,12 @@ export async function openStep (ticket: string, place: StepPlace, deps: StepDeps
   const { issuer, clock, factors: { sealer } } = deps
   const opened = ticket.length > 8192 ? null : sealer.open(ticket, contextOf(issuer, place))
   if (opened === null) return null
-  const { userId, by, connection, identity, methods, at, clientId, scope, mark } = JSON.parse(opened) as { userId: string, by: PendingStep['by'], connection?: string, identity?: Identity, methods: string, at: number, clientId: string | null, scope: string, mark: string }
+  const { userId, by, connection, identity, methods, at, clientId, scope, invitedAt, mark } = JSON.parse(opened) as { userId: string, by: PendingStep['by'], connection?: string, identity?: Identity, methods: string, at: number, clientId: string | null, scope: string, invitedAt?: number, mark: string }
   const now = clock.now()
   if (now - at >= STEP_LIFETIME_SECONDS * 1000) return null
   const user = await ledTo(userId, identity, deps)
   if (user === null || !stillHolds(user, by, mark, deps)) return null
-  return { user, by, connection, identity, methods: readProofs(methods, at), clientId, scope }
+  return { user, by, connection, identity, methods: readProofs(methods, at), clientId, scope, invitedAt }
 }
 
 /** The user as they are now, if the first factor of theirs is worth what it was; else `null`. */

@@ -37,12 +37,14 @@ interface RequestBrowserDeps {
   sessions: Sessions
   users: UserStore
   known: KnownBrowsers
+  /** Of who is to set up a second factor; `null`: there are none. */
+  invitationCookie: SessionCookie | null
 }
 
-export function requestBrowser ({ cookie, browserSessions, sessions, users, known }: RequestBrowserDeps): RequestBrowser {
+export function requestBrowser ({ cookie, browserSessions, sessions, users, known, invitationCookie }: RequestBrowserDeps): RequestBrowser {
   async function read (request: FastifyRequest): Promise<Browser> {
     const value = cookie.read(request)
-    return { cookie: value, session: await browserSessions.find(value), isKnown: (user) => known.knows(request, user), locale: () => localeOf(request), origin: originOf(request) }
+    return { cookie: value, session: await browserSessions.find(value), isKnown: (user) => known.knows(request, user), locale: () => localeOf(request), invitation: invitationCookie?.read(request), origin: originOf(request) }
   }
 
   return {

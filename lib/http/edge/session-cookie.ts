@@ -21,8 +21,8 @@ export interface CookieOwner {
 }
 
 interface SessionCookieOptions extends CookieOwner {
-  /** `step`: what a browser carries from the first factor to the second. `trusted`: what it is remembered by, where it need not give the second. `prompted`: that it was asked to make a passkey. `email`: from asking for a sign-in code to entering it. */
-  of?: 'session' | 'step' | 'trusted' | 'prompted' | 'email'
+  /** `step`: what a browser carries from the first factor to the second. `trusted`: what it is remembered by, where it need not give the second. `prompted`: that it was asked to make a passkey. `email`: from asking for a sign-in code to entering it. `enrolment`: that somebody is to set up a second factor. */
+  of?: 'session' | 'step' | 'trusted' | 'prompted' | 'email' | 'enrolment'
   /** Absolute lifetime. A cookie is only set when a session begins, or begins anew, and where a browser is to be remembered. */
   maxAgeSeconds: number
 }

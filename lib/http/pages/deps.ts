@@ -20,6 +20,8 @@ export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'reg
   promptCookie: SessionCookie
   /** Between asking for a sign-in code and entering it. */
   emailCookie: SessionCookie
+  /** From the link by which a second factor is set up to the sign-in; `null`: there are none. */
+  invitationCookie: SessionCookie | null
   journeys: Journeys
   /** Least length of a new password, in code points. */
   minLength: number

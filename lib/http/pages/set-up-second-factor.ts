@@ -2,13 +2,15 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { awaitsConfirmation } from '../../accounts/factors/confirmed-address.ts'
 import { type FactorDeps, hasSecondFactor } from '../../accounts/factors/deps.ts'
-import { confirmEnrolment, type Enroller, reopenEnrolment, startEnrolment } from '../../accounts/factors/enrol-totp.ts'
+import { isInvited } from '../../accounts/factors/enrolment-link.ts'
+import { confirmEnrolment, reopenEnrolment, startEnrolment } from '../../accounts/factors/enrol-totp.ts'
+import type { Enroller, PasskeyAdded } from '../../accounts/factors/passkeys.ts'
 import { openStep, type PendingStep } from '../../accounts/factors/second-step.ts'
 import { isRecentEnough } from '../../accounts/fresh-sign-in.ts'
 import { sendVerificationAgain } from '../../accounts/verify-email.ts'
 import type { SessionBegun } from '../../accounts/begin-session.ts'
-import { enrolAndSignIn } from '../../authorize/first-enrolment.ts'
-import type { ShownEnrolment } from '../../pages/model.ts'
+import { signInEnrolled } from '../../authorize/first-enrolment.ts'
+import type { PasskeyForm, ShownEnrolment } from '../../pages/model.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { FactorName, JourneySchema, SecondFactorCode } from '../edge/schemas.ts'
 import { confirmUrl } from './connect/confirm.ts'
@@ -17,20 +19,25 @@ import { withQr } from './enrolment-form.ts'
 import { formPage, goOn, type Leave, type Visit } from './form-page.ts'
 import { type Form, required } from './forms.ts'
 import { leadOn } from './lead-on.ts'
-
-/** Who has to set one up: whoever has given a first factor and is not signed in yet, or somebody whose session began without. */
-type Owing = { step: PendingStep, ticket: string } | { person: SignedInPerson }
-
-/** `enrolment` is `null` where the address of the account has to be confirmed first. */
-interface Shown { owing: Owing, enrolment: ShownEnrolment | null, name: string, sent: boolean }
+import { passkeyFormOf } from './passkeys.ts'
 
 /**
- * `GET` and `POST /auth/second-factor/set-up`: where `mfa.required` leads whoever has no second factor yet. Nothing is stored before a code of the
- * app was right, and nobody is signed in before that.
+ * Who has to set one up: whoever has given a first factor and is not signed in yet, or somebody whose session began without. `isInvited`: a link of
+ * the host's leads them here.
+ */
+type Owing = ({ step: PendingStep, ticket: string } | { person: SignedInPerson }) & { isInvited: boolean }
+
+/** `enrolment` and `passkey` are `null` where the address of the account has to be confirmed first, and each where it is not set up here. */
+interface Shown { owing: Owing, enrolment: ShownEnrolment | null, passkey: PasskeyForm | null, name: string, sent: boolean }
+
+/**
+ * `GET` and `POST /auth/second-factor/set-up`: where `mfa.required`, or a link of `startEnrolment`, leads whoever has no second factor yet. Nothing
+ * is stored before a code of the app was right or the passkey was made, and nobody is signed in before that.
  */
 export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
-  const { authorize, browser, link, pages, stepCookie } = deps
+  const { authorize, browser, invitationCookie, link, pages, stepCookie } = deps
   const accounts = { ...authorize.accounts, factors }
+  const passkeys = factors.policy.methods.includes('passkey') ? factors.passkeys : null
 
   /** `null`: nobody, or they have one by now. */
   async function owingOf (request: FastifyRequest): Promise<Owing | null> {
@@ -38,7 +45,12 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
     const step = ticket === undefined ? null : await openStep(ticket, { page: true, needs: 'enrolment' }, accounts)
     const person = step === null ? await browser.signedIn(request) : null
     const owing = step !== null && ticket !== undefined ? { step, ticket } : person !== null && isRecentEnough(person.session, accounts.clock.now()) ? { person } : null
-    return owing === null || hasSecondFactor(await factors.store.findFactors(userOf(owing).id)) ? null : owing
+    if (owing === null) return null
+    const user = 'step' in owing ? owing.step.user : owing.person.user
+    const found = await factors.store.findFactors(user.id)
+    if (hasSecondFactor(found)) return null
+    // A ticket has what its sign-in brought: a hash that was brought up to date meanwhile is another one to the invitation.
+    return { ...owing, isInvited: 'step' in owing ? owing.step.invitedAt === found.deviceEpoch : isInvited(invitationCookie?.read(request), user, found, accounts) }
   }
 
   const beginAgain = ({ journey: { query } }: Visit): Leave => async (reply) => {
@@ -48,20 +60,34 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
 
   async function show (owing: Owing, form: Form | null): Promise<Shown> {
     const of = enrollerOf(owing)
-    if (awaitsConfirmation(of.user, accounts)) return { owing, enrolment: null, name: '', sent: false }
+    if (!owing.isInvited && awaitsConfirmation(of.user, accounts)) return { owing, enrolment: null, passkey: null, name: '', sent: false }
+    return { owing, enrolment: await enrolmentOf(of, form), passkey: passkeys === null ? null : passkeyFormOf(await passkeys.creationOptions(of, accounts), deps), name: form?.name ?? '', sent: false }
+  }
+
+  async function enrolmentOf (of: Enroller, form: Form | null): Promise<ShownEnrolment | null> {
+    if (!factors.policy.methods.includes('totp')) return null
     // After a wrong code the same key again: the app has it by now.
     const begun = form === null ? null : await reopenEnrolment(form.enrolment ?? '', of, accounts)
-    return { owing, enrolment: await withQr(begun ?? await startEnrolment(of, accounts)), name: form?.name ?? '', sent: false }
+    return await withQr(begun ?? await startEnrolment(of, accounts))
+  }
+
+  /** A passkey where the form has one, or else an app. */
+  async function added (owing: Owing, form: Form, { locale, origin }: Visit): Promise<PasskeyAdded> {
+    const given = { ...enrollerOf(owing), name: form.name ?? '', locale, origin }
+    const { credential = '' } = form
+    if (passkeys !== null && credential !== '') return await passkeys.add({ ...given, credential }, accounts)
+    const { enrolment, code } = required(form, ['enrolment', 'code'])
+    return await confirmEnrolment({ ...given, enrolment, code }, accounts)
   }
 
   /** What the browser has afterwards; `begun` is `null` where the session could not begin. */
-  async function setUp (owing: Owing, form: Form, { request, locale, origin }: Visit): Promise<{ recoveryCodes: string[] | null, begun: SessionBegun | null }> {
-    const { enrolment, code } = required(form, ['enrolment', 'code'])
-    const given = { enrolment, code, name: form.name ?? '', locale }
-    if ('step' in owing) return await enrolAndSignIn({ ...owing, ...given }, await browser.read(request), { ...authorize, accounts })
+  async function setUp (owing: Owing, form: Form, visit: Visit): Promise<{ recoveryCodes: string[] | null, begun: SessionBegun | null }> {
+    const done = await added(owing, form, visit)
+    const { recoveryCodes, proof } = done
+    const read = await browser.read(visit.request)
+    if ('step' in owing) return { recoveryCodes, begun: await signInEnrolled(owing.step, done, read, { ...authorize, accounts }) }
     const { user, session } = owing.person
-    const { recoveryCodes, proof } = await confirmEnrolment({ user, sid: session.sid, ...given, origin }, accounts)
-    const begun = await authorize.browserSessions.renew(user.id, [...session.methods, proof], await browser.read(request))
+    const begun = await authorize.browserSessions.renew(user.id, [...session.methods, proof], read)
     return { recoveryCodes, begun: begun === null ? null : { ...begun, user } }
   }
 
@@ -70,8 +96,9 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
     path: 'secondFactorSetUp',
     summaries: { page: 'Page to set up the second factor that a sign-in must have', form: 'Set up the second factor that a sign-in must have' },
     querystring: JourneySchema,
-    body: Type.Object({ enrolment: Type.Optional(Type.String({ maxLength: 4096 })), code: Type.Optional(SecondFactorCode), name: Type.Optional(FactorName), decision: Type.Optional(Type.Literal('resend')) }),
-    fields: ['code', 'name'],
+    body: Type.Object({ enrolment: Type.Optional(Type.String({ maxLength: 4096 })), code: Type.Optional(SecondFactorCode), name: Type.Optional(FactorName), decision: Type.Optional(Type.Literal('resend')), ...(passkeys === null ? {} : { credential: Type.Optional(Type.String({ maxLength: 16_384 })) }) }),
+    fields: ['code', 'name', 'credential'],
+    passkeys: passkeys === null ? undefined : { renewUrl: null },
     leadsOn: true,
     async open (visit) {
       const owing = await owingOf(visit.request)
@@ -91,12 +118,13 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
           const { recoveryCodes, begun } = await setUp(owing, form, visit)
           return async (reply) => {
             stepCookie.clear(reply)
+            if (owing.isInvited) invitationCookie?.clear(reply)
             const confirm = confirmUrl(request, userOf(owing).id, journey, deps)
             const onward = confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }
             if (begun !== null && recoveryCodes === null) return await leadOn(begun, onward, request, deps)(reply)
             if (begun !== null) browser.setCookie(reply, begun.cookie)
             // They are in no other answer, so the journey goes on by a link of this one.
-            return await pages.send(request, reply, 'account_recovery_codes', { username: userOf(owing).username, codes: recoveryCodes ?? [], backUrl: begun === null ? `${link('login')}${journey.query}` : onward.next }, { uiLocales: journey.uiLocales, clientName: journey.clientName })
+            return await pages.send(request, reply, 'account_recovery_codes', { username: userOf(owing).username, signedIn: begun !== null, codes: recoveryCodes ?? [], backUrl: begun === null ? `${link('login')}${journey.query}` : onward.next }, { uiLocales: journey.uiLocales, clientName: journey.clientName })
           }
         }
       }
@@ -106,7 +134,7 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
       if (owing === null) throw refused
       return await show(owing, form)
     },
-    content: ({ owing, enrolment, name, sent }, { journey: { query } }) => ({ username: userOf(owing).username, enrolment, name, sent, loginUrl: `${link('login')}${query}` })
+    content: ({ owing, enrolment, passkey, name, sent }, { journey: { query } }) => ({ username: userOf(owing).username, enrolment, passkey, name, sent, loginUrl: `${link('login')}${query}` })
   }, deps)
 }
 
@@ -115,5 +143,6 @@ function userOf (owing: Owing): PendingStep['user'] {
 }
 
 function enrollerOf (owing: Owing): Enroller {
-  return 'step' in owing ? { user: owing.step.user, sid: null, ticket: owing.ticket } : { user: owing.person.user, sid: owing.person.session.sid }
+  const { isInvited: invited } = owing
+  return 'step' in owing ? { user: owing.step.user, sid: null, ticket: owing.ticket, isInvited: invited } : { user: owing.person.user, sid: owing.person.session.sid, isInvited: invited }
 }

@@ -80,7 +80,8 @@ export const AR: Messages = {
 
   secondFactorTitle: 'خطوة واحدة أخرى',
   secondFactorText: 'يُرجى إدخال الرمز الذي يعرضه تطبيق المصادقة.',
-  secondFactorAs: 'تسجيل الدخول باسم {username}.',
+  secondFactorAs: 'يجري الآن تسجيل دخولك باسم {username}.',
+  secondFactorLost: 'عند فقدان كل ذلك، يمكن طلب المساعدة من {title}.',
   reauthTitle: 'تأكيد هويتك',
   reauthText: 'تتطلب هذه الخطوة إثبات هويتك من جديد.',
   codeLabel: 'الرمز من التطبيق',
@@ -112,6 +113,7 @@ export const AR: Messages = {
   enrolQr: 'رمز الاستجابة السريعة للمفتاح',
   enrolKey: 'أو كتابة هذا المفتاح في التطبيق:',
   enrolOpen: 'الفتح في التطبيق على هذا الجهاز',
+  enrolAnyDevice: 'عند عدم توفر هاتف، يكفي أيضًا تطبيق مصادقة على جهاز كمبيوتر.',
   enrolCode: 'ثم يُرجى إدخال الرمز الذي يعرضه التطبيق.',
   enrolText: 'سيتم تسجيل الخروج من حسابك على جميع المتصفحات والأجهزة الأخرى.',
   passkeySignIn: 'تسجيل الدخول بمفتاح مرور',
@@ -134,6 +136,8 @@ export const AR: Messages = {
   passkeyPromptTitle: 'تسجيل الدخول بسهولة أكبر في المرة القادمة؟',
   passkeySkip: 'ليس الآن',
   setUpText: 'يتطلب هذا الحساب خطوة ثانية عند تسجيل الدخول. يجب إعدادها الآن للمتابعة.',
+  factorLinkTitle: 'إعداد خطوة ثانية جديدة',
+  factorLinkText: 'بهذا الرابط يُعِدّ {username} خطوة ثانية جديدة لتسجيل الدخول. يُرجى المتابعة ثم تسجيل الدخول كالمعتاد.',
 
   logoutTitle: 'تسجيل الخروج؟',
   logoutText: 'سيتم تسجيل خروجك من {title}. هل هذا هو المطلوب؟',

@@ -79,7 +79,8 @@ export const JA: Messages = {
 
   secondFactorTitle: 'もう一段階の確認',
   secondFactorText: '認証アプリに表示されているコードを入力してください。',
-  secondFactorAs: '{username} としてログインしています。',
+  secondFactorAs: '{username} としてログインしようとしています。',
+  secondFactorLost: 'これらをすべて失った場合は、{title} に問い合わせてください。',
   reauthTitle: 'ご本人であることの確認',
   reauthText: 'この操作を行うには、ご本人であることをもう一度確認する必要があります。',
   codeLabel: 'アプリのコード',
@@ -111,6 +112,7 @@ export const JA: Messages = {
   enrolQr: 'キーの二次元コード',
   enrolKey: 'または、このキーをアプリに入力してください：',
   enrolOpen: 'この端末のアプリで開く',
+  enrolAnyDevice: 'スマートフォンがない場合は、パソコンの認証アプリも使えます。',
   enrolCode: '次に、アプリに表示されたコードを入力してください。',
   enrolText: 'ほかのすべてのブラウザーと端末からログアウトされます。',
   passkeySignIn: 'パスキーでログイン',
@@ -133,6 +135,8 @@ export const JA: Messages = {
   passkeyPromptTitle: '次回からもっと簡単にログインしますか？',
   passkeySkip: '今はしない',
   setUpText: 'このアカウントでは、ログイン時に 2 つ目の手順が必要です。続けるには、今すぐ設定してください。',
+  factorLinkTitle: '新しい 2 つ目の手順の設定',
+  factorLinkText: 'このリンクで、{username} のログイン時の新しい 2 つ目の手順を設定します。続けてから、いつもどおりログインしてください。',
 
   logoutTitle: 'ログアウトしますか？',
   logoutText: '{title} からログアウトしますか？',

@@ -120,6 +120,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     path: (name) => `/auth${PATHS[name]}`,
     journeys: { read: readJourney, from: async () => { throw new Error('no connections here') } },
     emailCookie: { name: 'email', read: () => undefined, set () {}, clear () {} },
+    invitationCookie: null,
     stepCookie: { name: 'step', read: () => undefined, set () {}, clear () {} },
     trustedCookie: null,
     promptCookie: { name: 'prompted', read: () => undefined, set () {}, clear () {} },

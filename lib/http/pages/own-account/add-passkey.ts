@@ -19,6 +19,6 @@ export async function addPasskey ({ person: { user, session }, ...added }: NewPa
   return async (reply) => {
     await browser.renew(request, reply, user.id, [...session.methods.filter(({ method }) => method !== proof.method), proof])
     if (recoveryCodes === null) return await goOn(reply)
-    return await pages.send(request, reply, 'account_recovery_codes', { username: user.username, codes: recoveryCodes, backUrl }, { uiLocales })
+    return await pages.send(request, reply, 'account_recovery_codes', { username: user.username, signedIn: true, codes: recoveryCodes, backUrl }, { uiLocales })
   }
 }

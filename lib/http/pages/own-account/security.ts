@@ -144,5 +144,5 @@ function enrolment (child: FastifyInstance, deps: PageDeps, accounts: Accounts):
 
 /** The one answer that has them. A reload posts the form again, which is refused. */
 function showCodes (codes: string[], { request, journey: { query, uiLocales }, person: { user } }: PersonVisit & Visit, { pages, link }: PageDeps): Leave {
-  return async (reply) => await pages.send(request, reply, 'account_recovery_codes', { username: user.username, codes, backUrl: `${link('security')}${query}` }, { uiLocales })
+  return async (reply) => await pages.send(request, reply, 'account_recovery_codes', { username: user.username, signedIn: true, codes, backUrl: `${link('security')}${query}` }, { uiLocales })
 }
