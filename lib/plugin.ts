@@ -10,7 +10,7 @@ import { requestBrowser } from './http/edge/request-browser.ts'
 import { oncePerRequest, registeredOrigins } from './http/edge/client-origins.ts'
 import { createCors } from './http/edge/cors.ts'
 import { PROMPT_AFTER_SECONDS } from './http/pages/passkey-proposal.ts'
-import { stepToMfa } from './authorize/missing-step.ts'
+import { stepTowards } from './authorize/missing-step.ts'
 import { MFA_ACR } from './protocol/authentication.ts'
 import type { SignedInPerson } from './sessions/browser-sessions.ts'
 import { INVITATION_LIFETIME_SECONDS } from './accounts/factors/enrolment-link.ts'
@@ -87,9 +87,11 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const cookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: settings.session.expiresInMs / 1000 })
   const invitationCookie = settings.factors === null ? null : sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: INVITATION_LIFETIME_SECONDS, of: 'enrolment' })
   const browser = requestBrowser({ cookie, invitationCookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users, known: services.known })
-  const stepPath = async (person: SignedInPerson, acr: string): Promise<string | null> => {
-    const step = settings.pages === false || acr !== MFA_ACR ? null : await stepToMfa(person, grants.accounts)
-    return step === null ? null : `${host.prefix}${path(step === 'second_factor' ? 'secondFactor' : 'secondFactorSetUp')}`
+  const steps = { second_factor: 'secondFactor', enrolment: 'secondFactorSetUp', passkey: 'securityPasskeys' } as const
+  const stepPath = async (person: SignedInPerson, acr: string): Promise<string | 'never' | null> => {
+    if (settings.pages === false) return null
+    const step = await stepTowards(acr, person, { hostedSignIn: settings.pages.loginUrl === null, accountPages: settings.pages.account }, grants.accounts)
+    return step === null || step === 'never' ? step : `${host.prefix}${path(steps[step])}`
   }
   const { readSession, requireSession } = sessionHooks({ browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, loginPath: `${host.prefix}${path('login')}`, reauthenticatePath: settings.pages !== false && settings.pages.loginUrl === null ? `${host.prefix}${path('reauthenticate')}` : null, stepPath }, names.authSession)
   const stepCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: STEP_LIFETIME_SECONDS, of: 'step' })

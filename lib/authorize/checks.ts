@@ -3,7 +3,7 @@ import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
 import { type AuthorizationRequest, wantsSignUp } from '../protocol/authorization-request.ts'
-import type { AuthenticationContext } from '../protocol/authentication.ts'
+import { type AuthenticationContext, wasProvedJustNow } from '../protocol/authentication.ts'
 import { isPublicNativeRedirect } from '../protocol/redirect-uri.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { IdTokenHint } from '../tokens/id-tokens.ts'
@@ -116,9 +116,7 @@ const CHECKS: readonly Check[] = [
     check (facts) {
       if (facts.required === null || facts.authentication !== null) return null
       if (facts.missing === 'second_factor') return addToSignIn(facts, facts.missing)
-      // The host's page has asked for what it asks for, and ours for all that the account has: sent there again, the person would come back
-      // with the same.
-      return facts.hostedSignIn && facts.canProveMore ? anotherSignIn(facts) : mayBeTold(facts) ? unmet() : null
+      return mayHelp(facts) ? anotherSignIn(facts) : mayBeTold(facts) ? unmet() : null
     }
   },
   {
@@ -153,6 +151,14 @@ function interactive (request: AuthorizationRequest, obstacle: 'sign_in' | 'cons
   return obstacle === 'sign_in'
     ? new OAuthError('login_required', 'Nobody is signed in, or not recently enough.')
     : new OAuthError('consent_required', 'The user has not allowed this yet.')
+}
+
+/**
+ * Whether a new sign-in can show what this one does not. Our page asks for all that the account has. What the host's own page asks for is the
+ * host's to know, so the person is sent there, and not again at once.
+ */
+function mayHelp ({ hostedSignIn, canProveMore, signedIn, now }: Facts): boolean {
+  return hostedSignIn ? canProveMore : signedIn !== null && !wasProvedJustNow(signedIn.session, now)
 }
 
 /** Where the client wants no page shown and may not learn of the sign-in, what it may learn is decided first. */

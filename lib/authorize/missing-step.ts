@@ -5,7 +5,7 @@ import { isRecentEnough } from '../accounts/fresh-sign-in.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
-import { type AuthenticationContext, contextOf, MFA_ACR, provedSince } from '../protocol/authentication.ts'
+import { type AuthenticationContext, contextOf, MFA_ACR, PASSKEY_ACR, provedSince } from '../protocol/authentication.ts'
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { AuthorizeDeps } from './deps.ts'
@@ -14,13 +14,33 @@ import type { RequiredAcr } from './requested-context.ts'
 /** What somebody who is signed in has to do before a client gets a code: give their second factor, set one up, or sign in anew for one of these. */
 export type MissingStep = 'second_factor' | 'enrolment' | 'sign_in' | null
 
-/** What adds `mfa` to a sign-in that does not show it, on a page of ours; `null`: nothing that the person can do in this session. */
-export async function stepToMfa ({ session, user }: SignedInPerson, { factors, clock }: Pick<AccountsDeps, 'factors' | 'clock'>): Promise<'second_factor' | 'enrolment' | null> {
-  if (factors === null) return null
-  if (hasSecondFactor(await factors.store.findFactors(user.id))) return contextOf(withCode(session, clock.now()), [MFA_ACR]) === null ? null : 'second_factor'
-  const isWanted = factors.policy.required !== null && isRecentEnough(session, clock.now()) && await factors.policy.required(user, null)
-  return isWanted ? 'enrolment' : null
+/** Where a page of ours leads somebody whose sign-in is not worth what a page of the host asks for. `passkey`: to the page that adds one. `never`: to nothing that would help. */
+export type StepTowards = 'second_factor' | 'enrolment' | 'passkey' | 'never'
+
+interface Offered { hostedSignIn: boolean, accountPages: boolean }
+
+/**
+ * What brings a session to `acr`, which it does not show, on a page of ours; `null`: another proof of the same, or a new sign-in. Who has nothing
+ * that could show it is led to where it is set up, and not through a proof that would change nothing.
+ */
+export async function stepTowards (acr: string, { session, user }: SignedInPerson, { hostedSignIn, accountPages }: Offered, { factors, clock }: Pick<AccountsDeps, 'factors' | 'clock'>): Promise<StepTowards | null> {
+  if (factors === null || (acr !== MFA_ACR && acr !== PASSKEY_ACR)) return null
+  const { store, policy: { methods } } = factors
+  const found = await store.findFactors(user.id)
+  const addsPasskey = accountPages && factors.passkeys !== null && methods.includes('passkey') ? 'passkey' : 'never'
+  if (acr === PASSKEY_ACR) {
+    if (found.passkeys.length === 0) return addsPasskey
+    // A sign-in page of the host's own asks for no passkey of ours. Ours asks for it as the second factor.
+    return hostedSignIn ? null : lacksSecondFactor(session, clock.now()) ? 'second_factor' : 'never'
+  }
+  if (hasSecondFactor(found)) return lacksSecondFactor(session, clock.now()) ? 'second_factor' : null
+  // The first one is set up after a sign-in of the last minutes.
+  if (methods.includes('totp')) return isRecentEnough(session, clock.now()) ? 'enrolment' : null
+  return addsPasskey
 }
+
+/** Whether a second factor is what makes it worth `mfa`. */
+export const lacksSecondFactor = (session: BrowserSession, now: number): boolean => contextOf(session, [MFA_ACR]) === null && contextOf(withCode(session, now), [MFA_ACR]) !== null
 
 const withCode = (session: BrowserSession, at: number): BrowserSession => ({ ...session, methods: [...session.methods, { method: 'otp', at }] })
 

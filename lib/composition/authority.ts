@@ -60,16 +60,17 @@ export interface Authority {
   verify(token: string): Promise<AccessTokenClaims>
   /**
    * Tokens for a user that the host has authenticated by its own means, as the password grant would give them. `amr`: how it did, in the
-   * words of RFC 8176, such as `['pwd']`; left out, the tokens say nothing of it, neither `acr` nor `amr`.
+   * words of RFC 8176, such as `['pwd']`: with `mfa` in it the `acr` is `mfa`, for two factors that the host has seen; with `pwd` it is `password`.
+   * Left out, the tokens say nothing of it, neither `acr` nor `amr`.
    * @throws OAuthError `invalid_grant` where there is no such user or the account is disabled; `invalid_scope`; `invalid_client`;
    *   `unmet_authentication_requirements` where the client has an `acr` that `amr` does not give
    */
   issueTokens(userId: string, options?: { scope?: string | undefined, clientId?: string | undefined, amr?: readonly string[] | undefined }): Promise<TokenResponse>
   /**
    * Signs in, in the browser that sent this request, a user whom the host has authenticated by its own means: sets the session
-   * cookie on the reply, which must not be sent yet. No second factor is asked for: the host vouches for all of it. A user who was signed in there before no longer is. Guard the route against
-   * forged requests: what signs in must not be a link. `amr`: how it did, as for `issueTokens`; with `pwd` in it, tokens have the `acr`
-   * `password`, as after a sign-in on the hosted page.
+   * cookie on the reply, which must not be sent yet. No second factor is asked for: the host vouches for all of it. A user who was signed in
+   * there before no longer is. Guard the route against forged requests: what signs in must not be a link. `amr`: how it did, as for
+   * `issueTokens`.
    * @throws OAuthError `invalid_grant` where there is no such user or the account is disabled
    */
   signIn(request: FastifyRequest, reply: FastifyReply, userId: string, options?: { amr?: readonly string[] | undefined }): Promise<void>
@@ -82,9 +83,9 @@ export interface Authority {
   readSession: Hook
   /**
    * Makes an `onRequest` hook for pages that need a sign-in of `maxAge` seconds ago at the most, worth `acr` at the least: sets
-   * `request.authSession`, or leads to the sign-in page and back (303). What changes something is taken from pages of this origin alone
-   * (403 `access_denied`), and no form is carried over the sign-in. Somebody who has signed in just now, and can't show `acr`, is 403
-   * `unmet_authentication_requirements`.
+   * `request.authSession`, or leads to the sign-in page and back (303), or to where what `acr` takes is set up. What changes something is taken
+   * from pages of this origin alone (403 `access_denied`), and no form is carried over the sign-in. Somebody who has signed in just now, or
+   * has no way to show `acr`, is 403 `unmet_authentication_requirements`.
    * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`, where the hook is made, for what can't be met, and with `pages: false`
    */
   requireSession(required: AuthRequirements): Hook

@@ -11,7 +11,7 @@ export interface AuthenticationProof {
   at: number
   /** What whoever vouches calls it. @see RFC 8176 §2 */
   amr?: string[]
-  /** Of a `connection`: what the host says that the sign-in there is worth here. */
+  /** What the host says that the sign-in is worth: of a `connection`, or of a sign-in by the host's own code. */
   acr?: string
 }
 
@@ -46,6 +46,9 @@ const CONTEXTS: ReadonlyArray<{ acr: string | null, by: readonly AuthenticationM
   { acr: MFA_ACR, by: ['connection', 'security_key'], amr: ['pop', 'user', 'mfa'] },
   { acr: MFA_ACR, by: ['connection', 'otp'], amr: ['otp', 'mfa'] },
   { acr: MFA_ACR, by: ['connection', 'recovery_code'], amr: ['recovery', 'mfa'] },
+  { acr: MFA_ACR, by: ['host', 'security_key'], amr: ['pop', 'user', 'mfa'] },
+  { acr: MFA_ACR, by: ['host', 'otp'], amr: ['otp', 'mfa'] },
+  { acr: MFA_ACR, by: ['host', 'recovery_code'], amr: ['recovery', 'mfa'] },
   { acr: PASSWORD_ACR, by: ['password'], amr: PASSWORD_AMR },
   { acr: CONNECTION_ACR, by: ['connection'], amr: [] },
   { acr: EMAIL_ACR, by: ['email', 'otp'], amr: ['email', 'otp'] },
@@ -76,7 +79,7 @@ export function contextOf ({ methods, authenticatedAt }: Authenticated, wanted: 
     const proofs = by.flatMap((method) => methods.find((proof) => proof.method === method) ?? [])
     if (proofs.length < by.length) return []
     const said = proofs[0]?.acr
-    // What a connection is said to be worth is of the sign-in there alone: with a second factor here it is not less than that makes it.
+    // What the host says of a sign-in is of that alone: with a second factor here it is not less than that makes it.
     const isWorth = said !== undefined && (by.length === 1 || acr === null || covers(said, acr)) ? said : acr
     return [{ acr: isWorth, amr: [...new Set([...amr, ...proofs.flatMap((proof) => proof.amr ?? [])])], authenticatedAt: Math.min(...proofs.map(({ at }) => at)) }]
   })
@@ -94,6 +97,11 @@ export function provedSince ({ methods, authenticatedAt }: Authenticated): numbe
   return Math.min(authenticatedAt, ...methods.flatMap(({ method, at }) => method === 'connection' ? [] : [at]))
 }
 
+/** Who has given a proof so short a time ago comes from the sign-in page, and would come back with the same. */
+const JUST_NOW_MS = 60_000
+
+export const wasProvedJustNow = ({ methods }: Pick<Authenticated, 'methods'>, now: number): boolean => methods.some(({ at }) => now - at < JUST_NOW_MS)
+
 export const passwordProof = (at: number): AuthenticationProof => ({ method: 'password', at })
 
 /** The name under which the testing entry says which proofs a sign-in is to have. The entry alone has it, so no host claims what nobody saw. */
@@ -110,12 +118,13 @@ const AMR_VALUE = /^[\x21-\x7e]{1,64}$/
 const MAX_AMR_VALUES = 10
 
 /**
- * What the host's own code saw, in the words of RFC 8176. A password is one like ours; nothing that it says beside that is taken for more.
+ * What the host's own code saw, in the words of RFC 8176. A password is one like ours. `mfa` is taken at the host's word: it has seen two factors
+ * of different kinds. Nothing that it says beside these is taken for more.
  * @throws TypeError
  */
 export function hostProof (amr: readonly string[], at: number): AuthenticationProof {
   if (!areWords(amr) || amr.length > MAX_AMR_VALUES || !amr.every((value) => AMR_VALUE.test(value))) throw new TypeError(`amr must be an array of at most ${MAX_AMR_VALUES} strings, such as 'pwd'.`)
-  return { method: amr.includes('pwd') ? 'password' : 'host', at, ...(amr.length === 0 ? {} : { amr: [...amr] }) }
+  return { method: amr.includes('pwd') ? 'password' : 'host', at, ...(amr.length === 0 ? {} : { amr: [...amr] }), ...(amr.includes('mfa') ? { acr: MFA_ACR } : {}) }
 }
 
 /**
@@ -150,7 +159,7 @@ function parsed (text: unknown): unknown[] {
 function isProof (value: unknown): value is AuthenticationProof {
   const { method, at, amr, acr } = Object(value) as Record<string, unknown>
   return typeof method === 'string' && METHODS.has(method) && Number.isSafeInteger(at) &&
-    (amr === undefined || areWords(amr)) && (acr === undefined || (typeof acr === 'string' && method === 'connection'))
+    (amr === undefined || areWords(amr)) && (acr === undefined || (typeof acr === 'string' && (method === 'connection' || (acr === MFA_ACR && (method === 'host' || method === 'password')))))
 }
 
 function areWords (value: unknown): value is readonly string[] {

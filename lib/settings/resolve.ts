@@ -20,6 +20,8 @@ import type { Settings } from './settings.ts'
 export function resolveSettings (options: AuthorityOptions): Settings {
   const { issuer, allowInsecureIssuer = DEFAULTS.allowInsecureIssuer, users, prefix = DEFAULTS.prefix, paths = {}, state = null, redis = null, secret = [], keys = null, clients = [] } = options
   const { passwordGrant = DEFAULTS.passwordGrant, scopes = DEFAULTS.scopes, sendMessage = null, claims = null, clock = null } = options
+  // A sign-in page of the host's own can ask for a second factor of its own, and vouch for it.
+  const hasOwnPage = options.pages !== false && options.pages?.loginUrl !== undefined
   const factors = resolveFactors(options, options.pages === false ? new URL(issuer).hostname : resolvePages(options.pages, issuer).title)
   return {
     issuer,
@@ -36,7 +38,7 @@ export function resolveSettings (options: AuthorityOptions): Settings {
     scopes: isList(scopes) ? scopes : Object.keys(scopes),
     scopeTexts: isList(scopes) ? {} : scopes,
     ...resolveTokens(options),
-    acrValues: [...(resolveEmailSignIn(options.emailSignIn) === null ? [] : [EMAIL_ACR]), PASSWORD_ACR, ...(factors === null ? [] : [MFA_ACR]), ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR]), ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])],
+    acrValues: [...(resolveEmailSignIn(options.emailSignIn) === null ? [] : [EMAIL_ACR]), PASSWORD_ACR, ...(factors === null && !hasOwnPage ? [] : [MFA_ACR]), ...(factors === null || factors.passkeys === null ? [] : [PASSKEY_ACR]), ...((options.connections ?? []).length === 0 ? [] : [CONNECTION_ACR])],
     pages: options.pages === false ? false : resolvePages(options.pages, issuer),
     password: resolvePassword(options.password),
     registration: options.registration === false ? false : resolveRegistration(options.registration),

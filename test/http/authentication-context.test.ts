@@ -86,6 +86,9 @@ t.test('what the host did not say is not said', async (t) => {
   await byHost(['pwd', 'otp'])
   t.strictSame(await everywhere(), alike(['password', ['pwd', 'otp'], seconds()]), 'and no more is made of it than a password')
   clock.step(10_000)
+  await byHost(['pwd', 'otp', 'mfa'])
+  t.strictSame(await everywhere(), alike(['mfa', ['pwd', 'otp', 'mfa'], seconds()]), 'unless the host says that it saw two factors')
+  clock.step(10_000)
   await byHost()
   t.strictSame(await everywhere(), alike([undefined, undefined, seconds()]), 'a new sign-in takes the place of the former')
 

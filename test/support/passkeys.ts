@@ -2,7 +2,7 @@
 import type { AuthorityOptions } from '../../lib/index.ts'
 import { softPasskey, type SoftAssertion, type SoftPasskey, type SoftPasskeyOptions } from '../../lib/testing/index.ts'
 import type { PasskeyCreationOptions, PasskeyRequestOptions } from '../../lib/protocol/webauthn-options.ts'
-import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, signUp, type TestApp } from './app.ts'
+import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, signUp, type TestApp, type testApp } from './app.ts'
 import { type FactorApp, factorApp } from './factors.ts'
 
 export const PASSKEY_GRANT = 'urn:fastify-authority:grant-type:passkey'
@@ -59,8 +59,8 @@ export async function somebody (subject: App, username: string, options: Partial
 }
 
 /** Ann, who has a passkey. */
-export async function passkeyApp (t: { teardown(close: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}, soft: Partial<SoftPasskeyOptions> = {}): Promise<PasskeyApp> {
-  const subject = await factorApp(t, options, { enrolled: false })
+export async function passkeyApp (t: { teardown(close: () => Promise<void>): void }, options: Partial<AuthorityOptions> = {}, soft: Partial<SoftPasskeyOptions> = {}, before?: Parameters<typeof testApp>[2]): Promise<PasskeyApp> {
+  const subject = await factorApp(t, options, { enrolled: false, ...(before === undefined ? {} : { before }) })
   const { access_token: token } = await signIn(subject.app)
   const passkey = softPasskey({ origin: ISSUER, ...soft })
   const { id, recovery_codes: codes = [] } = await addWith(subject, passkey, token)

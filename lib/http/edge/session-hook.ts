@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, HookHandlerDoneFunction } from 'fastify'
 import { OAuthError } from '../../errors.ts'
-import { contextOf } from '../../protocol/authentication.ts'
+import { contextOf, wasProvedJustNow } from '../../protocol/authentication.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { localPath } from '../../protocol/return-to.ts'
 import { isSameOrigin } from '../../protocol/same-origin.ts'
@@ -35,8 +35,8 @@ interface SessionHookDeps {
   loginPath: string
   /** Where who is signed in proves it anew; `null`: on the sign-in page, which is the host's own. */
   reauthenticatePath: string | null
-  /** The page that adds what is missing to a sign-in; `null`: a new sign-in is all that can help. */
-  stepPath(person: SignedInPerson, acr: string): Promise<string | null>
+  /** The page that adds what is missing to a sign-in; `null`: a new sign-in is all that can help; `never`: nor can that. */
+  stepPath(person: SignedInPerson, acr: string): Promise<string | 'never' | null>
 }
 
 interface SessionHooks {
@@ -48,8 +48,6 @@ interface SessionHooks {
 
 /** A session is written as used once in this time at most, so that a page with many requests makes one write. */
 const USE_EVERY_MS = 60_000
-/** Who has given a proof so short a time ago comes from the sign-in page, and would come back with the same. */
-const JUST_NOW_MS = 60_000
 
 /** The `onRequest` hooks for a host's own pages. Both count as a use; an outage is answered here with 503, alike on every route. */
 export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPath, reauthenticatePath, stepPath }: SessionHookDeps, name: string): SessionHooks {
@@ -75,12 +73,12 @@ export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPa
       return true
     }
     const step = person !== null && context === null && required.acr !== null ? await stepPath(person, required.acr) : null
-    if (step !== null) {
+    if (step !== null && step !== 'never') {
       noStore(reply)
       reply.redirect(`${step}?${serializeParams({ return_to: wayBack(request, issuer) })}`, 303)
       return false
     }
-    if (session !== null && context === null && session.methods.some(({ at }) => now - at < JUST_NOW_MS)) throw new OAuthError('unmet_authentication_requirements', 'The sign-in of this account is not worth what the page asks for.', { statusCode: 403 })
+    if (session !== null && context === null && (step === 'never' || wasProvedJustNow(session, now))) throw new OAuthError('unmet_authentication_requirements', 'The sign-in of this account is not worth what the page asks for.', { statusCode: 403 })
     noStore(reply)
     const page = session === null ? null : reauthenticatePath
     reply.redirect(`${page ?? loginPath}?${serializeParams({ return_to: wayBack(request, issuer), prompt: session === null || page !== null ? undefined : 'login' })}`, 303)

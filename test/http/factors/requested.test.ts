@@ -1,9 +1,12 @@
 /** A second factor that a client or its API asks for, and what goes with an account that has one. */
 import t from 'tap'
-import { memoryUserStore, type Client } from '../../../lib/index.ts'
-import { bearer, PASSWORD } from '../../support/app.ts'
+import { memoryUserStore, type AuthorityOptions, type Client } from '../../../lib/index.ts'
+import { softPasskey } from '../../../lib/testing/index.ts'
+import { bearer, ISSUER, PASSWORD } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
 import { factorApp, formOf, logIn } from '../../support/factors.ts'
+import { answerOn } from '../../support/passkey-pages.ts'
+import { passkeyApp } from '../../support/passkeys.ts'
 import { answerOf, authorizePath, CALLBACK } from '../../support/openid.ts'
 
 const MFA = 'urn:fastify-authority:grant-type:mfa'
@@ -58,4 +61,64 @@ t.test('the factors of a removed account go with it, and not before', async (t) 
   t.equal((await remove()).statusCode, 204)
   t.same((await store.findFactors(sub)).totp, [])
   t.same((await store.findFactors(sub)).recoveryCodesLeft, 0)
+})
+
+/** `requireSession({ acr })` of somebody whose sign-in is worth a password: where the person is led, or that nothing leads on. */
+t.test('who has nothing that could show the acr is led to where it is set up, and through no proof before', async (t) => {
+  const subject = async (options: Partial<AuthorityOptions> = {}) => {
+    const found = await factorApp(t, options, {
+      enrolled: false,
+      before: (host) => { for (const acr of ['mfa', 'phr']) host.get(`/${acr}`, { onRequest: (...args) => { host.authority.requireSession({ acr })(...args) } }, async (request) => request.authSession) }
+    })
+    await logIn(found.browser)
+    const to = async (url: string): Promise<unknown> => {
+      const { statusCode, headers, body } = await found.browser.get(url)
+      return statusCode === 303 ? headers.location : statusCode === 403 ? (JSON.parse(body) as { error: string }).error : statusCode
+    }
+    return { ...found, to }
+  }
+  const { browser, clock, to } = await subject()
+  t.equal(await to('/mfa?a=1'), '/auth/second-factor/set-up?return_to=%2Fmfa%3Fa%3D1')
+  t.equal(await to('/phr'), '/auth/security/passkeys?return_to=%2Fphr')
+  clock.step(301_000)
+  t.equal(await to('/mfa'), '/auth/reauthenticate?return_to=%2Fmfa', 'a first app takes a fresh sign-in')
+  t.equal(await to('/phr'), '/auth/security/passkeys?return_to=%2Fphr', 'a page that asks for one itself')
+  await logIn(browser)
+  const passkey = softPasskey({ origin: ISSUER })
+  t.match(await answerOn(browser, String(await to('/phr')), passkey), { statusCode: 200 }, 'the recovery codes')
+  t.equal(await to('/phr'), 200, 'whoever has just made one is signed in by it')
+  t.equal(await to('/mfa'), 200)
+  browser.cookies.clear()
+  t.match(await answerOn(browser, '/auth/login', passkey), { statusCode: 303 })
+  t.equal(await to('/phr'), 200)
+
+  const noTotp = await subject({ mfa: { methods: ['passkey', 'recovery_code'] } })
+  t.equal(await noTotp.to('/mfa'), '/auth/security/passkeys?return_to=%2Fmfa', 'where apps are not set up')
+  for (const pages of [{ account: false }]) {
+    const none = await subject({ pages, mfa: { methods: ['passkey'] } })
+    none.clock.step(61_000)
+    for (const url of ['/mfa', '/phr']) t.equal(await none.to(url), 'unmet_authentication_requirements', `nothing leads on: ${url}`)
+  }
+  const noPasskeys = await subject({ mfa: { methods: ['totp'] } })
+  noPasskeys.clock.step(61_000)
+  t.equal(await noPasskeys.to('/phr'), 'unmet_authentication_requirements', 'passkeys are not set up here')
+})
+
+t.test('with a sign-in page of the host\'s own a passkey is asked for as the second factor', async (t) => {
+  const subject = await passkeyApp(t, { pages: { loginUrl: '/sign-in' } }, {}, (host) => {
+    host.post<{ Body: { sub: string, amr: string[] } }>('/host/sign-in', async (request, reply) => { await host.authority.signIn(request, reply, request.body.sub, { amr: request.body.amr }); return 'done' })
+    host.get('/phr', { onRequest: (...args) => { host.authority.requireSession({ acr: 'phr' })(...args) } }, async (request) => request.authSession)
+  })
+  const by = async (amr: string[]) => {
+    const browser = testBrowser(subject.app)
+    const reply = await subject.app.inject({ method: 'POST', url: '/host/sign-in', payload: { sub: subject.sub, amr } })
+    for (const { name, value } of reply.cookies) browser.cookies.set(name, value)
+    return browser
+  }
+  const browser = await by(['pwd'])
+  const step = await browser.get('/phr')
+  t.match(step, { statusCode: 303, headers: { location: '/auth/second-factor?return_to=%2Fphr' } })
+  t.match(await answerOn(browser, String(step.headers.location), subject.passkey), { statusCode: 303, headers: { location: '/phr' } })
+  t.match((await browser.get('/phr')).json(), { acr: 'phr' })
+  t.match(await (await by(['mfa'])).get('/phr'), { statusCode: 403 }, 'who owes no second factor is not asked for one, and the host\'s page can give no more')
 })

@@ -21,7 +21,10 @@ t.test('what each sign-in is called', async (t) => {
     [['connection', 'recovery_code'], 'mfa', ['recovery', 'mfa']],
     [['connection', 'password'], 'password', ['pwd']],
     [['host'], null, []],
-    [['host', 'otp'], null, []],
+    [['host', 'otp'], 'mfa', ['otp', 'mfa']],
+    [['host', 'recovery_code'], 'mfa', ['recovery', 'mfa']],
+    [['host', 'security_key'], 'mfa', ['pop', 'user', 'mfa']],
+    [['host', 'passkey'], 'phr', ['pop', 'user', 'mfa']],
     [['otp'], null, []],
     [['recovery_code'], null, []],
     [['security_key'], null, []],
@@ -60,23 +63,26 @@ t.test('of the values that are wanted it is the strongest that can be shown', as
   t.strictSame(contextOf(session(proofs(['passkey'])), ['password'])?.amr, ['pop', 'user', 'mfa'], 'amr says what there was')
 })
 
-t.test('a host\'s word is taken for what it says, and for no more than a password', async (t) => {
+t.test('a host\'s word is taken for a password and for two factors, and for nothing else', async (t) => {
   const of = (amr: readonly string[]) => contextOf(session([hostProof(amr, NOW)]))
   t.strictSame(of([]), { acr: null, amr: [], authenticatedAt: NOW })
   t.strictSame(of(['pwd']), { acr: 'password', amr: ['pwd'], authenticatedAt: NOW })
-  t.strictSame(of(['otp', 'pwd', 'mfa']), { acr: 'password', amr: ['pwd', 'otp', 'mfa'], authenticatedAt: NOW })
+  t.strictSame(of(['otp', 'pwd', 'mfa']), { acr: 'mfa', amr: ['pwd', 'otp', 'mfa'], authenticatedAt: NOW })
+  t.strictSame(of(['mfa']), { acr: 'mfa', amr: ['mfa'], authenticatedAt: NOW })
+  for (const amr of [['pwd', 'otp'], ['pwd', 'MFA'], ['pwd', 'mfa2'], ['pwd', 'phr'], ['pwd', 'hwk', 'user']]) t.equal(of(amr).acr, 'password', amr.join(' '))
+  t.strictSame(contextOf(session([hostProof(['pwd', 'mfa'], NOW), ...proofs(['security_key'])])).acr, 'phr', 'what is shown here is not less for it')
   t.strictSame(of(['face']), { acr: null, amr: ['face'], authenticatedAt: NOW })
   for (const bad of [null, 'pwd', ['a b'], [''], [1], ['x'.repeat(65)], Array.from({ length: 11 }, () => 'a'), { length: 0 }]) t.throws(() => hostProof(bad as never, NOW), TypeError, JSON.stringify(bad))
 })
 
 t.test('what a store has kept is read as it was, or as less', async (t) => {
-  const methods: AuthenticationProof[] = [{ method: 'password', at: NOW }, { method: 'host', at: NOW - 5, amr: ['face'] }]
+  const methods: AuthenticationProof[] = [{ method: 'password', at: NOW }, { method: 'host', at: NOW - 5, amr: ['face'] }, hostProof(['pwd', 'mfa'], NOW), hostProof(['mfa'], NOW)]
   t.strictSame(readProofs(formatProofs(session(methods)), NOW), methods)
   t.strictSame(readProofs(formatProofs(session([])), NOW), [])
   const password = (at: number) => [{ method: 'password', at }]
   for (const none of [null, undefined]) t.strictSame(readProofs(none, NOW), password(NOW), 'a release before there were any')
   t.strictSame(readProofs(formatProofs(session(methods)), NOW + 1), password(NOW + 1), 'such a release has renewed the session')
-  const odd = ['', '[]', '[null,[]]', `["${NOW}",[{"method":"password","at":1}]]`, 'x', '{}', 'null', '1', '"text"', 5, false, {}, [], `[${NOW}]`, `[${NOW},null]`, `[${NOW},{}]`, `[${NOW},[null,1,{},{"method":"face","at":1},{"method":"password"},{"method":"password","at":"1"},{"method":"password","at":1,"amr":"pwd"},{"method":"otp","at":1,"amr":[1]}]]`]
+  const odd = ['', '[]', '[null,[]]', `["${NOW}",[{"method":"password","at":1}]]`, 'x', '{}', 'null', '1', '"text"', 5, false, {}, [], `[${NOW}]`, `[${NOW},null]`, `[${NOW},{}]`, `[${NOW},[null,1,{},{"method":"face","at":1},{"method":"password"},{"method":"password","at":"1"},{"method":"password","at":1,"amr":"pwd"},{"method":"otp","at":1,"amr":[1]},{"method":"otp","at":1,"acr":"mfa"},{"method":"host","at":1,"acr":"phr"},{"method":"password","at":1,"acr":"connection"}]]`]
   for (const text of odd) t.strictSame(readProofs(text, NOW), [], JSON.stringify(text))
   t.strictSame(readProofs(`[${NOW},[{"method":"retina","at":1},{"method":"otp","at":2}]]`, NOW), [{ method: 'otp', at: 2 }], 'a method of a newer release')
 })

@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { normalizeUsername } from '../../../accounts/username.ts'
+import { isRecentEnough } from '../../../accounts/fresh-sign-in.ts'
+import { lacksSecondFactor } from '../../../authorize/missing-step.ts'
 import type { AccountModel, AccountNote, PageModels } from '../../../pages/model.ts'
 import type { User } from '../../../ports/user-store.ts'
 import type { PathName } from '../../../settings/paths.ts'
@@ -96,18 +98,24 @@ export function accountPageAfter (path: PathName, { journey: { query } }: Visit,
   return goOn(withQuery(`${link(path)}${query}`, { done: note }))
 }
 
-/** Leads to the sign-in and then back to the page. `again`: who is signed in proves it anew; on the host's own page, where it has one. */
-export function signInFirst (path: PathName, visit: Visit, deps: PageDeps, again = false): Leave {
-  return goOn(signInUrl(path, visit, deps, again))
+/** Leads to the sign-in and then back to the page. */
+export function signInFirst (path: PathName, visit: Visit, deps: PageDeps): Leave {
+  return goOn(andBack('login', path, visit, deps))
 }
 
-export function signInUrl (path: PathName, { journey: { query, uiLocales } }: Visit, { link, loginUrl }: PageDeps, again = false): string {
-  const ours = again && loginUrl === null
-  return withQuery(link(ours ? 'reauthenticate' : 'login'), {
-    return_to: `${link(path)}${query}`,
-    ...(again && !ours ? { prompt: 'login' } : {}),
-    ...(uiLocales.length === 0 ? {} : { ui_locales: uiLocales.join(' ') })
-  })
+/**
+ * Where who is signed in proves it anew. With a sign-in page of the host's own it is that page for what it has asked for, and ours for a second
+ * factor of ours, which that page can't ask for.
+ */
+export function signInUrl (path: PathName, visit: PersonVisit, deps: PageDeps): string {
+  if (deps.loginUrl === null) return andBack('reauthenticate', path, visit, deps)
+  const { authorize: { accounts: { clock } } } = deps
+  const isCode = isRecentEnough(visit.person.session, clock.now()) && lacksSecondFactor(visit.person.session, clock.now())
+  return isCode ? andBack('secondFactor', path, visit, deps) : withQuery(andBack('login', path, visit, deps), { prompt: 'login' })
+}
+
+function andBack (to: PathName, path: PathName, { journey: { query, uiLocales } }: Visit, { link }: PageDeps): string {
+  return withQuery(link(to), { return_to: `${link(path)}${query}`, ...(uiLocales.length === 0 ? {} : { ui_locales: uiLocales.join(' ') }) })
 }
 
 /** What guesses at the password of this user count under, as sign-ins count it, whatever the store spells. */

@@ -19,7 +19,7 @@ export async function proofOf (path: PathName, visit: PersonVisit, deps: PageDep
   const { person: { user }, origin } = visit
   const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), deps.authorize.accounts)
   if (user.passwordHash !== null && !await asksSecondFactor(user.id, deps.authorize.accounts)) return { askPassword: always || !fresh, signInUrl: null }
-  return { askPassword: false, signInUrl: fresh ? null : signInUrl(path, visit, deps, true) }
+  return { askPassword: false, signInUrl: fresh ? null : signInUrl(path, visit, deps) }
 }
 
 /**

@@ -31,7 +31,7 @@ export function passkeyPage (child: FastifyInstance, deps: PageDeps, on: { facto
       return {
         passkey: fresh ? passkeyFormOf(await passkeys.creationOptions({ user, sid: session.sid }, accounts), deps) : null,
         name: form?.name ?? '',
-        signInUrl: fresh ? null : signInUrl('securityPasskeys', visit, deps, true),
+        signInUrl: fresh ? null : signInUrl('securityPasskeys', visit, deps),
         confirmUrl: null,
         endsOthers: !hasSecondFactor(await factors.store.findFactors(user.id))
       }

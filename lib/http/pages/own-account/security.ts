@@ -42,7 +42,7 @@ async function requireFresh ({ person, origin }: PersonVisit, accounts: Accounts
 
 /** Where to sign in again; `null`: no need to. */
 async function signInAgainUrl (path: 'security' | 'securityTotp', visit: PersonVisit, deps: PageDeps, accounts: Accounts): Promise<string | null> {
-  return await isFreshSignIn(freshnessIn(visit.person, visit.origin), accounts) ? null : signInUrl(path, visit, deps, true)
+  return await isFreshSignIn(freshnessIn(visit.person, visit.origin), accounts) ? null : signInUrl(path, visit, deps)
 }
 
 function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): void {
