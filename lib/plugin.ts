@@ -11,7 +11,6 @@ import { oncePerRequest, registeredOrigins } from './http/edge/client-origins.ts
 import { createCors } from './http/edge/cors.ts'
 import { PROMPT_AFTER_SECONDS } from './http/pages/passkey-proposal.ts'
 import { stepTowards } from './authorize/missing-step.ts'
-import { MFA_ACR } from './protocol/authentication.ts'
 import type { SignedInPerson } from './sessions/browser-sessions.ts'
 import { INVITATION_LIFETIME_SECONDS } from './accounts/factors/enrolment-link.ts'
 import { STEP_LIFETIME_SECONDS } from './accounts/factors/second-step.ts'
@@ -88,10 +87,10 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const invitationCookie = settings.factors === null ? null : sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: INVITATION_LIFETIME_SECONDS, of: 'enrolment' })
   const browser = requestBrowser({ cookie, invitationCookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users, known: services.known })
   const steps = { second_factor: 'secondFactor', enrolment: 'secondFactorSetUp', passkey: 'securityPasskeys' } as const
-  const stepPath = async (person: SignedInPerson, acr: string): Promise<string | 'never' | null> => {
+  const stepPath = async (person: SignedInPerson, acr: string): Promise<{ path: string } | 'never' | null> => {
     if (settings.pages === false) return null
     const step = await stepTowards(acr, person, { hostedSignIn: settings.pages.loginUrl === null, accountPages: settings.pages.account }, grants.accounts)
-    return step === null || step === 'never' ? step : `${host.prefix}${path(steps[step])}`
+    return step === null || step === 'never' ? step : { path: `${host.prefix}${path(steps[step])}` }
   }
   const { readSession, requireSession } = sessionHooks({ browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, loginPath: `${host.prefix}${path('login')}`, reauthenticatePath: settings.pages !== false && settings.pages.loginUrl === null ? `${host.prefix}${path('reauthenticate')}` : null, stepPath }, names.authSession)
   const stepCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: STEP_LIFETIME_SECONDS, of: 'step' })

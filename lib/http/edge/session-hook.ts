@@ -36,7 +36,7 @@ interface SessionHookDeps {
   /** Where who is signed in proves it anew; `null`: on the sign-in page, which is the host's own. */
   reauthenticatePath: string | null
   /** The page that adds what is missing to a sign-in; `null`: a new sign-in is all that can help; `never`: nor can that. */
-  stepPath(person: SignedInPerson, acr: string): Promise<string | 'never' | null>
+  stepPath(person: SignedInPerson, acr: string): Promise<{ path: string } | 'never' | null>
 }
 
 interface SessionHooks {
@@ -75,7 +75,7 @@ export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPa
     const step = person !== null && context === null && required.acr !== null ? await stepPath(person, required.acr) : null
     if (step !== null && step !== 'never') {
       noStore(reply)
-      reply.redirect(`${step}?${serializeParams({ return_to: wayBack(request, issuer) })}`, 303)
+      reply.redirect(`${step.path}?${serializeParams({ return_to: wayBack(request, issuer) })}`, 303)
       return false
     }
     if (session !== null && context === null && (step === 'never' || wasProvedJustNow(session, now))) throw new OAuthError('unmet_authentication_requirements', 'The sign-in of this account is not worth what the page asks for.', { statusCode: 403 })
