@@ -15,7 +15,7 @@ import type { RequiredAcr } from './requested-context.ts'
 export type MissingStep = 'second_factor' | 'enrolment' | 'sign_in' | null
 
 /** Where a page of ours leads somebody whose sign-in is not worth what a page of the host asks for. `passkey`: to the page that adds one. `never`: to nothing that would help. */
-export type StepTowards = 'second_factor' | 'enrolment' | 'passkey' | 'never'
+type StepTowards = 'second_factor' | 'enrolment' | 'passkey' | 'never'
 
 interface Offered { hostedSignIn: boolean, accountPages: boolean }
 
