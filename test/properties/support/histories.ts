@@ -60,11 +60,17 @@ export function commandsOf<World, Hist extends History<World>, Specified extends
       toString: () => shown
     }
   }
+  /** These calls one after the other: what only a row of them brings about would come too seldom by chance. */
+  const inTurn = (makes: readonly MakeCall[]): Command => {
+    const commands = makes.map((make) => called([make]))
+    return { check: () => true, async run (history, store) { for (const command of commands) await command.run(history, store) }, toString: () => commands.map(String).join(', then ') }
+  }
   const passed = (ms: number): Command => ({ check: () => true, async run (history) { history.now += ms }, toString: () => `${ms} ms pass` })
   const swept: Command = { check: () => true, async run (history, store) { await store.sweep(history.now) }, toString: () => 'sweep' }
 
   return {
     called,
+    inTurn,
     passed,
     swept,
     /** Mostly single calls, now and then two or three at once; the same thing at once is where races are. */
