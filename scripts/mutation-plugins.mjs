@@ -12,7 +12,7 @@ import { determineHitLimitReached, DryRunStatus, TestStatus, toMutantRunResult }
 import { build } from 'esbuild'
 
 /** The tests of the mutated files. */
-const TESTS = /^(?:unit\/(?:(?:protocol|limits|http)\/.*|accounts\/message-bound|passwords\/(?:stored-hash|username|password-policy))|http\/cors)\.test\.ts$/
+const TESTS = /^(?:unit\/(?:(?:protocol|limits|http)\/.*|upstream\/answer|accounts\/message-bound|passwords\/(?:stored-hash|username|password-policy))|http\/cors)\.test\.ts$/
 
 /** The sentences of errors: nothing depends on them, and no test repeats them. */
 const sentences = {

@@ -2,7 +2,6 @@
  * The verifier of passkeys, against W3C's published vectors, against itself with each line broken, and against another implementation.
  */
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
 import { verifyAuthenticationResponse, verifyRegistrationResponse } from '@simplewebauthn/server'
 import { type Ceremony, type NewCredential, verifyAssertion, verifyRegistration } from '../../../lib/protocol/webauthn.ts'
@@ -15,7 +14,7 @@ interface Vector {
   registration: Record<'challenge' | 'credential_id' | 'clientDataJSON' | 'attestationObject', string>
   authentication: Record<'challenge' | 'authenticatorData' | 'clientDataJSON' | 'signature', string>
 }
-const W3C = JSON.parse(readFileSync(join(import.meta.dirname, 'webauthn-vectors.json'), 'utf8')) as { rpId: string, origin: string, vectors: Vector[] }
+const W3C = JSON.parse(readFileSync(new URL('webauthn-vectors.json', import.meta.url), 'utf8')) as { rpId: string, origin: string, vectors: Vector[] }
 
 const ORIGIN = 'https://example.org'
 const RP_ID = 'example.org'
