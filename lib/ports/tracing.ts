@@ -1,4 +1,14 @@
 import { type TracingChannel, tracingChannel } from 'node:diagnostics_channel'
+import type { AssertionStore } from './assertion-store.ts'
+import type { AttemptStore } from './attempt-store.ts'
+import type { ClientStore } from './client-store.ts'
+import type { ConsentStore } from './consent-store.ts'
+import type { FactorStore } from './factor-store.ts'
+import type { KeyStore } from './key-store.ts'
+import type { OneTimeTokenStore } from './one-time-token-store.ts'
+import type { SessionStore } from './session-store.ts'
+import type { TokenStore } from './token-store.ts'
+import type { UserStore } from './user-store.ts'
 
 /** The work that can be watched, with what is told of each piece. All of it comes out of closed lists. */
 interface TracedWork {
@@ -17,18 +27,21 @@ export type TraceName = keyof TracedWork
 /** What subscribers of `tracing:fastify-authority.<name>:*` get. No answer of a store and no error of one, which may hold more than a name. */
 export type TraceContext<Name extends TraceName = TraceName> = TracedWork[Name] & { error?: Error }
 
+/** The names of all methods of a port. The compiler asks for each of them, since one that the list lacked would be missing from the store that is watched. */
+const methodsOf = <Store extends object>(names: Record<keyof Store, 1>): readonly string[] => Object.keys(names)
+
 /** Every call that is watched, by store. What a store lacks is left out. */
 export const STORE_OPERATIONS = {
-  users: ['findById', 'findByUsername', 'create', 'setPasswordHash', 'setEmailVerified', 'update', 'remove', 'findByIdentity', 'createWithIdentity', 'linkIdentity', 'unlinkIdentity', 'listIdentities', 'useIdentity'],
-  clients: ['findById'],
-  factors: ['findFactors', 'findByHandle', 'claimHandle', 'addTotp', 'addPasskey', 'useTotp', 'usePasskey', 'useRecoveryCode', 'replaceRecoveryCodes', 'countFailure', 'removeFactor', 'renameFactor', 'forgetDevices', 'removeFactorsOfUser'],
-  tokens: ['createFamily', 'createCode', 'redeemCode', 'findFamily', 'peekToken', 'useToken', 'rotateToken', 'undoRotation', 'revokeFamily', 'revokeFamiliesOfUser', 'revokeSession', 'revokeFamiliesOfClient', 'listFamiliesOfUser'],
-  one_time_tokens: ['put', 'find', 'consume', 'discard', 'redeemCode'],
-  browser_sessions: ['createSession', 'findSession', 'useSession', 'renewSession', 'revokeSessionsOfUser', 'listSessionsOfUser'],
-  consents: ['findConsent', 'grantConsent', 'revokeConsent', 'listConsents'],
-  keys: ['list', 'addIfAbsent', 'remove'],
-  assertions: ['claim'],
-  attempts: ['reserve', 'refund']
+  users: methodsOf<UserStore>({ findById: 1, findByUsername: 1, create: 1, setPasswordHash: 1, setEmailVerified: 1, update: 1, remove: 1, findByIdentity: 1, createWithIdentity: 1, linkIdentity: 1, unlinkIdentity: 1, listIdentities: 1, useIdentity: 1 }),
+  clients: methodsOf<ClientStore>({ findById: 1 }),
+  factors: methodsOf<Omit<FactorStore, 'kind' | 'durable' | 'prepare' | 'sweep'>>({ findFactors: 1, findByHandle: 1, claimHandle: 1, addTotp: 1, addPasskey: 1, useTotp: 1, usePasskey: 1, useRecoveryCode: 1, replaceRecoveryCodes: 1, countFailure: 1, removeFactor: 1, renameFactor: 1, forgetDevices: 1, removeFactorsOfUser: 1 }),
+  tokens: methodsOf<TokenStore>({ createFamily: 1, createCode: 1, redeemCode: 1, findFamily: 1, peekToken: 1, useToken: 1, rotateToken: 1, undoRotation: 1, revokeFamily: 1, revokeFamiliesOfUser: 1, revokeSession: 1, revokeFamiliesOfClient: 1, listFamiliesOfUser: 1 }),
+  one_time_tokens: methodsOf<OneTimeTokenStore>({ put: 1, find: 1, consume: 1, discard: 1, redeemCode: 1 }),
+  browser_sessions: methodsOf<SessionStore>({ createSession: 1, findSession: 1, useSession: 1, renewSession: 1, revokeSessionsOfUser: 1, listSessionsOfUser: 1 }),
+  consents: methodsOf<ConsentStore>({ findConsent: 1, grantConsent: 1, revokeConsent: 1, listConsents: 1 }),
+  keys: methodsOf<KeyStore>({ list: 1, addIfAbsent: 1, remove: 1 }),
+  assertions: methodsOf<AssertionStore>({ claim: 1 }),
+  attempts: methodsOf<AttemptStore>({ reserve: 1, refund: 1 })
 } as const
 
 export type StoreName = keyof typeof STORE_OPERATIONS
