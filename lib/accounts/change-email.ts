@@ -28,7 +28,8 @@ export async function requestEmailChange ({ user, sid, email, ...cause }: Messag
   deps.events.emit('email_change_requested', { userId: user.id, sid }, cause.origin)
   deps.background.run(`change ${user.id} ${address}`, 'the messages of a change of address could not be prepared', async () => {
     const former = addressOf(user)
-    // First, and whoever the new address belongs to: the one who asks may read this mailbox, and must not learn that by it.
+    // The former mailbox gets its notice in any case, before anybody looks whose the new address is: who asks may read that mailbox, and would
+    // learn by a missing notice that the new address is taken.
     await deps.messageBound.send(['email_change_requested', user.id, former], async () => {
       deps.outbox?.post({ kind: 'email_change_requested', user: addressed(user), ...cause })
     })
@@ -50,7 +51,7 @@ function isRenamed (user: User): boolean {
   return emailOf(user.username) !== null
 }
 
-/** The new address is in the token: it names what it does, and so nothing has to be kept with the user until then. */
+/** The token carries the new address, so that nothing is stored with the user until the link is used. */
 async function sendLink (user: User, address: string, cause: MessageCause, deps: AccountsDeps): Promise<void> {
   const { token, digest } = oneTimeToken(user.id, deps.random.secret(), [addressOf(user), user.passwordHash ?? ''], address)
   const expiresAt = deps.clock.now() + LIFETIME_MS
@@ -68,7 +69,10 @@ interface EmailChange {
   address: string
   /** Milliseconds since the epoch. */
   sentAt: number
-  /** The account has the address: what has to end with the former one may not have. */
+  /**
+   * Whether the account has the address already. Then a former attempt failed before it had ended all that ends with the former address, and this
+   * one goes on.
+   */
   isMade: boolean
 }
 
@@ -84,7 +88,7 @@ export async function checkEmailChange (token: string, { oneTimeTokens, users, c
   const user = record === null ? null : await users.findById(record.userId)
   if (record === null || address === null || !isActive(user)) throw invalidLink()
   const isMade = addressOf(user) === address
-  // Asked for in an account as it was: neither its address nor its password may have changed since.
+  // The link is good only while the account has the address and the password that it had when the link was sent.
   if (!isBoundTo(token, 1, user.passwordHash ?? '') || !(isMade || isBoundTo(token, 0, addressOf(user)))) throw invalidLink()
   return { user, address, sentAt: record.expiresAt - LIFETIME_MS, isMade }
 }

@@ -33,7 +33,7 @@ export function identityLinked (user: User, { connection }: Pick<LinkedIdentity,
   outbox?.post({ kind: 'identity_linked', user: addressed(user), locale, origin })
 }
 
-/** Ends at the provider what the person allowed there, once a link is gone. No reply waits for it, and none fails by it. */
+/** Revokes at the provider what the person allowed there, once a link is gone. It runs behind the reply, which it can't make fail. */
 export function withdrawGrant (link: LinkedIdentity, { background, withdraw }: Pick<AccountsDeps, 'background' | 'withdraw'>): void {
   if (link.sealed !== undefined) background.run(`withdraw ${linkIdOf(link)}`, 'what a person allowed at another provider could not be ended there', async () => { await withdraw(link) })
 }
@@ -43,11 +43,11 @@ function identityUnlinked (user: User, link: LinkedIdentity, { by, locale, origi
   const { connection } = link
   withdrawGrant(link, deps)
   events.emit('identity_unlinked', { userId: user.id, connection, by }, origin)
-  // Whoever disowns an account has never had the link.
+  // An account is disowned by the owner of its address, who never made this link: a message that it is gone would only puzzle them.
   if (by !== 'disowned') outbox?.post({ kind: 'identity_unlinked', user: addressed(user), locale, origin })
 }
 
-/** The links of a user, the oldest first. A store that keeps none has none. */
+/** The links of a user, the oldest first. Empty where the user store keeps no links. */
 export async function listLinks (userId: string, { users }: Pick<AccountsDeps, 'users'>): Promise<LinkedIdentity[]> {
   return await users.listIdentities?.(userId) ?? []
 }

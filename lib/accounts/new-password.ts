@@ -49,7 +49,8 @@ export async function finishNewPassword (user: User, given: NewPassword, deps: A
     try {
       await deps.oneTimeTokens.discard(purpose, user.id)
     } catch (error) {
-      // A link names the hash that it may replace, so none of before works any more: what stays is only kept for nothing.
+      // Links are bound to the password hash that they were sent for, so the former ones are refused already. What could not be removed is only
+      // left over until it expires.
       deps.onError(error, 'what a password change leaves behind could not be removed')
     }
   }
@@ -63,12 +64,12 @@ export async function isUnfinished ({ id, passwordHash }: User, { oneTimeTokens,
 }
 
 /**
- * Sessions before consents, for without one nobody allows anything. Each step is tried whatever became of the others: that one store could not
- * be reached is no reason to leave a thief signed in by another. Rejects with the first failure.
+ * Sessions end before consents, since a new consent takes a session. Each step is tried even where another has failed: one store out of reach
+ * must not keep a thief signed in by what another store has. Rejects with the first failure.
  */
 export async function endAll (user: User, { by, exceptSid, locale, origin }: NewPassword, deps: AccountsDeps): Promise<void> {
   const { id } = user
-  // First, so that nobody begins a session by such a link after the sessions have ended.
+  // The links end first, or somebody could sign in by one of them after the sessions have ended.
   const [links] = await Promise.allSettled([by === 'change' ? undefined : endProvisionalLinks(user, { by: by === 'reset' ? 'password_reset' : 'disowned', locale, origin }, deps)])
   const [sessions] = await Promise.allSettled([deps.sessions.revokeAll(id, 'password_changed', { exceptSid, origin })])
   const [consents] = await Promise.allSettled([endConsents(id, { by: 'password_changed', origin }, deps)])

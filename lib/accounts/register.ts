@@ -36,7 +36,8 @@ export async function register ({ username, password, fields, locale, origin }: 
   const email = addressOf(name, fields.email, deps.verifyEmail)
   await requireGoodPassword(deps.policy, password, { username: name, email })
 
-  // A taken name costs a hash too, and uniqueness is the store's to decide, last: nothing before it depends on who exists.
+  // The password is hashed for a taken name too. Only the store decides on uniqueness, as the last step, so nothing before it tells or takes
+  // longer because of who exists.
   const passwordHash = await deps.hashing.hash(password)
   const given = Object.fromEntries(Object.entries(fields).filter(([field]) => !OWN_FIELDS.has(field)))
   const created: NewUser = { ...given, username: name, passwordHash, ...(email === undefined ? {} : { email, emailVerified: false }) }
@@ -77,7 +78,7 @@ function addressOf (name: string, field: unknown, required: boolean): string | u
   const normalised = typeof field === 'string' ? normalizeUsername(field) : null
   const email = normalised === null ? null : emailOf(normalised)
   if (email === null) throw new OAuthError('invalid_request', 'email: The e-mail address is not valid.', { field: 'email', reason: 'email_form' })
-  // Who could name a mailbox of theirs here would hold another's address as a username, with every message about it going to them.
+  // Otherwise somebody could take another person's address as their username, and have all its messages sent to a mailbox of their own.
   if (own !== null && own !== email) throw new OAuthError('invalid_request', 'email: it must be the username where that is an e-mail address.', { field: 'email', reason: 'email_differs' })
   return email
 }
@@ -85,7 +86,10 @@ function addressOf (name: string, field: unknown, required: boolean): string | u
 /** NUL, and halves of surrogate pairs. */
 const UNSTORABLE = /[\0\p{Cs}]/u
 
-/** Most databases can't hold these characters: what a caller could mend must not look like an outage of the store. */
+/**
+ * Refuses characters that most databases can't store. The database would reject them too, and that would look like an outage (503) in place of a
+ * fault of the caller (400).
+ */
 export function refuseUnstorable (fields: Record<string, unknown>): void {
   const unstorable = Object.entries(fields).find(([, value]) => holdsUnstorable(value))
   if (unstorable !== undefined) throw new OAuthError('invalid_request', `${unstorable[0]}: it holds characters that are not allowed.`, { field: unstorable[0], reason: 'characters' })

@@ -31,10 +31,10 @@ export async function removeAccount ({ user, sid, locale, origin }: Removal, dep
   try {
     await deps.users.remove(user.id)
   } catch (error) {
-    // It may have been done, and only the answer was lost. Then nobody could ask again.
+    // The store may have removed the user before its answer was lost. Then the removal goes on, since nobody is left who could ask again.
     if (await deps.users.findById(user.id) !== null) throw error
   }
-  // Whatever the state says: access tokens of this sign-in are refused here from now on.
+  // Access tokens of this sign-in are refused here from now on, even where the state could not be reached to end it.
   deps.sessions.forget(sid)
   for (const link of links) withdrawGrant(link, deps)
   deps.events.emit('account_removed', { userId: user.id, sid }, origin)
@@ -48,13 +48,13 @@ export async function removeAccount ({ user, sid, locale, origin }: Removal, dep
   }
 }
 
-/** The second factors go last: as long as there is an account, it asks for them. */
+/** The second factors are removed last: as long as there is an account, sign-ins must be asked for them. */
 async function endRest (userId: string, origin: Origin, deps: AccountsDeps): Promise<void> {
   await endAll(userId, { origin }, deps)
   await deps.factors?.store.removeFactorsOfUser(userId)
 }
 
-/** Sign-ins first, for without one nobody allows anything or asks for a link. Each step is tried whatever became of the others. */
+/** Sign-ins end first, since a new consent or link takes one. Each step is tried even where another has failed. */
 async function endAll (userId: string, { exceptSid, origin }: { exceptSid?: string, origin: Origin }, deps: AccountsDeps): Promise<void> {
   const steps = [
     async () => { await deps.sessions.revokeAll(userId, 'account_removed', { ...(exceptSid === undefined ? {} : { exceptSid }), origin }) },

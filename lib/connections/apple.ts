@@ -3,10 +3,10 @@ import { authenticatedAt, text } from './claims.ts'
 import { connection, openidProvider } from './make.ts'
 
 const ISSUER = 'https://appleid.apple.com'
-/** What its discovery document said for some days in June 2025, while ID tokens went on to say the other. */
+/** The issuer that Apple's discovery document named for some days in June 2025, while its ID tokens kept the usual one. */
 const OTHER_ISSUER = 'https://account.apple.com'
 const MAX_NAME = 100
-/** Mailboxes that Apple gives. */
+/** Domains whose mailboxes Apple itself hands out. */
 const OWN_MAILBOX = /@(?:privaterelay\.appleid|icloud|me|mac)\.com$/
 
 export interface AppleOptions extends Omit<ConnectionOptions, 'clientSecret'> {
@@ -54,7 +54,7 @@ export function apple (options: AppleOptions): ConnectionOption {
   }))
 }
 
-/** Of `user`, which the browser could have written itself, the name and nothing else. */
+/** The name in the parameter `user`. Nothing else of it is taken, since the browser could have written it itself. */
 function nameOf (user: string | null): Record<string, string> {
   if (user === null || user.length > 4096) return {}
   let parsed: unknown

@@ -9,7 +9,7 @@ export function profileClaims (claims: Claims): Record<string, unknown> {
   return Object.fromEntries(PROFILE.flatMap((name) => text(claims[name]) === undefined ? [] : [[name, claims[name]]]))
 }
 
-/** A string that is not empty; anything else is none. */
+/** The string, where it is one and not empty; else `undefined`. */
 export function text (value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }

@@ -26,7 +26,7 @@ export function discord (options: DiscordOptions): ConnectionOption {
     async identify (get) {
       const user = object(await get(`${ISSUER}/api/users/@me`))
       const { id, username, global_name: name, email, verified, avatar, locale } = user
-      // Ids are above 2^53: one that came as a number may be another person's.
+      // Ids are larger than 2^53. One that came as a JSON number was rounded when it was read, and may be another person's.
       if (typeof id !== 'string' || !/^\d{1,20}$/.test(id)) throw new UpstreamError('userinfo', 'The answer of Discord has no id that is a string of digits.')
       const picture = typeof avatar === 'string' && /^\w+$/.test(avatar) ? `https://cdn.discordapp.com/avatars/${id}/${avatar}.png` : undefined
       return {

@@ -26,16 +26,16 @@ export function google ({ hd, ...options }: GoogleOptions): ConnectionOption {
   return connection(options, { id: 'google', name: 'Google' }, openidProvider({
     brand: 'google',
     issuer: ISSUER,
-    // All that it says is in the ID token.
+    // Userinfo says nothing that the ID token does not.
     userinfo: false,
     secretRequired: true,
     clientAuthentication: 'client_secret_post',
     mistake: wrong === undefined && (hd === undefined || organisations.length > 0) ? null : { option: 'hd', got: wrong ?? hd, takes: 'the primary domain of a Google Workspace organisation in lower case, or an array of them' },
-    // A hint that fills in the account chooser; several can't be said.
+    // `hd` narrows the account chooser to one domain, or with `*` to any organisation. Which one it was is checked in the ID token.
     parameters: organisations.length === 0 ? {} : { hd: organisations.length === 1 ? organisations[0] as string : '*' },
-    // `login` and `max_age` do nothing there, and no ID token has an `auth_time`.
+    // Google ignores `prompt=login` and `max_age`, and its ID tokens have no `auth_time`.
     wishes: ({ loginHint, prompt }) => ({ ...(loginHint === undefined ? {} : { login_hint: loginHint }), ...(prompt === undefined ? {} : { prompt: 'select_account' }) }),
-    // Tokens of Google's own sign-in button come without the scheme.
+    // In tokens of Google's own sign-in button, `iss` has no `https://`.
     acceptsIssuer: (iss) => iss === ISSUER || iss === 'accounts.google.com',
     assertion (claims) {
       const organisation = text(claims['hd'])

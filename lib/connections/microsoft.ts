@@ -44,7 +44,7 @@ export function microsoft ({ tenant = 'common', allowedTenants = [], authTime = 
       const subject = text(claims['oid'])
       if (tid === undefined || issuerOf(tid) !== claims['iss'] || subject === undefined) throw new UpstreamError('id_token', 'The ID token of Microsoft has no oid, or a tid that is not that of its issuer.')
       if (!isLetIn(tid, tenant, allowedTenants)) throw new UpstreamError('email', 'The Microsoft account is of a tenant that this connection does not let in.')
-      // What the owner of the domain has verified, in the three spellings that there are.
+      // `xms_edov` says that the owner of the domain has verified the address. It comes in three spellings.
       const verified = claims['xms_edov'] === true || claims['xms_edov'] === '1' || claims['xms_edov'] === 'true'
       return { subject, issuer: issuerOf(tid), email: text(claims['email']), emailVerified: verified, emailAuthoritative: verified, profile: profileClaims(claims), authenticatedAt: authenticatedAt(claims) }
     }

@@ -6,6 +6,6 @@ export interface Clock {
   now(): number
   /** Milliseconds that never go backwards: for windows and caches inside one process. */
   monotonic(): number
-  /** Runs `task` once after `delayMs`. Never keeps the process alive. Returns the undo. */
+  /** Runs `task` once after `delayMs`. Never keeps the process alive. Returns a function that cancels it. */
   after(delayMs: number, task: () => void): () => void
 }

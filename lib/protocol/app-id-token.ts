@@ -8,7 +8,7 @@ const MAX_AGE = 300
 const LEEWAY = 60
 
 export interface AppTokenRules {
-  /** What the provider calls the apps whose tokens are taken. */
+  /** The client ids, at the provider, of the apps whose tokens are taken. */
   audiences: readonly string[]
   /** What the app asked the provider to put into the token; `null`: it says none. */
   nonce: string | null
@@ -24,7 +24,7 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 
 const CHECKS: ReadonlyArray<{ name: string, see: string, holds(claims: Claims, rules: AppTokenRules): boolean }> = [
   { name: 'aud', see: 'OpenID Connect Core 1.0 §3.1.3.7 (3)', holds: ({ aud }, { audiences }) => Array.isArray(aud) ? aud.length > 0 && aud.every((one) => audiences.includes(one as string)) : audiences.includes(aud as string) },
-  // Of one audience it says nothing: Google names the app there, and in `aud` the server that the app belongs to.
+  // With one audience `azp` is not compared: Google names the app there, and in `aud` the server that the app belongs to.
   { name: 'azp', see: 'OpenID Connect Core 1.0 §3.1.3.7 (4), (5)', holds: ({ aud, azp }, { audiences }) => !Array.isArray(aud) || aud.length === 1 || audiences.includes(azp as string) },
   { name: 'iat', see: 'OpenID Connect Core 1.0 §3.1.3.7 (10)', holds: ({ iat }, { now }) => typeof iat === 'number' && Number.isFinite(iat) && now / 1000 - iat <= MAX_AGE && iat - now / 1000 <= LEEWAY },
   { name: 'nonce', see: 'OpenID Connect Core 1.0 §3.1.3.7 (11)', holds: holdsNonce }
@@ -45,7 +45,7 @@ export function checkAppIdToken (claims: Claims, rules: AppTokenRules): void {
   if (failed !== undefined) throw new UpstreamError('id_token', `The ID token was refused (${failed.name}).`)
 }
 
-/** Until when a token that was issued then could be taken, in milliseconds since the epoch. */
+/** Until when a token that was issued at that time is accepted, in milliseconds since the epoch. */
 export function appIdTokenEnd (issuedAt: number): number {
   return Math.ceil((issuedAt + MAX_AGE + LEEWAY) * 1000)
 }

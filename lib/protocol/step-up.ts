@@ -10,7 +10,8 @@ export interface StepUp {
 }
 
 /**
- * Whether a sign-in is enough, at `now`. What it does not say is not met: `acr` is no string, or `authenticatedAt` no number.
+ * Whether a sign-in is enough, at `now`. A requirement is not met where the sign-in does not say how it was: `acr` is no string, or
+ * `authenticatedAt` no number.
  * @param now in milliseconds since the epoch, as is `authenticatedAt`
  */
 export function isEnough ({ acr, authenticatedAt }: { acr: unknown, authenticatedAt: unknown }, required: StepUp, now: number): boolean {

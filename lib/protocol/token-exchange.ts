@@ -16,7 +16,8 @@ interface TokenExchange {
 }
 
 /**
- * Reads the parameters of a token exchange. An access token is none that anybody could be known by: each app that ever got one could bring it.
+ * Reads the parameters of a token exchange. Access tokens are refused, since they don't prove who sends them: every app that a person ever gave
+ * one to could bring it here.
  * @throws OAuthError `invalid_request`
  */
 export function readTokenExchange (params: TokenRequestParams): TokenExchange {
@@ -29,8 +30,8 @@ export function readTokenExchange (params: TokenRequestParams): TokenExchange {
 }
 
 /**
- * By what a token is known again: what was signed, and not its signature, for that of ECDSA has a second form that is as good, which anybody
- * can make of the first.
+ * What a token is remembered by, so that it counts once: the part that was signed, without the signature. Of an ECDSA signature anybody can
+ * compute a second one that is valid too, and the same token would pass again with it.
  */
 export function assertionDigest (token: string): string {
   return digest(`assertion ${token.slice(0, token.lastIndexOf('.'))}`)

@@ -46,7 +46,7 @@ export function readTotpCode (typed: string): string | null {
   return /^[0-9]{6}$/.test(code) ? code : null
 }
 
-/** Decimal digits of a script lie in tens, from its zero on. */
+/** The ten decimal digits of a script follow one another in Unicode, from its zero on. */
 function valueOf (digit: string): number {
   let zero = digit.codePointAt(0) ?? 0
   const code = zero

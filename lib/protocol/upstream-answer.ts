@@ -1,11 +1,14 @@
 /** The answer of another provider to an authorization request of ours. */
 import { UpstreamError } from '../errors.ts'
 
-/** What may be there once at most, and must not be empty where it is there. */
+/** Parameters that may be there once at most, and must not be empty where they are there. */
 const SINGLE = ['code', 'state', 'iss', 'error']
-/** What a request for a code alone is never answered with. */
+/** Parameters that a request for a code alone is never answered with. */
 const UNASKED = ['response', 'id_token', 'access_token', 'token']
-/** Somebody said no, or the provider could not do without a page that it was not to show. @see RFC 6749 §4.1.2.1, OpenID Connect Core 1.0 §3.1.2.6; Apple says the second. */
+/**
+ * Errors that mean that the person said no, or that the provider would have had to show a page and was asked not to. @see RFC 6749 §4.1.2.1,
+ * OpenID Connect Core 1.0 §3.1.2.6; the second is Apple's.
+ */
 const DENIED = ['access_denied', 'user_cancelled_authorize', 'login_required', 'interaction_required', 'consent_required', 'account_selection_required']
 const BUSY = ['server_error', 'temporarily_unavailable']
 

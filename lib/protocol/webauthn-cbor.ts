@@ -34,7 +34,7 @@ export function readCbor (bytes: Buffer, offset = 0, depth = 1): { value: Cbor, 
   return { value: initial === 0xf6 ? null : initial === 0xf5, end: start }
 }
 
-/** The whole of it is one item. @throws WebauthnError `malformed` */
+/** Reads bytes that are one item, and nothing behind it. @throws WebauthnError `malformed` */
 export function decodeCbor (bytes: Buffer): Cbor {
   const { value, end } = readCbor(bytes)
   must(end === bytes.length, 'malformed', 'something follows the CBOR')

@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-/** How long an answer may take; browsers are told the half of it. */
+/** How long an answer may take. Browsers are told half of it (`timeout`). */
 const CHALLENGE_LIFETIME_MS = 10 * 60 * 1000
 
 const RANDOM_BYTES = 16
@@ -8,7 +8,7 @@ const STAMPED_BYTES = 24
 const CHALLENGE_BYTES = 40
 /** A clock of another instance may be ahead. */
 const SKEW_MS = 60 * 1000
-/** How long a challenge that was answered has to be remembered: it is refused for its age from then on. */
+/** How long a challenge that was answered has to be remembered. After that it is refused for its age. */
 export const CLAIM_LIFETIME_MS = CHALLENGE_LIFETIME_MS + SKEW_MS
 
 /**
@@ -23,7 +23,7 @@ export function makeChallenge (purpose: string, { key, now, random }: { key: Uin
   return Buffer.concat([stamped, macOf(stamped, purpose, key)]).toString('base64url')
 }
 
-/** Whether it is one for this purpose, under one of these keys, and not too old at `now`. */
+/** Whether the challenge was made for this purpose with one of these keys, and is not too old at `now`. */
 export function isChallengeFor (purpose: string, challenge: string, { keys, now }: { keys: readonly Uint8Array[], now: number }): boolean {
   const bytes = Buffer.from(challenge, 'base64url')
   if (bytes.length !== CHALLENGE_BYTES || bytes.toString('base64url') !== challenge) return false

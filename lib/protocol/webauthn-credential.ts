@@ -3,7 +3,7 @@ import { must, WebauthnError } from './webauthn-refusal.ts'
 /** 1,023 bytes, as base64url. @see W3C WebAuthn Level 3 §7.1 */
 const MAX_ID = 1364
 const MAX_HANDLE = 86
-/** RSA keys and long ids are in it; attestation that nobody asked for is left no room beyond. */
+/** Enough for an RSA key and the longest id. Attestation that nobody asked for may make an answer larger, which is refused. */
 const MAX_BINARY = 14_000
 const MAX_TEXT = 16_384
 const MAX_TRANSPORTS = 8
@@ -72,7 +72,10 @@ function binary (members: Members, name: string): Buffer {
   return Buffer.from(value, 'base64url')
 }
 
-/** Whether it is base64url as there is one way to write it: not empty, without padding, and nothing in the bits that no byte has. RFC 4648 §3.5 */
+/**
+ * Whether it is base64url in its only canonical form: not empty, without padding, and with zeros in the unused bits of the last character. RFC
+ * 4648 §3.5
+ */
 export function isBase64url (value: unknown): value is string {
   return typeof value === 'string' && /^[A-Za-z0-9_-]+$/.test(value) && Buffer.from(value, 'base64url').toString('base64url') === value
 }

@@ -1,7 +1,7 @@
 import { type CborMap, readCbor } from './webauthn-cbor.ts'
 import { must, WebauthnError } from './webauthn-refusal.ts'
 
-/** What an authenticator signs. @see W3C WebAuthn Level 3 §6.1 */
+/** The authenticator data, which the authenticator signs. @see W3C WebAuthn Level 3 §6.1 */
 export interface AuthenticatorData {
   rpIdHash: Buffer
   userPresent: boolean
@@ -9,7 +9,7 @@ export interface AuthenticatorData {
   backupEligible: boolean
   backedUp: boolean
   signCount: number
-  /** Of a new credential alone. */
+  /** Only in the answer that makes a new credential. */
   attested: { aaguid: Buffer, credentialId: Buffer, publicKey: CborMap } | null
 }
 
@@ -43,7 +43,8 @@ interface ClientData { type: unknown, challenge: unknown, origin: unknown, cross
 const UTF8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * What the browser says. It is read as JSON, since browsers add members as they like; a byte order mark is none of it.
+ * The client data, which the browser wrote. It is read as JSON and not compared as text, since browsers may add members. A byte order mark
+ * before it is overlooked.
  * @throws WebauthnError `malformed`
  * @see W3C WebAuthn Level 3 §5.8.1
  */

@@ -2,14 +2,14 @@ import { createPublicKey, type JsonWebKey, verify } from 'node:crypto'
 import type { CborMap } from './webauthn-cbor.ts'
 import { must, WebauthnError } from './webauthn-refusal.ts'
 
-/** COSE numbers of what is offered and taken: Ed25519, ES256, RS256. Browsers take the first that the authenticator has. */
+/** The algorithms that are offered and taken, by their COSE numbers: Ed25519, ES256, RS256. Browsers take the first that the authenticator has. */
 export const PASSKEY_ALGS: readonly number[] = [-8, -7, -257]
 
 const MIN_RSA_BYTES = 256
 const MAX_RSA_BYTES = 512
 
 /**
- * A COSE key as SubjectPublicKeyInfo in DER. The point of an elliptic curve is on it.
+ * A COSE key as SubjectPublicKeyInfo in DER. A point that is not on its elliptic curve is refused.
  * @throws WebauthnError `algorithm`, `public_key`
  * @see RFC 9052 §7, RFC 9053 §2, §7, RFC 8230 §4
  */

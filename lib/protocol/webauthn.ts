@@ -5,7 +5,7 @@ import { type AuthenticatorData, readAuthenticatorData, readClientData } from '.
 import { isSignedBy, spkiOf } from './webauthn-key.ts'
 import { must } from './webauthn-refusal.ts'
 
-/** What was asked of the browser. It is looked at here, whatever the page's script did with it. */
+/** What was asked of the browser. Each point is checked in the answer, since the page's script could have asked for something else. */
 export interface Ceremony {
   /** What was asked for with this challenge; `null`: it is none of ours, not for this purpose, or too old. */
   askedWith(challenge: string): { requiresVerification: boolean } | null
@@ -16,7 +16,7 @@ export interface Ceremony {
 
 /** What is stored of a new credential. */
 export interface NewCredential {
-  /** base64url, as are the others. */
+  /** base64url, as is `publicKey`. */
   credentialId: string
   /** SubjectPublicKeyInfo in DER. */
   publicKey: string

@@ -27,7 +27,7 @@ export interface Sessions {
   revokeBrowserSession(userId: string, sid: string, by: EndedBy, options: { clientId?: string | undefined, origin: Origin }): Promise<boolean>
   /** Ends all codes and families that this client has of the user. */
   revokeFamiliesOfClient(userId: string, clientId: string, by: EndedBy, origin: Origin): Promise<void>
-  /** The store has ended this family by itself: access tokens of it are refused here from now on. */
+  /** To be called where the store has ended this family by itself (a replay): its access tokens are refused here from now on. */
   forget(sid: string): void
   /** Whether a sign-in that is in the store is from before the user's present password, where the user store tells of that. */
   isOver(user: User, signIn: SignedIn): Promise<boolean>
@@ -45,7 +45,7 @@ interface SessionsDeps {
   revocations: Revocations
   events: Events
   clock: Clock
-  /** Hears of the browser sessions that were ended here. Returns at once and never throws. */
+  /** Called with the browser sessions that were ended here. Returns at once and never throws. */
   onSessionsEnded(ended: BrowserSession[]): void
 }
 
@@ -99,7 +99,8 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
     async revokeAll (userId, by, { exceptSid, origin }) {
       const kept = exceptSid === undefined ? null : await tokens.findFamily(exceptSid, clock.now())
       const exceptSession = kept === null ? exceptSid : kept.sessionSid ?? undefined
-      // Only a new password is proof enough to outlive it: a thief who ends all others must not be kept by that when the owner sets one.
+      // A sign-in is noted as one that outlives a password change only where the change itself keeps it. A thief who ends all other sign-ins must
+      // not stay in by that when the owner sets a new password.
       const keeps = by === 'password_changed' || exceptSid === undefined
       const [noted] = await Promise.allSettled([keeps ? keepSignIn(userId, kept ?? (exceptSid === undefined ? null : { sid: exceptSid }), { oneTimeTokens, clock }) : undefined])
       await endAll(userId, by, origin, {

@@ -11,10 +11,10 @@ export function withoutUndefined (schema: TSchema, value: unknown): unknown {
   if (Array.isArray(value)) return value.map((entry) => withoutUndefined(described['items'] as TSchema, entry))
   const given = value as Record<string, unknown>
   const known = described['properties'] as Record<string, TSchema> | undefined
-  // Of a record, every value.
+  // A record has one schema for all of its values.
   const [each] = Object.values((described['patternProperties'] ?? {}) as Record<string, TSchema>)
   const isKnown = (name: string): boolean => known === undefined || Object.hasOwn(known, name)
-  // An object of a class may have its options as getters.
+  // Getters of a class are not among an object's own keys, so the names that the schema knows are asked for too.
   const names = new Set([...Object.keys(given), ...Object.keys(known ?? {}).filter((name) => given[name] !== undefined)])
   return Object.fromEntries([...names]
     .filter((name) => given[name] !== undefined || !isKnown(name))

@@ -55,10 +55,10 @@ export async function sendSignInCode (name: string, cause: MessageCause, deps: E
   return { name, nonce, expiresAt }
 }
 
-/** Where the code for this name goes to: it is bound to that, and is nothing once the account has another address. */
+/** The address that the code for this name goes to. The code is bound to it, and is refused once the account has another one. */
 export const mailboxOf = (name: string, user: User | null): string => user === null ? name : addressOf(user)
 
-/** Whom to write to. `null`: nobody, and the page tells that to nobody. */
+/** Whom to write to. `null`: nobody gets a message, and the page looks the same. */
 function recipientOf (name: string, user: User | null, { emailSignIn: { signUp }, enforcedDomains }: EmailSignInDeps): MessageUser | null {
   if (user !== null) {
     const address = normalizeUsername(addressOf(user))
@@ -67,17 +67,17 @@ function recipientOf (name: string, user: User | null, { emailSignIn: { signUp }
   return signUp && canSignUp(name, enforcedDomains) ? { id: '', username: name, email: name } : null
 }
 
-/** Whether an account can have this name that is made of nothing but an address. */
+/** Whether an account that is made of nothing but an address may have this name. */
 export function canSignUp (name: string, enforcedDomains: ReadonlySet<string>): boolean {
   return emailOf(name) !== null && checkNewUsername(name) === null && !isEnforced({ username: name }, enforcedDomains)
 }
 
 const linkContext = ({ issuer }: EmailSignInDeps): string => JSON.stringify(['sign-in link', issuer])
 
-/** By which a link knows the browser that it belongs to. It is no help to whoever reads the link. */
+/** A link carries this mark of the browser that asked for it. The mark is a digest, so a reader of the link can't pass for that browser. */
 const markOf = (nonce: string): string => digest(`sign-in link ${nonce}`)
 
-/** What a link says. `null`: it is none, or it is too old. Nothing is looked up or used up. */
+/** What a link carries. `null`: it is no link of ours, or too old. Nothing is looked up or used up. */
 export function openLink (token: string, deps: EmailSignInDeps): { code: string, belongsTo(pending: PendingCode): boolean } | null {
   const opened = deps.emailSignIn.sealer.open(token, linkContext(deps))
   if (opened === null) return null

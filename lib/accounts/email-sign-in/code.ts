@@ -24,21 +24,24 @@ export function readCode (typed: string): string {
   return code
 }
 
-/** Stands for a typed name in the store, whether anybody has it or not. Without the key nobody can tell whose it is. */
+/**
+ * The user id that a code is stored under. It is made of the name that was typed, whether anybody has that name or not, and tells it to nobody
+ * without the key.
+ */
 export function ownerOf (key: Uint8Array, name: string): string {
   return mac(key, ['owner', name])
 }
 
 interface BoundCode {
   owner: string
-  /** Of the browser that asked. Without it the code is worth nothing. */
+  /** Kept by the browser that asked, in a cookie. In any other browser the code is refused. */
   nonce: string
   code: string
-  /** The mailbox that it went to: what is typed after the account has got another address proves nothing of that. */
+  /** The mailbox that it went to. The code is refused once the account has another address, of which it proves nothing. */
   address: string
 }
 
-/** What the store keeps of a code. */
+/** The digest that the store keeps of a code, after the partition of its owner. */
 export function digestOfCode (key: Uint8Array, { owner, nonce, code, address }: BoundCode): string {
   return partitionOf(owner) + mac(key, ['code', owner, nonce, code, address])
 }

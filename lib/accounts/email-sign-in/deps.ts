@@ -3,9 +3,9 @@ import type { Sealer } from '../../ports/sealer.ts'
 
 /** What sign-in by e-mail needs, where the option `emailSignIn` is set. */
 export interface EmailSignIn {
-  /** Of the digests of codes, and of what stands for addresses. */
+  /** The HMAC key for the digests of codes and for what stands for names in the store. */
   key: Uint8Array
-  /** For what the browser carries between asking and entering, and for links. */
+  /** Seals the cookie that the browser carries between asking for a code and entering it, and links. */
   sealer: Sealer
   expiresInMs: number
   /** Whether messages have a link. */

@@ -22,7 +22,7 @@ export async function addPasskey ({ credential, name, locale, origin, ...of }: E
     const kind = KINDS.find((one) => isChallengeOf(additionBy(of, one, found.deviceEpoch), challenge, config, deps))
     return kind === undefined ? null : { requiresVerification: kind === 'passkey' }
   }, config)
-  // The account may be somebody else's, by the address that was never confirmed.
+  // An account with an address that was never confirmed may belong to somebody else: see `awaitsConfirmation`.
   if (of.isInvited !== true) refuseUnconfirmed(user, deps)
   const now = clock.now()
   const { codes, digests } = newRecoveryCodes(deps)

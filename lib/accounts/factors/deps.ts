@@ -23,8 +23,8 @@ export interface FactorDeps {
 }
 
 /**
- * Whether the user is asked for a second factor. One that no longer works counts too: else whoever makes a hundred wrong guesses would turn
- * it off.
+ * Whether the user is asked for a second factor. An app that was disabled after too many wrong codes counts too: otherwise somebody could turn
+ * the second factor off by wrong guesses.
  */
 export function hasSecondFactor ({ totp, passkeys }: UserFactors): boolean {
   return totp.length > 0 || passkeys.length > 0

@@ -30,9 +30,9 @@ const MAX_NAME = 64
 const contextOf = (of: Enroller, issuer: string): string => JSON.stringify(['totp enrolment', issuer, of.user.id, ...(of.sid === null ? ['step', digest(of.ticket)] : [of.sid])])
 
 /**
- * A new key, which is stored only once a code of it was right: an enrolment that is given up leaves what there is. To be asked by a fresh
- * sign-in, which the sealed enrolment is proof of for ten minutes, or until the user's factors are others: with the first one a sign-in without it
- * is no longer enough.
+ * A new key. It is stored only once a code of it was right, so an enrolment that is given up changes nothing. Its caller must have had a fresh
+ * sign-in; the sealed enrolment proves that for ten minutes, and no longer once the user's factors have changed, since a sign-in without a
+ * factor that was added meanwhile is not enough.
  */
 export async function startEnrolment (of: Enroller, deps: ProvingDeps): Promise<Enrolment> {
   const { issuer, random, clock, factors: { sealer, store, policy } } = deps
@@ -42,7 +42,7 @@ export async function startEnrolment (of: Enroller, deps: ProvingDeps): Promise<
   return shown(secret, sealer.seal(JSON.stringify({ factorId: random.id(), secret: secret.toString('base64url'), at: clock.now(), epoch }), contextOf(of, issuer)), of, deps)
 }
 
-/** The same enrolment once more, for a page that is shown again. `null`: it is none of this sign-in, or too old. */
+/** The enrolment of this sealed text, for a page that is shown again. `null` where it was begun by another sign-in, or is too old. */
 export async function reopenEnrolment (enrolment: string, of: Enroller, deps: ProvingDeps): Promise<Enrolment | null> {
   const opened = open(enrolment, of, await deps.factors.store.findFactors(of.user.id), deps)
   return opened === null ? null : shown(opened.secret, enrolment, of, deps)
@@ -78,7 +78,7 @@ export async function confirmEnrolment ({ enrolment, code, name, locale, origin,
   const { factorId, secret } = opened
   const step = matchTotp(secret, digits, now)
   if (step === null) throw new OAuthError('invalid_code', 'The code is wrong.', { field: 'code', reason: 'wrong_code' })
-  // The account may be somebody else's, by the address that was never confirmed.
+  // An account with an address that was never confirmed may belong to somebody else: see `awaitsConfirmation`.
   if (of.isInvited !== true) await requireConfirmedAddress(user, { locale, origin }, deps)
   const isFirst = !hasSecondFactor(found)
   const { codes, digests } = newRecoveryCodes(deps)
@@ -95,7 +95,7 @@ export async function confirmEnrolment ({ enrolment, code, name, locale, origin,
   return { factorId, recoveryCodes: added.codesStored ? codes : null, proof: { method: 'otp', at: now } }
 }
 
-/** What a person calls it, in one line. `null`: nothing. */
+/** The name that a person gave it, in one line. `null`: they gave none. */
 export function nameOf (given: string): string | null {
   const name = [...given.replace(/[\p{C}\s]+/gu, ' ').trim()].slice(0, MAX_NAME).join('')
   return name === '' ? null : name

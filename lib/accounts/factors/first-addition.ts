@@ -11,7 +11,8 @@ export async function endingOthers<Stored> ({ isFirst, userId, sid, origin }: { 
   const endOthers = async (): Promise<void> => { await deps.sessions.revokeAll(userId, 'factors_changed', { exceptSid: sid ?? undefined, origin }) }
   await endOthers()
   const stored = await store()
-  // For a sign-in by the password alone that began in between. The person has to see their recovery codes whatever becomes of it.
+  // Once more, for a sign-in by the password alone that began in between. Where it fails it is done again behind the reply, which must go out:
+  // the recovery codes are shown in it and never again.
   const what = 'the other sign-ins of somebody who added a second factor could not be ended'
   await endOthers().catch((error: unknown) => {
     deps.onError(error, what)
@@ -21,9 +22,9 @@ export async function endingOthers<Stored> ({ isFirst, userId, sid, origin }: { 
 }
 
 /**
- * Of several that were stored at once as the first, the one that came first stays: whoever knows the password alone must not add one beside
- * that of the owner.
- * @throws OAuthError `invalid_token`; then it is gone again
+ * Removes the factor again unless it is the user's only one. Of several that were stored at once as the first, at most one stays: somebody who
+ * knows the password alone must not add a factor beside the owner's.
+ * @throws OAuthError `invalid_token` where it was removed
  */
 export async function withdrawUnlessFirst (userId: string, factorId: string, { factors: { store } }: Pick<PasskeyDeps, 'factors'>): Promise<void> {
   const { totp, passkeys } = await store.findFactors(userId)

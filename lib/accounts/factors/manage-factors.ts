@@ -11,7 +11,7 @@ import type { ProvingDeps } from './prove-factor.ts'
 /** Ids come from addresses and forms. Odd ones are refused here: a NUL makes SQL stores reject, which would count as an outage. */
 const ID = /^[A-Za-z0-9_-]{1,128}$/
 
-/** More than any account may have. */
+/** A limit that no account reaches: the factor was the user's before. */
 const MOST = 1000
 
 interface ShownFactor {
@@ -22,7 +22,7 @@ interface ShownFactor {
   lastUsedAt: number | null
   /** Whether it no longer works, after too many wrong codes. */
   disabled: boolean
-  /** Of a passkey: whether it is kept in several places by now. `null`: an app, of which nobody knows. */
+  /** Whether a passkey is kept in several places by now. `null` for an app, of which that can't be known. */
   synced: boolean | null
 }
 
@@ -44,7 +44,7 @@ interface Removal extends MessageCause {
   by: 'user' | 'host'
   /** The sign-in that asks, which goes on while the user has another factor. */
   sid?: string
-  /** It goes on in any case: whoever calls this begins it anew, without what the factor proved. */
+  /** `true`: the sign-in that asks goes on in any case, because the caller replaces it by one without what the factor proved. */
   isLowered?: boolean
 }
 
@@ -58,12 +58,12 @@ export async function removeFactor ({ user, factorId, by, sid, isLowered = false
   const { sessions, background, onError, events, outbox, factors: { store } } = deps
   const userId = user.id
   const needed = by === 'user' ? await neededPasskey(user, factorId, deps) : null
-  // Of two removals at once the store decides which of them is of the last factor.
+  // Two removals at once may each find another factor left, so the store decides which of them would remove the last one.
   const keepOne = needed !== null || (by === 'user' && await mustKeepOne(user, deps))
   const outcome = ID.test(factorId) ? await store.removeFactor({ userId, factorId, keepOne }) : 'unknown'
   if (outcome === 'last') throw needed === null ? new OAuthError('last_factor', 'The account must have a second factor, and this is the last one.') : lastWayIn()
   if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such factor.')
-  // It can't know that what is left (an app, a security key) signs nobody in alone.
+  // The store can't know that what is left (an app, a security key) is no way to sign in alone. Then the passkey is put back.
   if (needed !== null && passkeysIn(await store.findFactors(userId), deps.factors).length === 0) {
     await store.addPasskey({ userId, factor: needed, limit: MOST })
     throw lastWayIn()
@@ -76,7 +76,7 @@ export async function removeFactor ({ user, factorId, by, sid, isLowered = false
     left = hasSecondFactor(await store.findFactors(userId))
     await sessions.revokeAll(userId, 'factors_changed', { exceptSid: left || isLowered ? sid : undefined, origin })
   }
-  // The factor is gone: a repeat would only find that.
+  // A failure from here on is not the caller's: the factor is gone, and a repeat would answer `not_found`. So the work goes on behind the reply.
   await end().catch((error: unknown) => {
     onError(error, what)
     background.run(`factors ${userId}`, what, end)

@@ -16,16 +16,16 @@ export interface PasskeyConfig {
   relatedOrigins: readonly string[]
   prompt: boolean
   maxPerUser: number
-  /** The first makes challenges, all know them. */
+  /** Challenges are made with the first, and known by any of them. */
   challengeKeys: readonly [Uint8Array, ...Uint8Array[]]
 }
 
 type Addition = { to: 'add', userId: string, sid: string, kind: PasskeyKind, epoch: number } | { to: 'set_up', userId: string, step: string, kind: PasskeyKind, epoch: number }
 
-/** What a challenge is good for. None of these is good for another, for another user or another sign-in. */
+/** What a challenge is good for. It is refused for any purpose, user or sign-in but the one that it names. */
 export type ChallengePurpose = { to: 'sign_in' } | Addition | { to: 'second_factor', userId: string } | { to: 'reauthentication', userId: string, sid: string }
 
-/** JSON with its members in one order, so that no two purposes are one text. */
+/** JSON with its members in a fixed order, so that no two purposes give the same text. */
 const purposeText = (purpose: ChallengePurpose, { issuer }: ChallengeDeps): string => JSON.stringify([issuer, ...Object.entries(purpose)])
 
 function challengeFor (purpose: ChallengePurpose, { challengeKeys: [key] }: PasskeyConfig, deps: ChallengeDeps): string {
@@ -36,7 +36,7 @@ export function isChallengeOf (purpose: ChallengePurpose, challenge: string, { c
   return isChallengeFor(purposeText(purpose, deps), challenge, { keys, now: deps.clock.now() })
 }
 
-/** Of a sign-in, or of the ticket of one that is not done. */
+/** By a sign-in, or by the ticket of a sign-in that still owes its second factor. */
 export function additionBy (of: Enroller, kind: PasskeyKind, epoch: number): Addition {
   const userId = of.user.id
   return of.sid === null ? { to: 'set_up', userId, step: digest(of.ticket), kind, epoch } : { to: 'add', userId, sid: of.sid, kind, epoch }
@@ -47,7 +47,7 @@ export const purposeOf = (userId: string, of: PasskeyPurpose): ChallengePurpose 
 
 const described = ({ credentialId, transports }: PasskeyFactor): PasskeyDescriptor => ({ type: 'public-key', id: credentialId, transports: [...transports] })
 
-/** Those that this server's Relying Party ID can ask for. */
+/** The passkeys that can be asked for here: those that were made for this server's Relying Party ID. */
 const usable = (passkeys: readonly PasskeyFactor[], { rpId }: PasskeyConfig): PasskeyFactor[] => passkeys.filter((one) => one.rpId === rpId)
 
 export async function optionsForCreation ({ kind = 'passkey', ...of }: Enroller & { kind?: PasskeyKind | undefined }, config: PasskeyConfig, deps: PasskeyDeps): Promise<PasskeyCreationOptions> {
@@ -75,7 +75,7 @@ export function optionsForSignIn (config: PasskeyConfig, deps: ChallengeDeps): P
 export function optionsForKnown ({ user, found, ...of }: { user: User, found: UserFactors } & PasskeyPurpose, config: PasskeyConfig, deps: ChallengeDeps): PasskeyRequestOptions | null {
   const theirs = usable(found.passkeys, config)
   if (theirs.length === 0) return null
-  // A security key without a PIN can't verify anybody, and refuses where it must.
+  // A security key without a PIN can't verify its user, and would refuse to answer if it were required to.
   const userVerification = theirs.every(({ uvInitialized }) => uvInitialized) ? 'required' : 'preferred'
   return requestOptions({ rpId: config.rpId, challenge: challengeFor(purposeOf(user.id, of), config, deps), allow: theirs.map(described), userVerification })
 }

@@ -19,7 +19,7 @@ import type { FactorPolicy } from './factor-policy.ts'
  */
 export type GivenCredential = string | object
 
-/** `security_key`: it need not know who holds it, and is a second factor alone. */
+/** `security_key`: it need not verify who holds it, so it counts as a second factor alone. */
 export type PasskeyKind = 'passkey' | 'security_key'
 
 /**
@@ -42,7 +42,7 @@ export interface PasskeyAdded {
 export interface ProvedByPasskey {
   user: User
   proof: AuthenticationProof
-  /** To be asked after the commit: the user as they are now; `null`, and an event, where the sign-in does not hold any more. */
+  /** To be called after the commit. Resolves to the user as they are now; to `null`, with an event, where they may not sign in any more. */
   confirm(): Promise<User | null>
 }
 
@@ -62,9 +62,9 @@ export interface PasskeyDeps extends ChallengeDeps {
   onError(error: unknown, what: string): void
 }
 
-/** Passkeys and security keys. Nothing is stored before something was proved: challenges are MACed, and claimed by the use of what answers them. */
+/** Passkeys and security keys. Challenges are not stored: each carries a MAC, and is remembered as used only once its answer was verified. */
 export interface Passkeys {
-  /** Of the passkeys of this server. For the signals of a page too. */
+  /** The Relying Party ID of the passkeys of this server. Pages also name it in the signals to the browser. */
   rpId: string
   /** Other origins that may use them; empty: none. */
   relatedOrigins: readonly string[]

@@ -18,7 +18,10 @@ export async function mustEnrol ({ user, methods, clientId }: { user: User, meth
   return await policy.required(user, clientId)
 }
 
-/** Tells that it is asked for, and has an address confirmed that has to be before that; not of who is invited, who need not. */
+/**
+ * Emits `enrolment_required`. Where the address of the account has to be confirmed before a factor is set up, the message for that is sent too;
+ * whoever is invited by a link of the host need not confirm it.
+ */
 export function tellOfEnrolment (user: User, clientId: string | null, origin: Origin, accounts: AccountsDeps, { isInvited = false } = {}): void {
   accounts.events.emit('enrolment_required', { userId: user.id, clientId }, origin)
   if (isInvited || !awaitsConfirmation(user, accounts)) return

@@ -14,7 +14,7 @@ import { type ChallengePurpose, isChallengeOf, type PasskeyConfig, purposeOf } f
 import type { GivenCredential, PasskeyDeps, PasskeyPurpose, ProvedByPasskey } from './passkeys.ts'
 import { tellOfFailure } from './tell-of-failure.ts'
 
-/** One text, whatever is wrong. `reason` is for pages, `detail` for the log. */
+/** The refusal has one text, whatever is wrong. `reason` is for pages, `detail` for the log. */
 function refused (detail: string, reason: 'passkey_refused' | 'unknown_passkey' = 'passkey_refused'): OAuthError {
   return new OAuthError('invalid_grant', 'The passkey was not accepted.', { field: 'credential', reason, detail, withoutStack: true })
 }
@@ -41,7 +41,7 @@ export async function proveAlone ({ credential, clientId, origin }: { credential
   if (owned === null) return fail('unknown_passkey', 'nobody has this handle and this credential')
   const user = await users.findById(owned.userId)
   const { passkey } = owned
-  // Only whoever has the passkey hears of a failure that is the account's, and in the same words.
+  // The passkey is proved first. Whether the account may sign in is looked at after that, and refused by the same text.
   const assertion = unless(() => verified(given, passkey, { to: 'sign_in' }, true, config, deps), user)
   const reason = passkey.uvInitialized ? failureOf(user, deps) : 'passkey_refused'
   if (user === null || reason !== null) return fail(reason ?? 'unknown_user', reason === 'passkey_refused' ? 'a security key is no first factor' : reason ?? 'unknown_user', user)
@@ -71,7 +71,7 @@ export async function provePasskey ({ credential, user, found, clientId, origin,
   }
   try {
     const given = readAssertion(credential)
-    // Among the user's own, whoever else may have one of this id.
+    // Looked for among this user's own, since another user may have a credential with the same id.
     const passkey = found.passkeys.find(({ credentialId }) => credentialId === given.id)
     if (passkey === undefined) return await fail('wrong', refused('the user has no such credential', 'unknown_passkey'))
     if (given.userHandle !== null && handleIn(given.userHandle) !== found.handle) return await fail('wrong', refused('the handle is another user\'s'))
@@ -85,7 +85,7 @@ export async function provePasskey ({ credential, user, found, clientId, origin,
   }
 }
 
-/** What the browser calls a handle is the bytes of ours. */
+/** Our handle, read from what the browser sends: it has the handle's bytes as base64url. */
 const handleIn = (userHandle: string): string => Buffer.from(userHandle, 'base64url').toString('latin1')
 
 function verified (given: GivenAssertion, passkey: PasskeyFactor, purpose: ChallengePurpose, requiresVerification: boolean, config: PasskeyConfig, deps: PasskeyDeps): Assertion {

@@ -5,7 +5,7 @@ import { recoveryCode, RECOVERY_CODES, recoveryDigest } from '../../protocol/rec
 import { addressed, type MessageCause } from '../outbox.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
-/** New codes, and what is kept of them. */
+/** New codes as they are shown, and the digests that are stored of them. */
 export function newRecoveryCodes ({ random }: { random: Random }): { codes: string[], digests: string[] } {
   const codes = Array.from({ length: RECOVERY_CODES }, () => recoveryCode(Buffer.from(random.secret(), 'base64url')))
   return { codes, digests: codes.flatMap((code) => recoveryDigest(code) ?? []) }

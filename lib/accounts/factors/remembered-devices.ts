@@ -10,8 +10,8 @@ import type { ProvingDeps } from './prove-factor.ts'
 type Deps = Pick<AccountsDeps, 'clock'> & { factors: Pick<FactorDeps, 'remembered'> }
 
 /**
- * Whether the user owes a second factor in this browser. A browser that is remembered takes the question away and proves nothing: what
- * the sign-in is worth stays what the first factor makes it.
+ * Whether the user has to give a second factor in this browser. In one that is remembered they are not asked, but that proves nothing: the
+ * sign-in is worth only what the first factor makes it.
  * @see NIST SP 800-63B-4 §3.2.1
  */
 export function owesSecondFactor (user: User, found: UserFactors, { remembered: token }: Pick<Browser, 'remembered'>, { clock, factors: { remembered } }: Deps): boolean {
@@ -19,7 +19,10 @@ export function owesSecondFactor (user: User, found: UserFactors, { remembered: 
   return remembered === null || !isRemembered(remembered.keys, token, accountOf(user, found), { now: clock.now(), lifetimeMs: remembered.lifetimeMs })
 }
 
-/** What a browser gets in which the user has just given a second factor and wants no more questions. `found`: what they had then. */
+/**
+ * The value of the cookie for a browser in which the user has just given a second factor and does not want to be asked again. `found`: the
+ * factors that they had then.
+ */
 export function rememberDevice (token: string | undefined, user: User, found: UserFactors, { keys }: RememberedDevices, { clock, random }: Pick<AccountsDeps, 'clock' | 'random'>): string {
   return rememberAccount(keys, token, accountOf(user, found), clock.now(), random.id())
 }

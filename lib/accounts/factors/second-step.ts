@@ -13,14 +13,14 @@ export const STEP_LIFETIME_SECONDS = 600
 
 /** Who has given a first factor, and which. */
 export interface FirstFactor {
-  /** As they were when that was proved. */
+  /** As the user was when the first factor was proved. */
   user: User
   by: FirstFactorKind
   /** The `id` of the connection, where it was one. */
   connection?: string | undefined
-  /** Who they are there: the link must still lead to the user. */
+  /** Who they are at that provider. The link of this identity must still lead to the user when the second factor is given. */
   identity?: Identity | undefined
-  /** How, and when. */
+  /** How they proved it, and when. */
   methods: AuthenticationProof[]
   clientId: string | null
 }
@@ -44,8 +44,8 @@ type StepDeps = Pick<AccountsDeps, 'issuer' | 'users' | 'hashing' | 'background'
 const contextOf = (issuer: string, place: StepPlace): string => JSON.stringify(['second step', issuer, place.page ? place.needs : 'grant', place.page ? null : place.clientId])
 
 /**
- * Another value once the password is another one, and after a code by e-mail also once the address is: whoever reads the former mailbox has proved
- * nothing by then. A ticket is no place for the hash itself.
+ * Binds a ticket to the password: the value is another one once the password has changed, and after a code by e-mail also once the address has,
+ * since a code in the former mailbox proves nothing of the new one. It is a digest, so that the ticket does not carry the password hash.
  */
 function markOf (user: User, by: PendingStep['by']): string {
   return digest(`second step ${user.id} ${user.passwordHash ?? ''}${by === 'email' ? ` ${addressOf(user)}` : ''}`)
@@ -58,7 +58,8 @@ function markOf (user: User, by: PendingStep['by']): string {
 export async function sealStep ({ user, by, connection, identity, methods, clientId, scope, invitedAt }: PendingStep, place: StepPlace, deps: StepDeps): Promise<string> {
   const { issuer, clock, factors: { sealer } } = deps
   const now = clock.now()
-  // A sign-in with a hash of an old format has it replaced, which is no change of the password.
+  // This sign-in may be replacing a hash of an old format. The ticket is bound to the new hash then, or it would be refused as if the password
+  // had changed.
   const bound = await onceRehashed(user, deps) ?? user
   return sealer.seal(JSON.stringify({ userId: user.id, by, connection, identity, methods: formatProofs({ methods, authenticatedAt: now }), at: now, clientId, scope, invitedAt, mark: markOf(bound, by) }), contextOf(issuer, place))
 }
@@ -79,7 +80,7 @@ export async function openStep (ticket: string, place: StepPlace, deps: StepDeps
   return { user, by, connection, identity, methods: readProofs(methods, at), clientId, scope, invitedAt }
 }
 
-/** The user as they are now, if the first factor of theirs is worth what it was; else `null`. */
+/** The user as they are now; `null` where their first factor does not count any more (another password, disabled, unlinked). */
 export async function stepHolds ({ user: former, by, identity }: PendingStep, deps: Pick<AccountsDeps, 'users' | 'verifyEmail' | 'enforcedDomains'>): Promise<User | null> {
   const user = await ledTo(former.id, identity, deps)
   return user !== null && stillHolds(user, by, markOf(former, by), deps) ? user : null

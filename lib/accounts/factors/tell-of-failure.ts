@@ -4,7 +4,10 @@ import type { PasskeyDeps } from './passkeys.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-/** Somebody knows the password. Once a day, or whoever does could have a mailbox filled. */
+/**
+ * Tells the user of a wrong second factor, since whoever gave it knows the password. At most once a day, so that nobody can fill the mailbox with
+ * these messages.
+ */
 export async function tellOfFailure (user: User, { origin, locale }: MessageCause, { outbox, messageBound, onError }: Pick<PasskeyDeps, 'outbox' | 'messageBound' | 'onError'>): Promise<void> {
   if (outbox === null) return
   const post = async (): Promise<void> => { outbox.post({ kind: 'second_factor_failed', user: addressed(user), locale, origin }) }

@@ -38,7 +38,7 @@ export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts:
     : carried.step === 'enter' ? { step: 'enter', username: carried.code.name, form: null } : { step: 'finish', username: carried.name, form: null }
   const here = ({ query }: Visit['journey']): string => `${link('emailCode')}${query}`
 
-  /** One answer for all names, by a redirect, so that to reload the page sends no second message. */
+  /** The same answer for all names. It is a redirect, so that reloading the page sends no second message. */
   function ask (typed: string, { journey, locale, origin }: Visit): Submission<Shown> {
     const name = readRecipient(typed)
     return {
@@ -124,7 +124,7 @@ export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts:
 
 const clientOf = (request: FastifyRequest): string | null => queryParam(request, 'client_id') || null
 
-/** There is nothing that the code could be of: it was asked for elsewhere, or too long ago. */
+/** This browser has asked for no code, or too long ago. */
 function againElsewhere (): OAuthError {
   return new OAuthError('invalid_code', 'No code was asked for in this browser, or too long ago.', { reason: 'email_code_again', withoutStack: true })
 }

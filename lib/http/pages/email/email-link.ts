@@ -17,9 +17,9 @@ import { emailCookie } from './pending.ts'
 interface Shown { token: string, username: string | null }
 
 /**
- * Where the link of a sign-in message leads: a page with a button. To open it uses nothing up and signs nobody in, for mail programs open
- * links too, and some press their buttons: so the button is there in the browser alone that asked for the code. Any other is told where to go
- * on, and nothing is looked up for it. So nobody can be led into signing in a stranger who waits elsewhere.
+ * The page that the link of a sign-in message leads to. Opening it uses nothing up and signs nobody in, since mail programs open links too. Some
+ * of them even press buttons, so the button that signs in is shown only in the browser that asked for the code. Any other browser is told to go
+ * on in that one, and nothing is looked up for it. So nobody can be tricked into signing in a stranger who waits in another browser.
  */
 export function emailLinkPage (child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
   const { authorize, journeys, link, registration } = deps

@@ -4,7 +4,7 @@ import type { EmailSignIn } from '../../../accounts/email-sign-in/deps.ts'
 import { digest } from '../../../protocol/digest.ts'
 import type { PageDeps } from '../deps.ts'
 
-/** What a browser carries that has asked for a code, or has entered it and is to sign up. */
+/** What the cookie of a browser carries that has asked for a code, or has entered it and is to sign up. */
 type PendingEmail = { step: 'enter', code: PendingCode } | { step: 'proved', name: string, expiresAt: number }
 
 /** The same with the journey that it belongs to. `query` is `null` where it was too long to be carried. */
@@ -20,7 +20,7 @@ interface EmailCookie {
   clear(reply: FastifyReply): void
 }
 
-/** Of the sealed value: browsers drop cookies above 4,096 bytes with their names. */
+/** The longest sealed value: browsers drop cookies of more than 4,096 bytes, names and attributes included. */
 const MAX_LENGTH = 3700
 
 export function emailCookie (cookie: PageDeps['emailCookie'], { sealer }: EmailSignIn, { clock, issuer }: PageDeps['authorize']['accounts']): EmailCookie {

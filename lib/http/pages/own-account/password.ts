@@ -19,7 +19,7 @@ export function passwordPage (child: FastifyInstance, deps: PageDeps): void {
     body: Type.Object({ current_password: Type.Optional(Password), password: Type.Optional(Password), decision: Type.Optional(Type.Literal('first')) }),
     fields: ['current_password', 'password'],
     async open ({ person: { user }, journey }) {
-      // Without a password there is none to change, and without an address nowhere to send a link that sets one.
+      // Nothing can be done here for an account that has neither a password to change nor an address to send a link to.
       if (user.passwordHash === null && !(offers.reset && addressOf(user) !== '')) return goOn(`${link('account')}${journey.query}`)
       return { hasPassword: user.passwordHash !== null }
     },
@@ -41,7 +41,7 @@ export function passwordPage (child: FastifyInstance, deps: PageDeps): void {
           await changePassword({ userId: user.id, sid: session.sid, currentPassword, newPassword, locale, origin }, accounts)
           const now = await accounts.users.findById(user.id)
           return async (reply) => {
-            // The password of before made it known.
+            // The browser was known by the former password, and is so by the new one.
             if (now !== null) await browser.makeKnown(request, reply, now)
             return await accountPageAfter('accountPassword', visit, 'password', deps)(reply)
           }
