@@ -4,6 +4,7 @@ import { replacePassword } from '../accounts/change-password.ts'
 import { linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../accounts/identities.ts'
 import { normalizeUsername } from '../accounts/username.ts'
 import { makeEnrolmentLink } from '../accounts/factors/enrolment-link.ts'
+import { importTotp } from '../accounts/factors/import-totp.ts'
 import { listFactors, removeFactor, resetFactors } from '../accounts/factors/manage-factors.ts'
 import { forgetDevices } from '../accounts/factors/remembered-devices.ts'
 import type { ProvingDeps } from '../accounts/factors/prove-factor.ts'
@@ -86,6 +87,7 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
       const { token, expiresAt } = await makeEnrolmentLink(await existing(userId), deps)
       return { url: enrolmentUrl(token), expiresAt: new Date(expiresAt) }
     },
+    importTotp: async (userId, app) => await importTotp(await existing(userId), app, withFactors()),
     async forgetDevices (userId) { await forgetDevices(await existing(userId), { by: 'host', origin: NO_REQUEST }, withFactors()) },
     verify: async (token) => await accessTokens.verify(token),
     async issueTokens (userId, options = {}) {

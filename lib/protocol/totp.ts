@@ -63,6 +63,18 @@ export function toBase32 (bytes: Uint8Array): string {
 }
 
 /**
+ * The bytes of base32 as other systems keep it: in either case, with or without padding, white space and hyphens. `null`: it is none. What a last
+ * character has beyond whole bytes counts for nothing, as in every app.
+ * @see RFC 4648 §6
+ */
+export function fromBase32 (text: string): Buffer | null {
+  const [, characters] = /^([A-Z2-7]+)=*$/.exec(text.replace(/[\s-]/g, '').toUpperCase()) ?? []
+  if (characters === undefined || [1, 3, 6].includes(characters.length % 8)) return null
+  const bits = [...characters].map((character) => BASE32.indexOf(character).toString(2).padStart(5, '0')).join('')
+  return Buffer.from((bits.match(/.{8}/g) ?? []).map((eight) => parseInt(eight, 2)))
+}
+
+/**
  * The label and parameters of an enrolment, as apps read it from a QR code. Every part is percent-encoded, a space as `%20`; no colon is
  * left in issuer or account, for it parts the two; what is the default is not said.
  * @see https://github.com/google/google-authenticator/wiki/Key-Uri-Format

@@ -24,7 +24,7 @@ export interface Enrolment {
 
 const LIFETIME_MS = 10 * 60 * 1000
 /** Authenticator apps of one user. */
-const MAX_APPS = 10
+export const MAX_APPS = 10
 const MAX_NAME = 64
 
 const contextOf = (of: Enroller, issuer: string): string => JSON.stringify(['totp enrolment', issuer, of.user.id, ...(of.sid === null ? ['step', digest(of.ticket)] : [of.sid])])

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Secret, TOTP, URI } from 'otpauth'
-import { matchTotp, readTotpCode, toBase32, totpCode, totpStep, totpUri } from '../../../lib/protocol/totp.ts'
+import { fromBase32, matchTotp, readTotpCode, toBase32, totpCode, totpStep, totpUri } from '../../../lib/protocol/totp.ts'
 
 const SECRET = Buffer.from('12345678901234567890')
 
@@ -42,7 +42,13 @@ t.test('a code is read as people type and paste it', async (t) => {
 })
 
 t.test('base32 is that of RFC 4648 without padding', async (t) => {
-  for (const [plain, text] of [['', ''], ['f', 'MY'], ['fo', 'MZXQ'], ['foo', 'MZXW6'], ['foob', 'MZXW6YQ'], ['fooba', 'MZXW6YTB'], ['foobar', 'MZXW6YTBOI']] as const) t.equal(toBase32(Buffer.from(plain)), text)
+  for (const [plain, text] of [['', ''], ['f', 'MY'], ['fo', 'MZXQ'], ['foo', 'MZXW6'], ['foob', 'MZXW6YQ'], ['fooba', 'MZXW6YTB'], ['foobar', 'MZXW6YTBOI']] as const) {
+    t.equal(toBase32(Buffer.from(plain)), text)
+    if (text !== '') for (const written of [text, text.toLowerCase(), `${text}====`, ` ${text.slice(0, 1)}-${text.slice(1)}\n`]) t.same(fromBase32(written), Buffer.from(plain), written)
+  }
+  const odd = Buffer.from(Array.from({ length: 256 }, (_, byte) => byte))
+  t.same(fromBase32(toBase32(odd)), odd, 'every byte')
+  for (const text of ['', ' ', 'M', 'MZX', 'MZXW6Y', 'M1', 'MZ=XQ', '=', 'MZXQ!', 'MZXQ\0', 'ΜZXQ', `M${'='.repeat(100_000)}x`]) t.equal(fromBase32(text), null, text.slice(0, 20))
 })
 
 // covers TOTP-11

@@ -1,0 +1,47 @@
+import { OAuthError } from '../../errors.ts'
+import { NO_REQUEST } from '../../events.ts'
+import type { User } from '../../ports/user-store.ts'
+import { equalSecrets } from '../../protocol/digest.ts'
+import { fromBase32 } from '../../protocol/totp.ts'
+import { hasSecondFactor } from './deps.ts'
+import { MAX_APPS, nameOf } from './enrol-totp.ts'
+import { endingOthers } from './first-addition.ts'
+import type { ProvingDeps } from './prove-factor.ts'
+import { openTotpSecret, sealTotpSecret } from './totp-secret.ts'
+
+/** RFC 4226 §4 R6 asks for 16 bytes, but the keys that many systems have made are of 10. Beyond 128 the key of HMAC-SHA-1 is hashed, and no app makes such. */
+const BYTES = { least: 10, most: 128 }
+
+/**
+ * Adds an authenticator app that the user has set up with another system, of which the host knows the key. Nobody is told, and no recovery codes are
+ * made. The first second factor of a user ends all their sign-ins. `already_added`: the user has an app with this key.
+ * @throws OAuthError `invalid_request` where the key can't be one; `factor_limit`
+ */
+export async function importTotp (user: User, { secret, name }: { secret: string | Uint8Array, name?: string | undefined }, deps: ProvingDeps): Promise<'added' | 'already_added'> {
+  const { issuer, clock, events, random, factors: { store, sealer } } = deps
+  const key = keyOf(secret)
+  const found = await store.findFactors(user.id)
+  // An import that broke off is run again from the start.
+  const same = found.totp.some((app) => {
+    const opened = openTotpSecret(app, { issuer, userId: user.id }, sealer)
+    return opened !== null && equalSecrets(opened.toString('base64url'), key.toString('base64url'))
+  })
+  if (same) return 'already_added'
+  const id = random.id()
+  const factor = { id, sealedSecret: sealTotpSecret(key, { issuer, userId: user.id, factorId: id }, sealer), lastStep: 0, failures: 0, disabled: false, name: typeof name === 'string' ? nameOf(name) : null, createdAt: clock.now(), lastUsedAt: null }
+  await endingOthers({ isFirst: !hasSecondFactor(found), userId: user.id, sid: null, origin: NO_REQUEST }, async () => {
+    const { outcome } = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS })
+    if (outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
+    if (outcome === 'duplicate') throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+    events.emit('factor_added', { userId: user.id, factorId: id, kind: 'totp', sid: null }, NO_REQUEST)
+  }, deps)
+  return 'added'
+}
+
+/** No message has anything of the key. */
+function keyOf (secret: unknown): Buffer {
+  const key = typeof secret === 'string' ? fromBase32(secret) : secret instanceof Uint8Array ? Buffer.from(secret) : null
+  if (key === null) throw new OAuthError('invalid_request', 'secret: it takes base32 (RFC 4648), or the bytes of the key.')
+  if (key.length < BYTES.least || key.length > BYTES.most) throw new OAuthError('invalid_request', `secret: it takes ${BYTES.least} to ${BYTES.most} bytes.`)
+  return key
+}
