@@ -212,7 +212,6 @@ t.test('an address that is not confirmed stands in nobody\'s way whom the host h
     const browser = testBrowser(app)
     await press(browser, await linkOf(subject))
     await logIn(browser)
-    t.equal(messages.messages.length, 0, 'no message to a mailbox that they may have lost')
     const passkey = softPasskey({ origin: ISSUER })
     const other = testBrowser(app)
     await logIn(other)
@@ -220,6 +219,8 @@ t.test('an address that is not confirmed stands in nobody\'s way whom the host h
     const done = required ? await setUp(subject, browser) : await answer(browser, (await browser.get(SET_UP)).body, passkey)
     t.equal(done.statusCode, 200)
     t.match(await app.authority.factors(subject.sub), { factors: [{ kind: required ? 'totp' : 'passkey' }] })
+    await messages.next('factor_added')
+    if (!required) t.notOk(messages.messages.some(({ kind }) => kind === 'verify_email'), 'no message to a mailbox that they may have lost')
   }
 })
 
