@@ -46,6 +46,9 @@ export interface SessionRenewal {
   idleExpiresAt: number
 }
 
+/** How many secrets of one session work at once. Parallel sign-ins in one browser leave one each; the cookie holds the last, so few are ever of use. */
+export const MAX_SECRETS = 4
+
 /**
  * Browser sessions. Every operation is atomic across all instances. Outages reject. An ended session is as one that never was.
  * One session ends by `revokeSession` of the token store, together with what hangs on it.
@@ -59,7 +62,7 @@ export interface SessionStore {
   useSession(use: SessionUse): Promise<boolean>
   /**
    * The user proved again who they are: a new secret takes the former's place, and the lifetimes begin anew. Of two parallel ones
-   * both new secrets work, and the former no longer does. `false`, and nothing is changed, if that user's session is not alive.
+   * both new secrets work, and the former no longer does; the newest four work. `false`, and nothing is changed, if that user's session is not alive.
    */
   renewSession(renewal: SessionRenewal): Promise<boolean>
   /** Ends all of the user's but `exceptSid`; resolves to those it ended. */

@@ -1,4 +1,4 @@
-import type { BrowserSession, SessionStore, SessionUse } from '../../ports/session-store.ts'
+import { MAX_SECRETS, type BrowserSession, type SessionStore, type SessionUse } from '../../ports/session-store.ts'
 import { createRecords } from './records.ts'
 
 interface Entry {
@@ -17,9 +17,6 @@ export interface MemorySessionStore extends SessionStore {
   /** Removes the session if it has ended at `now`. */
   sweepSession(sid: string, now: number): void
 }
-
-/** Parallel sign-ins in one browser leave one secret each; the cookie holds the last, so few are ever of use. */
-const MAX_DIGESTS = 4
 
 function copyOf ({ sid, userId, authenticatedAt, methods, createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, clientIds }: BrowserSession): BrowserSession {
   return { sid, userId, authenticatedAt, methods: structuredClone(methods), createdAt, lastUsedAt, expiresAt, idleExpiresAt, userAgent, clientIds: [...clientIds] }
@@ -56,7 +53,7 @@ export function memorySessionStore (maxSessionsPerUser: number): MemorySessionSt
     async renewSession ({ sid, userId, formerDigest, digest, now, methods, expiresAt, idleExpiresAt }) {
       const entry = entries.alive(sid, now)
       if (entry === undefined || entry.session.userId !== userId) return false
-      entry.digests = [...entry.digests.filter((live) => live !== formerDigest), digest].slice(-MAX_DIGESTS)
+      entry.digests = [...entry.digests.filter((live) => live !== formerDigest), digest].slice(-MAX_SECRETS)
       Object.assign(entry.session, { authenticatedAt: now, methods: structuredClone(methods), lastUsedAt: now, expiresAt, idleExpiresAt })
       return true
     },

@@ -1,11 +1,8 @@
-import type { SessionStore } from '../../ports/session-store.ts'
+import { MAX_SECRETS, type SessionStore } from '../../ports/session-store.ts'
 import { formatProofs } from '../../protocol/authentication.ts'
 import { sessionOf } from '../sql/session-rows.ts'
 import type { Query } from './database.ts'
 import { alive, sweepAfter } from './lifetime.ts'
-
-/** Parallel sign-ins in one browser leave one secret each; the cookie holds the last, so few are ever of use. */
-const MAX_DIGESTS = 4
 
 /** A use of a session, as a statement that returns its `sid`. Takes the parameters' places. */
 export const sessionUse = (prefix: string, { sid, now, idleExpiresAt, clientId }: Record<'sid' | 'now' | 'idleExpiresAt' | 'clientId', string>): string => `UPDATE ${prefix}authority_browser_sessions SET last_used_at = ${now}, idle_expires_at = least(${idleExpiresAt}::bigint, expires_at),
@@ -43,7 +40,7 @@ export function postgresSessionStore (query: Query, prefix: string, maxSessionsP
       return (await query(
         `UPDATE ${sessions} SET authenticated_at = $3, methods = $8, last_used_at = $3, expires_at = $4, idle_expires_at = $5,
           sweep_after = ${sweepAfter(prefix, 'least($4::bigint, $5::bigint)', '$3::bigint')},
-          digests = (SELECT live[greatest(1, cardinality(live) - ${MAX_DIGESTS - 1}):] FROM (SELECT array_append(array_remove(digests, $6), $7) AS live) AS renewed)
+          digests = (SELECT live[greatest(1, cardinality(live) - ${MAX_SECRETS - 1}):] FROM (SELECT array_append(array_remove(digests, $6), $7) AS live) AS renewed)
         WHERE sid = $1 AND user_id = $2 AND ${alive('$3::bigint')} RETURNING sid`,
         sid, userId, now, expiresAt, idleExpiresAt, formerDigest, digest, formatProofs({ methods, authenticatedAt: now })
       )).length === 1

@@ -2,14 +2,14 @@ import type { Consent, ConsentStore } from '../../ports/consent-store.ts'
 import type { RedisConnection } from './connection.ts'
 import type { Names } from './names.ts'
 import { isOne, jsonText, list, texts, whole } from './replies.ts'
-import { defineKeyScript } from './script.ts'
+import { defineKeyScript, SLACK } from './script.ts'
 
 /**
  * All consents of a user are one string, packed with cmsgpack, in the order in which their clients came: nobody has many, and they
  * are mostly asked for together. KEYS[1] is that key.
  */
 const CONSENTS = `
-local SLACK_MS = 600000
+${SLACK}
 -- Behind the fields of each is its version; those of 0.1.0 have none.
 local FORM = 1
 local CLIENT, GRANTED_AT, EXPIRES_AT, SCOPES, VERSION = 1, 2, 3, 4, 5

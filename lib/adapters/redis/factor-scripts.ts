@@ -1,4 +1,4 @@
-import { defineKeyScript, defineScript } from './script.ts'
+import { defineKeyScript, defineScript, SLACK } from './script.ts'
 
 /**
  * All that a user has is one string, packed with cmsgpack: it is asked for together at every sign-in, and a script that touches one
@@ -11,7 +11,7 @@ local ID, FACTS, NAME, LAST_USED_AT = 1, 2, 3, 4
 local SEALED, LAST_STEP, FAILURES, DISABLED = 5, 6, 7, 8
 local CREDENTIAL, SIGN_COUNT, BACKED_UP, IN_SEVERAL_PLACES = 5, 6, 7, 8
 local FORM = 1
-local SLACK_MS = 600000
+${SLACK}
 
 local function areFactors (factors, types)
   if type(factors) ~= 'table' then return false end

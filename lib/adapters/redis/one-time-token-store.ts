@@ -3,14 +3,14 @@ import type { RedisConnection } from './connection.ts'
 import { ownerOf, requirePartition } from './names.ts'
 import type { Names } from './names.ts'
 import { isOne, jsonText, list, text, whole } from './replies.ts'
-import { defineScript } from './script.ts'
+import { defineScript, SLACK } from './script.ts'
 
 /**
  * A token is a record by its digest and an entry by its user, which names the digest: the next one for the same purpose, and a
  * discard, find it by that. ARGV[1] is the purpose.
  */
 const TOKENS = `
-local SLACK_MS = 600000
+${SLACK}
 -- Behind the fields is the version; a token of 0.1.0 has none.
 local FORM = 1
 local OWNER, USER, EXPIRES_AT, VERSION = 1, 2, 3, 4

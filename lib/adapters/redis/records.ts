@@ -1,3 +1,5 @@
+import { SLACK } from './script.ts'
+
 /**
  * Lua that the scripts of families and of browser sessions begin with. A record is one string: an array packed with cmsgpack,
  * which keeps whole numbers as JavaScript has them. A hash would take three times the memory, since digests are too long for its
@@ -20,7 +22,7 @@ export const recordsLua = ({ record, index, fields, version }: {
   /** Where the version stands. */
   version: number
 }): string => `
-local SLACK_MS = 600000
+${SLACK}
 local FORM, VERSION = 1, ${version}
 local OWNER, CREATED_AT, EXPIRES_AT, IDLE_EXPIRES_AT, LAST_USED_AT = 1, 2, 3, 4, 5
 

@@ -8,6 +8,12 @@ export interface Script {
   readonly derivesKeys: boolean
 }
 
+/**
+ * Lua: how much longer a key stays than what is in it is good for. The TTL only frees memory, and no instance with a slower clock may miss what it
+ * still takes for good.
+ */
+export const SLACK = 'local SLACK_MS = 600000'
+
 const scriptOf = (lua: string, derivesKeys: boolean): Script => ({ lua, sha1: createHash('sha1').update(lua).digest('hex'), derivesKeys })
 
 /** A script that makes its keys of `KEYS[1]`, which is no key itself. */

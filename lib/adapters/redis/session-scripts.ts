@@ -1,3 +1,4 @@
+import { MAX_SECRETS } from '../../ports/session-store.ts'
 import { recordsLua } from './records.ts'
 import { defineScript } from './script.ts'
 
@@ -6,8 +7,6 @@ const SESSIONS = `${recordsLua({ record: 's', index: 'su', fields: 9, version: 1
 local FACTS, AUTHENTICATED_AT, CLIENTS, DIGESTS = 6, 7, 8, 9
 -- Behind the version, where releases that do not know of it leave it alone.
 local METHODS = 11
--- Parallel sign-ins in one browser leave one secret each; the cookie holds the last, so few are ever of use.
-local MAX_DIGESTS = 4
 
 -- What goes out: no digest.
 local function public (sid, record)
@@ -77,7 +76,7 @@ for _, digest in ipairs(record[DIGESTS]) do
   if digest ~= former then table.insert(digests, digest) end
 end
 table.insert(digests, ARGV[5])
-while #digests > MAX_DIGESTS do table.remove(digests, 1) end
+while #digests > ${MAX_SECRETS} do table.remove(digests, 1) end
 record[DIGESTS] = digests
 record[AUTHENTICATED_AT], record[LAST_USED_AT] = now, now
 record[METHODS] = ARGV[8]

@@ -1,13 +1,10 @@
-import type { SessionStore, SessionUse } from '../../ports/session-store.ts'
+import { MAX_SECRETS, type SessionStore, type SessionUse } from '../../ports/session-store.ts'
 import { formatProofs } from '../../protocol/authentication.ts'
 import { sessionOf } from '../sql/session-rows.ts'
 import { text, texts } from '../sql/rows.ts'
 import type { Row } from '../sql/rows.ts'
 import type { Connection } from './database.ts'
 import { ALIVE, bound } from './lifetime.ts'
-
-/** Parallel sign-ins in one browser leave one secret each; the cookie holds the last, so few are ever of use. */
-const MAX_DIGESTS = 4
 
 const SESSIONS = { table: 'authority_browser_sessions', counts: 'TRUE' }
 
@@ -59,7 +56,7 @@ export function sqliteSessionStore (connection: Connection, maxSessionsPerUser: 
       return transaction(() => {
         const row = aliveSession(connection, sid, now)
         if (row === undefined || text(row, 'user_id') !== userId) return false
-        const digests = [...texts(row, 'digests').filter((live) => live !== formerDigest), digest].slice(-MAX_DIGESTS)
+        const digests = [...texts(row, 'digests').filter((live) => live !== formerDigest), digest].slice(-MAX_SECRETS)
         execute(
           `UPDATE authority_browser_sessions SET authenticated_at = ?, methods = ?, last_used_at = ?, expires_at = ?, idle_expires_at = ?,
             digests = ? WHERE sid = ?`,

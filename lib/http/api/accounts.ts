@@ -7,7 +7,7 @@ import { normalizeUsername } from '../../accounts/username.ts'
 import { verifyEmail } from '../../accounts/verify-email.ts'
 import { OAuthError } from '../../errors.ts'
 import type { User } from '../../ports/user-store.ts'
-import { registerBodyParsers, strictValidator } from '../edge/body.ts'
+import { BODY_LIMIT, registerBodyParsers, strictValidator } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
 import { callableBy } from '../edge/callers.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
@@ -16,7 +16,6 @@ import { localeOf } from '../edge/locale.ts'
 import { aboutUsername, type Registration } from '../edge/registration.ts'
 import { describeRoute, Empty, ErrorResponse, FOR_THE_ACCOUNT, OneTimeTokenValue, Password, Username } from '../edge/schemas.ts'
 
-const BODY_LIMIT = 16_384
 const common = { ...callableBy('anyone'), bodyLimit: BODY_LIMIT, onRequest: noStoreHook }
 const failures = { '4xx': ErrorResponse, 503: ErrorResponse }
 /** The same answer whether the account exists or not. */

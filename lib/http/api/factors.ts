@@ -6,7 +6,7 @@ import { confirmEnrolment, startEnrolment } from '../../accounts/factors/enrol-t
 import { listFactors, removeFactor, renameFactor } from '../../accounts/factors/manage-factors.ts'
 import { replaceRecoveryCodes } from '../../accounts/factors/recovery-codes.ts'
 import { requireFreshSignIn } from '../../accounts/fresh-sign-in.ts'
-import { registerBodyParsers } from '../edge/body.ts'
+import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
 import { callableBy } from '../edge/callers.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
@@ -14,7 +14,7 @@ import { guarded, noStoreHook } from '../edge/error-reply.ts'
 import { localeOf } from '../edge/locale.ts'
 import { describeRoute, Empty, ErrorResponse, FactorName, FOR_THE_ACCOUNT, SecondFactorCode } from '../edge/schemas.ts'
 
-const common = { ...callableBy('account'), bodyLimit: 16_384, onRequest: noStoreHook }
+const common = { ...callableBy('account'), bodyLimit: BODY_LIMIT, onRequest: noStoreHook }
 const failures = { '4xx': ErrorResponse, 503: ErrorResponse }
 const described = { description: FOR_THE_ACCOUNT }
 const Factors = Type.Object({

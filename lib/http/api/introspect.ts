@@ -1,14 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import { parseTokenQuery } from '../../protocol/token-query.ts'
 import { introspect } from '../../oauth/introspect.ts'
-import { registerBodyParsers } from '../edge/body.ts'
+import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { clientOf } from '../edge/caller-guards.ts'
 import { callableBy } from '../edge/callers.ts'
 import type { HttpDeps } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
 import { describeRoute, ErrorResponse, IntrospectionResponse, TokenQuery } from '../edge/schemas.ts'
 
-const BODY_LIMIT = 16_384
 
 /** `POST /auth/introspect`, for clients with a secret. @see RFC 7662 */
 export function introspectRoute (child: FastifyInstance, { grants, path }: HttpDeps): void {

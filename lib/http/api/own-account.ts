@@ -7,7 +7,7 @@ import { removeAccount } from '../../accounts/remove-account.ts'
 import { normalizeUsername } from '../../accounts/username.ts'
 import { sendVerificationAgain } from '../../accounts/verify-email.ts'
 import { OAuthError } from '../../errors.ts'
-import { registerBodyParsers, strictValidator } from '../edge/body.ts'
+import { BODY_LIMIT, registerBodyParsers, strictValidator } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
 import { callableBy } from '../edge/callers.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
@@ -17,7 +17,7 @@ import type { Registration } from '../edge/registration.ts'
 import { describeRoute, EmailAddress, Empty, ErrorResponse, FOR_THE_ACCOUNT, PasswordAgain, Profile } from '../edge/schemas.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 
-const common = { ...callableBy('account'), bodyLimit: 16_384, onRequest: noStoreHook }
+const common = { ...callableBy('account'), bodyLimit: BODY_LIMIT, onRequest: noStoreHook }
 const failures = { '4xx': ErrorResponse, 503: ErrorResponse }
 const described = { description: FOR_THE_ACCOUNT }
 /** Whether the address is free or not, and whether one was sent less than five minutes ago. */

@@ -4,7 +4,7 @@ import { requireConfirmedAddress } from '../../accounts/factors/confirmed-addres
 import type { FactorDeps } from '../../accounts/factors/deps.ts'
 import type { GivenCredential, PasskeyKind, Passkeys } from '../../accounts/factors/passkeys.ts'
 import { requireFreshSignIn } from '../../accounts/fresh-sign-in.ts'
-import { registerBodyParsers } from '../edge/body.ts'
+import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { accountOf } from '../edge/caller-guards.ts'
 import { callableBy } from '../edge/callers.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
@@ -20,7 +20,7 @@ const Credential = Type.Union([Type.Object({}, { additionalProperties: true }), 
 /** What people do with their own passkeys while they are signed in. Whoever adds one has signed in just now, with all that the account takes. */
 export function passkeyRoutes (child: FastifyInstance, { grants, path }: HttpDeps, factors: FactorDeps, passkeys: Passkeys): void {
   const accounts = { ...grants.accounts, factors }
-  const common = { ...callableBy('account'), bodyLimit: 16_384, onRequest: noStoreHook }
+  const common = { ...callableBy('account'), bodyLimit: BODY_LIMIT, onRequest: noStoreHook }
   registerBodyParsers(child, { forms: false })
 
   child.post<{ Body: { kind?: PasskeyKind } | null }>(path('factorsPasskeysOptions'), { ...common, schema: describeRoute({ summary: 'Begin to add a passkey', description: FOR_THE_ACCOUNT, body: Type.Union([Type.Null(), Kind]), response: { 200: Type.Object({ options: Options }), ...failures } }) }, async (request) => await guarded(async () => {

@@ -3,14 +3,13 @@ import { OAuthError } from '../../errors.ts'
 import { authenticateClient } from '../../oauth/authenticate-client.ts'
 import { parseTokenQuery } from '../../protocol/token-query.ts'
 import { revokeToken } from '../../oauth/revoke-token.ts'
-import { registerBodyParsers } from '../edge/body.ts'
+import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { callableBy } from '../edge/callers.ts'
 import { rememberClient } from '../edge/cors.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
 import { describeRoute, ErrorResponse, Nothing, TokenQuery } from '../edge/schemas.ts'
 
-const BODY_LIMIT = 16_384
 
 /** `POST /auth/revoke`. @see RFC 7009 */
 export function revokeRoute (child: FastifyInstance, { grants, clientsOf, limiter, path }: HttpDeps): void {

@@ -4,7 +4,7 @@ import type { TokenResponse as GrantAnswer } from '../../oauth/deps.ts'
 import { checkGrantAllowed, findGrant, type GuessAtFactor } from '../../oauth/grants/registry.ts'
 import { OAuthError } from '../../errors.ts'
 import { parseTokenRequest } from '../../protocol/token-request.ts'
-import { registerBodyParsers } from '../edge/body.ts'
+import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { callableBy } from '../edge/callers.ts'
 import { rememberClient } from '../edge/cors.ts'
 import { type HttpDeps, originOf } from '../edge/deps.ts'
@@ -12,7 +12,6 @@ import { guarded, noStoreHook } from '../edge/error-reply.ts'
 import { traced } from '../../ports/tracing.ts'
 import { describeRoute, ErrorResponse, TokenRequest, TokenResponse } from '../edge/schemas.ts'
 
-const BODY_LIMIT = 16_384
 
 /** `POST /auth/token`. @see RFC 6749 §3.2 */
 export function tokenRoute (child: FastifyInstance, { grants: deps, clientsOf, limiter, path }: HttpDeps): void {

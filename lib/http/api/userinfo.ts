@@ -1,13 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { userInfo } from '../../oauth/user-info.ts'
-import { registerBodyParsers } from '../edge/body.ts'
+import { BODY_LIMIT, registerBodyParsers } from '../edge/body.ts'
 import { tokenOf } from '../edge/caller-guards.ts'
 import { callableBy } from '../edge/callers.ts'
 import type { HttpDeps } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
 import { describeRoute, ErrorResponse, NEEDS_ACCESS_TOKEN, UserInfo } from '../edge/schemas.ts'
 
-const BODY_LIMIT = 16_384
 
 /**
  * `GET` and `POST /auth/userinfo`. A token in the query is never looked at.

@@ -3,6 +3,8 @@ import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { Kind, type TSchema } from '@sinclair/typebox'
 import { OAuthError } from '../../errors.ts'
 
+/** Most bytes of a body, but for those that routes set apart. */
+export const BODY_LIMIT = 16_384
 /** How deep a body may be nested: deeper than our schemas or a host's profile fields need, and not so deep that a recursion runs out of stack. */
 const MAX_JSON_DEPTH = 32
 /** Most parameters of a form. */

@@ -1,5 +1,5 @@
 import { deepEqual, ok } from 'node:assert/strict'
-import type { BrowserSession, SessionRenewal, SessionUse } from '../../../lib/ports/session-store.ts'
+import { MAX_SECRETS, type BrowserSession, type SessionRenewal, type SessionUse } from '../../../lib/ports/session-store.ts'
 import { anything, type Expectation, is, rejected } from './histories.ts'
 
 /** What browser sessions should be, by the prose of their port. */
@@ -13,8 +13,6 @@ interface Entry {
 
 /** How many browsers a user may be signed in with in the stores that are looked at. */
 export const MAX_SESSIONS = 3
-/** Parallel sign-ins in one browser leave one secret each, up to this many. */
-const MAX_SECRETS = 4
 
 export const isSessionAlive = ({ expiresAt, idleExpiresAt }: BrowserSession, now: number): boolean => now < expiresAt && now < idleExpiresAt
 const find = ({ entries }: SessionWorld, sid: string, now: number): Entry | undefined => entries.find(({ session }) => session.sid === sid && isSessionAlive(session, now))
