@@ -43,7 +43,7 @@ export interface EventFacts {
   second_factor_failed: { userId: string, kind: 'totp' | 'recovery_code' | 'passkey', reason: 'wrong' | 'replayed' | 'disabled', clientId: string | null }
   /** `sid`: the sign-in that added it; `null` where it was added before the sign-in that had to have it. */
   factor_added: { userId: string, factorId: string, kind: 'totp' | 'passkey', sid: string | null }
-  factor_removed: { userId: string, factorId: string | null, by: 'user' | 'host' | 'email_sign_in' }
+  factor_removed: { userId: string, factorId: string | null, admin?: string, by: 'user' | 'host' | 'email_sign_in' }
   /** After a hundred wrong codes in a row. */
   factor_disabled: { userId: string, kind: 'totp' }
   factor_replayed: { userId: string, factorId: string }
@@ -83,7 +83,7 @@ export interface EventFacts {
   /** `password_reset`, `disowned`: it was made while nobody had confirmed the user's address, and went with the former password. */
   identity_unlinked: { userId: string, connection: string, by: 'user' | 'host' | 'password_reset' | 'disowned' }
   /** `sid`: the sign-in that asked. */
-  account_removed: { userId: string, sid: string }
+  account_removed: { userId: string, sid: string | null }
   logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' | 'account_removed' | 'identity_linked' | 'factors_changed' }
   /** `sid`: the browser session in which the person allowed it. `scope`: all that the client may now do. */
   consent_granted: { userId: string, sid: string, clientId: string, scope: string }

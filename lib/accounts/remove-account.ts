@@ -9,14 +9,14 @@ import { addressed, type MessageCause } from './outbox.ts'
 
 interface Removal extends MessageCause {
   user: User
-  /** The sign-in that asks. */
-  sid: string
+  /** The sign-in that asks; `null`: the host does. */
+  sid: string | null
 }
 
 /**
  * Removes the account for good: all sign-ins end, what the person allowed other clients, and their links; then the store removes the user. What
  * they allowed at providers that want it ended (Apple) ends behind the answer.
- * Whoever asks must have proved who they are just now (`requireFreshSignIn`).
+ * Whoever asks by a sign-in must have proved who they are just now (`requireFreshSignIn`).
  *
  * The sign-in that asks ends last, so that where anything fails before the user is removed (503) the same request does the rest. Once the
  * user is removed every look-up refuses what may be left of them: a sign-in that began meanwhile, or that could not be ended. All of it
@@ -26,7 +26,7 @@ interface Removal extends MessageCause {
  */
 export async function removeAccount ({ user, sid, locale, origin }: Removal, deps: AccountsDeps): Promise<void> {
   if (deps.users.remove === undefined) throw new OAuthError('server_error', 'Accounts can not be removed here.', { detail: 'the user store has no remove' })
-  await endAll(user.id, { exceptSid: sid, origin }, deps)
+  await endAll(user.id, { ...(sid === null ? {} : { exceptSid: sid }), origin }, deps)
   const links = await listLinks(user.id, deps)
   try {
     await deps.users.remove(user.id)
@@ -35,7 +35,7 @@ export async function removeAccount ({ user, sid, locale, origin }: Removal, dep
     if (await deps.users.findById(user.id) !== null) throw error
   }
   // Access tokens of this sign-in are refused here from now on, even where the state could not be reached to end it.
-  deps.sessions.forget(sid)
+  if (sid !== null) deps.sessions.forget(sid)
   for (const link of links) withdrawGrant(link, deps)
   deps.events.emit('account_removed', { userId: user.id, sid }, origin)
   deps.outbox?.post({ kind: 'account_removed', user: addressed(user), locale, origin })
@@ -48,8 +48,8 @@ export async function removeAccount ({ user, sid, locale, origin }: Removal, dep
   }
 }
 
-/** The second factors are removed last: as long as there is an account, sign-ins must be asked for them. */
-async function endRest (userId: string, origin: Origin, deps: AccountsDeps): Promise<void> {
+/** Ends all that may be left of a user who is removed. The second factors are removed last: as long as there is an account, sign-ins must be asked for them. */
+export async function endRest (userId: string, origin: Origin, deps: AccountsDeps): Promise<void> {
   await endAll(userId, { origin }, deps)
   await deps.factors?.store.removeFactorsOfUser(userId)
 }

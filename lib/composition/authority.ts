@@ -134,9 +134,10 @@ export interface Authority {
   /**
    * Removes all second factors of a user who has lost them, with their recovery codes, ends all their sessions and tells them. Afterwards their
    * password alone signs in, so make sure by means of your own that it is them who ask. Resolves to how many factors there were.
+   * `by`: who of yours did it, such as the id of an admin; it is the field `admin` of the event `factor_removed`.
    * @throws OAuthError `invalid_grant` where there is no such user; `temporarily_unavailable`
    */
-  resetFactors(userId: string): Promise<number>
+  resetFactors(userId: string, options?: { by?: string | undefined }): Promise<number>
   /**
    * Makes a link by which a user without a second factor sets one up, such as somebody who has lost all of theirs, after `resetFactors`: to be handed
    * to them by you, by the means by which you have made sure that it is them. Nothing is sent, and nobody at your desk sees or sets a key, a
@@ -162,6 +163,13 @@ export interface Authority {
    * @throws OAuthError `invalid_grant` where there is no such user; `temporarily_unavailable`
    */
   forgetDevices(userId: string): Promise<void>
+  /**
+   * Removes the account for good and tells the user: their sessions and tokens end first, then what they allowed to clients and their open links,
+   * then `users.remove` is called, and last their second factors go. A call that failed on its way can be repeated. `false`: there was no such
+   * user; what a former call may have left of them has ended.
+   * @throws OAuthError `server_error` where the user store has no `remove`; `temporarily_unavailable`
+   */
+  deleteUser(userId: string): Promise<boolean>
   /** Sends the user a reset message, in the language of their claim `locale`. Rejects where there is no such user or no `sendMessage`. */
   startPasswordReset(userId: string): Promise<void>
   /**

@@ -2,6 +2,7 @@ import { isActive } from '../sessions/active-user.ts'
 import { authenticatePassword } from '../accounts/authenticate-password.ts'
 import { replacePassword } from '../accounts/change-password.ts'
 import { linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../accounts/identities.ts'
+import { endRest, removeAccount } from '../accounts/remove-account.ts'
 import { normalizeUsername } from '../accounts/username.ts'
 import { makeEnrolmentLink } from '../accounts/factors/enrolment-link.ts'
 import { importTotp } from '../accounts/factors/import-totp.ts'
@@ -80,7 +81,7 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
         throw error
       }
     },
-    resetFactors: async (userId) => await resetFactors(await existing(userId), withFactors()),
+    resetFactors: async (userId, { by } = {}) => await resetFactors(await existing(userId), by, withFactors()),
     async startEnrolment (userId) {
       const deps = withFactors()
       if (enrolmentUrl === null) throw badOption('pages', 'got false; app.authority.startEnrolment needs the page that its link leads to')
@@ -131,6 +132,12 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
     async unlinkIdentity (userId, id) {
       const user = await accounts.users.findById(userId)
       return user === null ? 'unknown' : await unlinkIdentity(user, id, { by: 'host', locale: undefined, origin: NO_REQUEST }, accounts)
+    },
+    async deleteUser (userId) {
+      const user = await accounts.users.findById(userId)
+      if (user !== null) await removeAccount({ user, sid: null, locale: undefined, origin: NO_REQUEST }, accounts)
+      else await endRest(userId, NO_REQUEST, accounts)
+      return user !== null
     },
     hashPassword: async (password) => await accounts.hashing.hash(password),
     async verifyPassword (username, password) {

@@ -31,6 +31,8 @@ export interface Sessions {
   forget(sid: string): void
   /** Whether a sign-in that is in the store is from before the user's present password, where the user store tells of that. */
   isOver(user: User, signIn: SignedIn): Promise<boolean>
+  /** Whether the user has a family or a browser session of this id now, asked of the stores. */
+  isAlive(userId: string, sid: string): Promise<boolean>
   /** Ends all of the user's but `exceptSid`: a browser session, or a family with the browser session that it began in. By `password_changed` that one outlives the change. */
   revokeAll(userId: string, by: EndedBy, options: { exceptSid?: string | undefined, origin: Origin }): Promise<void>
 }
@@ -95,6 +97,12 @@ export function sessions ({ tokens, browserSessions, oneTimeTokens, revocations,
     isOver: (user, signIn) => isFromFormerPassword(user, signIn, { oneTimeTokens, clock }),
 
     forget: (sid) => { revocations.add(sid) },
+
+    async isAlive (userId, sid) {
+      const now = clock.now()
+      const [family, ofBrowsers] = await Promise.all([tokens.findFamily(sid, now), browserSessions.listSessionsOfUser(userId, now)])
+      return family?.userId === userId || ofBrowsers.some((session) => session.sid === sid)
+    },
 
     async revokeAll (userId, by, { exceptSid, origin }) {
       const kept = exceptSid === undefined ? null : await tokens.findFamily(exceptSid, clock.now())

@@ -5,7 +5,7 @@ import { equalSecrets } from '../../protocol/digest.ts'
 import { fromBase32 } from '../../protocol/totp.ts'
 import { hasSecondFactor } from './deps.ts'
 import { MAX_APPS, nameOf } from './enrol-totp.ts'
-import { endingOthers } from './first-addition.ts'
+import { endingOthers } from './addition.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 import { openTotpSecret, sealTotpSecret } from './totp-secret.ts'
 

@@ -102,14 +102,14 @@ export async function renameFactor ({ userId, factorId, name }: { userId: string
 
 /**
  * Removes all factors of a user who has lost them, for a host that knows who asks. All sign-ins end, before and after, and the user is told.
- * Resolves to how many factors there were.
+ * Resolves to how many factors there were. `admin`: who of the host's did so, for the event.
  */
-export async function resetFactors (user: User, { sessions, events, outbox, factors: { store } }: ProvingDeps): Promise<number> {
+export async function resetFactors (user: User, admin: string | undefined, { sessions, events, outbox, factors: { store } }: ProvingDeps): Promise<number> {
   const origin = NO_REQUEST
   const endAll = async (): Promise<void> => { await sessions.revokeAll(user.id, 'factors_changed', { origin }) }
   await endAll()
   const count = await store.removeFactorsOfUser(user.id)
-  events.emit('factor_removed', { userId: user.id, factorId: null, by: 'host' }, origin)
+  events.emit('factor_removed', { userId: user.id, factorId: null, by: 'host', ...(admin === undefined ? {} : { admin }) }, origin)
   outbox?.post({ kind: 'factor_removed', user: addressed(user), locale: undefined, origin })
   await endAll()
   return count

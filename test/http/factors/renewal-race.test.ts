@@ -1,6 +1,6 @@
 /** All sign-ins of a person end while one of them changes their second factors. */
 import t from 'tap'
-import { type FactorStore, memoryFactorStore } from '../../../lib/index.ts'
+import { memoryFactorStore, memoryState, type SessionStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
 import { ISSUER, signUp, testApp } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
@@ -9,19 +9,19 @@ import { answer } from '../../support/passkey-pages.ts'
 
 t.test('a sign-in that ended meanwhile is not begun anew by the change that it made', async (t) => {
   const store = memoryFactorStore()
-  let meanwhile = async (): Promise<void> => {}
-  const factors = new Proxy(store, {
-    get (target, name: keyof FactorStore) {
+  const state = memoryState()
+  let meanwhile: () => Promise<void> = async () => {}
+  const browserSessions = new Proxy(state.browserSessions, {
+    get (target, name: keyof SessionStore) {
       const act = Reflect.get(target, name) as (...given: unknown[]) => Promise<unknown>
-      if (!['addTotp', 'addPasskey', 'removeFactor'].includes(name)) return act
+      if (name !== 'renewSession') return act.bind(target)
       return async (...given: unknown[]) => {
-        const done = await act.apply(target, given)
         await meanwhile()
-        return done
+        return await act.apply(target, given)
       }
     }
   })
-  const { app, clock, close } = await testApp({ factors })
+  const { app, clock, close } = await testApp({ factors: store, state: { ...state, browserSessions } })
   t.teardown(close)
   const { sub } = await signUp(app)
   const totp = async (page: string, query = ''): Promise<Array<string | number>> => {

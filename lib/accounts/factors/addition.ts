@@ -1,6 +1,7 @@
 import { OAuthError } from '../../errors.ts'
+import { isActive } from '../../sessions/active-user.ts'
 import type { Origin } from '../../sessions/sessions.ts'
-import type { PasskeyDeps } from './passkeys.ts'
+import type { Enroller, PasskeyDeps } from './passkeys.ts'
 
 /**
  * Stores a factor. The first one of a user ends all their other sign-ins, before it is stored and after: whoever got in by the password alone
@@ -32,4 +33,16 @@ export async function withdrawUnlessFirst (userId: string, factorId: string, { f
   if (first?.id === factorId && others.length === 0) return
   await store.removeFactor({ userId, factorId, keepOne: false })
   throw new OAuthError('invalid_token', 'Another factor was added meanwhile. Begin again.', { statusCode: 400 })
+}
+
+/**
+ * Takes a factor back whose owner is not signed in any more, or has another password than the first factor was: what ended that in the moment
+ * between the look at it and the commit (a reset, say) could not end this factor, by which a thief might come back.
+ * @throws OAuthError `invalid_token`; then it is gone again
+ */
+export async function withdrawUnlessSignedIn ({ user, sid }: Enroller, factorId: string, { users, sessions, factors: { store } }: Pick<PasskeyDeps, 'users' | 'sessions' | 'factors'>): Promise<void> {
+  const now = await users.findById(user.id)
+  if (isActive(now) && (sid === null ? now.passwordHash === user.passwordHash : await sessions.isAlive(user.id, sid))) return
+  await store.removeFactor({ userId: user.id, factorId, keepOne: false })
+  throw new OAuthError('invalid_token', 'The sign-in has ended meanwhile. Begin again.', { statusCode: 400 })
 }

@@ -1,0 +1,71 @@
+/** `app.authority.deleteUser`, and who a host says has reset somebody's factors. */
+import t from 'tap'
+import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
+import { bearer, signIn, signUp, testApp } from '../support/app.ts'
+import { testBrowser } from '../support/browser.ts'
+import { enrol, logIn } from '../support/factors.ts'
+
+t.test('a host removes an account with all that it has', async (t) => {
+  const factors = memoryFactorStore()
+  const users = memoryUserStore()
+  const test = await testApp({ factors, users })
+  const { app, clock, events, messages } = test
+  t.teardown(test.close)
+  const { sub } = await signUp(app, 'ann@example.com')
+  await users.setEmailVerified?.(sub, 'ann@example.com')
+  await signUp(app, 'bob')
+  const browser = testBrowser(app)
+  await logIn(browser, 'ann@example.com')
+  const tokens = await signIn(app, 'ann@example.com')
+  const bob = await signIn(app, 'bob')
+  await enrol({ clock }, browser)
+  events.length = 0
+  t.equal(await app.authority.deleteUser(sub), true)
+  t.match(events.find(({ name }) => name === 'account_removed')?.payload, { userId: sub, sid: null })
+  t.match(await messages.next('account_removed'), { user: { email: 'ann@example.com' } })
+  t.same(await app.authority.sessions(sub), [])
+  t.match(await factors.findFactors(sub), { totp: [], recoveryCodesLeft: 0 })
+  t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401)
+  t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(tokens.refresh_token) })).statusCode, 401)
+  t.match((await logIn(testBrowser(app), 'ann@example.com')).statusCode, 400)
+  t.equal((await app.inject({ url: '/me', headers: bearer(bob.access_token) })).statusCode, 200, 'nobody else is touched')
+  events.length = 0
+  t.equal(await app.authority.deleteUser(sub), false, 'a repeat finds nobody')
+  t.same(events, [])
+  t.equal(await app.authority.deleteUser('nobody\0at all'), false)
+})
+
+t.test('what a removal left that failed behind the user store is ended by another call', async (t) => {
+  const factors = memoryFactorStore()
+  let isDown = true
+  const { app, close } = await testApp({ factors: new Proxy(factors, { get: (target, name, receiver) => name === 'removeFactorsOfUser' && isDown ? async () => { throw new Error('down') } : Reflect.get(target, name, receiver) as unknown }) })
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  await factors.replaceRecoveryCodes(sub, [])
+  await factors.addTotp({ userId: sub, limit: 10, factor: { id: 'app', sealedSecret: 'x', lastStep: 0, failures: 0, disabled: false, name: null, createdAt: 0, lastUsedAt: null } })
+  t.equal(await app.authority.deleteUser(sub), true, 'the user is gone')
+  t.equal((await factors.findFactors(sub)).totp.length, 1)
+  isDown = false
+  t.equal(await app.authority.deleteUser(sub), false)
+  t.equal((await factors.findFactors(sub)).totp.length, 0)
+})
+
+t.test('a user store that can\'t remove keeps the account as it is', async (t) => {
+  const { remove: _, ...users } = memoryUserStore()
+  const { app, close } = await testApp({ users })
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  const tokens = await signIn(app)
+  await t.rejects(app.authority.deleteUser(sub), { name: 'OAuthError', error: 'server_error' } as unknown as Error)
+  t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 200)
+})
+
+t.test('the event names who of the host\'s has reset somebody\'s factors, where the host says so', async (t) => {
+  const { app, events, close } = await testApp({ factors: memoryFactorStore() })
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  await app.authority.resetFactors(sub, { by: 'admin-7' })
+  t.match(events.at(-1), { name: 'factor_removed', payload: { userId: sub, factorId: null, by: 'host', admin: 'admin-7' } })
+  await app.authority.resetFactors(sub, { by: undefined })
+  t.notOk('admin' in (events.at(-1)?.payload ?? {}))
+})

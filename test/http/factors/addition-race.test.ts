@@ -1,0 +1,92 @@
+/** Whoever adds a second factor loses their sign-in in the moment before it is stored: by a reset of the password, say. */
+import t from 'tap'
+import { type FactorStore, memoryFactorStore } from '../../../lib/index.ts'
+import { softPasskey } from '../../../lib/testing/index.ts'
+import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'
+import { type TestBrowser, testBrowser } from '../../support/browser.ts'
+import { codeFor, formOf, logIn } from '../../support/factors.ts'
+import { answer } from '../../support/passkey-pages.ts'
+
+const NEXT = 'correct horse battery staple'
+
+t.test('a factor is not stored by a sign-in that ended while it was looked at', async (t) => {
+  let meanwhile: () => Promise<void> = async () => {}
+  const factors = new Proxy(memoryFactorStore(), {
+    get (target, name: keyof FactorStore) {
+      const act = Reflect.get(target, name) as (...given: unknown[]) => Promise<unknown>
+      if (name !== 'addTotp' && name !== 'addPasskey') return act
+      return async (...given: unknown[]) => {
+        await meanwhile()
+        return await act.apply(target, given)
+      }
+    }
+  })
+  let isRequired = false
+  const { app, clock, events, close } = await testApp({ factors, mfa: { required: () => isRequired } })
+  t.teardown(close)
+
+  const secretIn = (body: string): string => (/<code dir="ltr">([A-Z2-7 ]+)</.exec(body)?.[1] ?? '').replaceAll(' ', '')
+  const totpBy = async (browser: TestBrowser, page: string) => {
+    const { body } = await browser.get(page)
+    const { action, fields } = formOf(body)
+    return async () => await browser.submit(action, { ...fields, code: codeFor(secretIn(body), clock.now()) })
+  }
+  const passkeyBy = async (browser: TestBrowser, page: string) => {
+    const { body } = await browser.get(page)
+    return async () => await answer(browser, body, softPasskey({ origin: ISSUER }))
+  }
+  const signedIn = async (username: string): Promise<TestBrowser> => {
+    const browser = testBrowser(app)
+    await logIn(browser, username)
+    return browser
+  }
+  const post = async (url: string, token: string, payload: object = {}) => await app.inject({ method: 'POST', url, headers: bearer(token), payload })
+  /** Each begins, and resolves to what sends the last step. */
+  const ways: Record<string, (username: string) => Promise<() => Promise<unknown>>> = {
+    'an app, on the security page': async (username) => await totpBy(await signedIn(username), '/auth/security/totp'),
+    'an app, by a session that sets it up': async (username) => await totpBy(await signedIn(username), '/auth/second-factor/set-up'),
+    'an app, before any session': async (username) => {
+      isRequired = true
+      return await totpBy(await signedIn(username), '/auth/second-factor/set-up')
+    },
+    'a passkey, on the security page': async (username) => await passkeyBy(await signedIn(username), '/auth/security/passkeys'),
+    'a proposed passkey': async (username) => await passkeyBy(await signedIn(username), '/auth/passkey-prompt'),
+    'an app, by an access token': async (username) => {
+      const { access_token: token } = await signIn(app, username)
+      const { enrolment, secret } = (await post('/auth/factors/totp', token)).json<{ enrolment: string, secret: string }>()
+      return async () => await post('/auth/factors/totp/confirm', token, { enrolment, code: codeFor(secret, clock.now()) })
+    },
+    'a passkey, by an access token': async (username) => {
+      const { access_token: token } = await signIn(app, username)
+      const { options } = (await post('/auth/factors/passkeys/options', token)).json<{ options: Parameters<ReturnType<typeof softPasskey>['create']>[0] }>()
+      return async () => await post('/auth/factors/passkeys', token, { credential: softPasskey({ origin: ISSUER }).create(options) })
+    }
+  }
+  const ends: Record<string, (userId: string) => Promise<unknown>> = {
+    'a new password': async (userId) => { await app.authority.changePassword(userId, NEXT) },
+    'sign out everywhere': async (userId) => { await app.authority.revokeUser(userId) },
+    'a reset of factors': async (userId) => { await app.authority.resetFactors(userId) },
+    'a removal of the account': async (userId) => await app.authority.deleteUser(userId)
+  }
+  let users = 0
+  for (const [way, begin] of Object.entries(ways)) {
+    for (const what of [...Object.keys(ends), 'nothing']) {
+      const end = ends[what]
+      // A ticket is of somebody who knows the password. It needs a new one to end, or no account.
+      const isTicket = way.includes('before any session')
+      if (isTicket && !['a new password', 'a removal of the account', 'nothing'].includes(what)) continue
+      const username = `user${++users}`
+      const { sub } = await signUp(app, username, PASSWORD)
+      const finish = await begin(username)
+      events.length = 0
+      meanwhile = async () => {
+        meanwhile = async () => {}
+        await end?.(sub)
+      }
+      await finish()
+      isRequired = false
+      const { factors: stored, recoveryCodesLeft } = await factors.findFactors(sub).then(({ totp, passkeys, recoveryCodesLeft }) => ({ factors: [...totp, ...passkeys].length, recoveryCodesLeft }))
+      t.same({ way, what, stored, codes: recoveryCodesLeft > 0, told: events.some(({ name }) => name === 'factor_added') }, { way, what, stored: end === undefined ? 1 : 0, codes: end === undefined, told: end === undefined })
+    }
+  }
+})
