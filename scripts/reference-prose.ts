@@ -223,12 +223,12 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     failures: 'shown on the page: 400 `invalid_request`, `invalid_credential`; 409 `duplicate_factor`, `factor_limit`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/reauthenticate': {
-    what: 'The page on which somebody who is signed in proves anew that it is them, for what takes a sign-in of just now, and goes on to `return_to`, a path of this origin. `app.authority.requireSession` and the account pages lead here. The name can\'t be changed. Whoever signs in through other providers gets their buttons; whoever has neither a password nor such a link is led to the sign-in page with `prompt=login`, as is everybody where there is `pages.loginUrl`, without this page.',
+    what: 'The page on which somebody who is signed in proves anew that it is them, for what takes a sign-in of just now, and goes on to `return_to`, a path of this origin. `app.authority.requireSession` and the account pages lead here. The name can\'t be changed. A passkey of the person is asked for, too; whoever signs in through other providers gets their buttons, and whoever has no password, where there is `emailSignIn`, a code to the address of the account. Each is good for this person alone: somebody else who signs in at the provider is refused (403 `access_denied`, on a page with the way back), and so is somebody else\'s passkey. Whoever has none of these is led to the sign-in page with `prompt=login`, as is everybody where there is `pages.loginUrl`, without this page.',
     success: '200, a page; 303 to the sign-in page where nobody is signed in',
     failures: '400 `invalid_client`, `invalid_request`, as at the authorization endpoint; 503 `temporarily_unavailable`'
   },
   'POST /auth/reauthenticate': {
-    what: 'Proves it by the form of that page: `current_password`, and then the second factor on its own page where the account has one, also in a browser that is remembered. The session goes on under a new secret, and rests on these proofs.',
+    what: 'Proves it by the form of that page: `current_password`, `credential` (the answer of a passkey, as on the sign-in page), or `decision=email`, which sends the code and leads to `/auth/email-code`. After a password or a code comes the second factor on its own page where the account has one, also in a browser that is remembered. The session goes on under a new secret, and rests on these proofs.',
     success: '303 onward',
     failures: 'shown on the page: 400 `invalid_grant`, `invalid_request`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },

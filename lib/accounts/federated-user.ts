@@ -16,6 +16,8 @@ export interface FederatedArrival {
   /** Whether the provider is the one who decides on the mailbox. */
   authoritative: boolean
   origin: Origin
+  /** The id of the one user whom it may lead to; `undefined`: whoever that is. Then nobody is registered or linked. */
+  only?: string | undefined
   /** The language of what the person is sent. */
   locale: string | undefined
   /**
@@ -31,6 +33,13 @@ type FederatedUser =
   | { to: 'confirm', userId: string }
   | { to: 'ask' }
 
+/** Somebody else has signed in there than who is to prove that it is them, or nobody whom this service knows. */
+export class OtherPersonError extends UpstreamError {
+  constructor () {
+    super('mismatch', 'Somebody else has signed in at the provider than who was asked to.')
+  }
+}
+
 /** How often a decision is taken anew because somebody else was faster. */
 const ATTEMPTS = 4
 
@@ -45,6 +54,7 @@ export async function federatedUser (arrival: FederatedArrival, deps: AccountsDe
   const { users, clock, events } = deps
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { owner, account } = await lookUp(person, users)
+    if (arrival.only !== undefined && owner?.id !== arrival.only) throw new OtherPersonError()
     const fields = complete(person.profile)
     const decision = await decide(arrival, { owner, account, isComplete: fields !== null }, deps)
     if (decision === 'ask') return { to: 'ask' }

@@ -27,16 +27,16 @@ export async function stepTowards (acr: string, { session, user }: SignedInPerso
   if (factors === null || (acr !== MFA_ACR && acr !== PASSKEY_ACR)) return null
   const { store, policy: { methods } } = factors
   const found = await store.findFactors(user.id)
-  const addsPasskey = accountPages && factors.passkeys !== null && methods.includes('passkey') ? 'passkey' : 'never'
+  const takesPasskeys = factors.passkeys !== null && methods.includes('passkey')
   if (acr === PASSKEY_ACR) {
-    if (found.passkeys.length === 0) return addsPasskey
+    if (found.passkeys.length === 0) return accountPages && takesPasskeys ? 'passkey' : 'never'
     // A sign-in page of the host's own asks for no passkey of ours. Ours asks for it as the second factor.
     return hostedSignIn ? null : lacksSecondFactor(session, clock.now()) ? 'second_factor' : 'never'
   }
   if (hasSecondFactor(found)) return lacksSecondFactor(session, clock.now()) ? 'second_factor' : null
+  if (!takesPasskeys && !methods.includes('totp')) return 'never'
   // The first one is set up after a sign-in of the last minutes.
-  if (methods.includes('totp')) return isRecentEnough(session, clock.now()) ? 'enrolment' : null
-  return addsPasskey
+  return isRecentEnough(session, clock.now()) ? 'enrolment' : null
 }
 
 /** Whether a second factor is what makes it worth `mfa`. */

@@ -172,8 +172,11 @@ export interface PageModels {
   second_factor: FormModel & { username: string, asksCode: boolean, rememberSeconds: number | null, loginUrl: string, passkey: PasskeyForm | null, tellsPasskeys: boolean }
   /** After a sign-in by password: a passkey can be made, with `credential` and `name`. `skipUrl` leads on without. `endsOthers`: all other sign-ins end with the first one. */
   passkey_prompt: FormModel & { username: string, passkey: PasskeyForm, skipUrl: string, endsOthers: boolean }
-  /** `current_password` of who is signed in, where `asksPassword`; and the accounts elsewhere that lead to them. `loginUrl` leads to the sign-in page, for any other way. */
-  reauthenticate: FormModel & { username: string, asksPassword: boolean, connections: ConnectButton[], loginUrl: string }
+  /**
+   * Of who is signed in: `current_password` where `asksPassword`, `credential` where there is `passkey`, a button named `decision` with the value
+   * `email` where `sendsCode`; and the accounts elsewhere that lead to them. `loginUrl` leads to the sign-in page, for any other way.
+   */
+  reauthenticate: FormModel & { username: string, asksPassword: boolean, passkey: PasskeyForm | null, sendsCode: boolean, connections: ConnectButton[], loginUrl: string }
   /**
    * `ask`: `username`. `enter`: `code`, or a button named `decision` with the value `resend` or `other` (another address). `finish`: the
    * `fields` that a new account must have. `hasLink`: the message has a link too.

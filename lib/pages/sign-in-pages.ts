@@ -62,14 +62,15 @@ export function secondFactorLink (model: PageModels['second_factor_link']): stri
 }
 
 export function reauthenticate (model: PageModels['reauthenticate']): string {
-  const { messages, action, error, username, asksPassword, connections, loginUrl } = model
+  const { messages, action, error, username, asksPassword, passkey, sendsCode, connections, loginUrl } = model
   const state = formState(error, ['current_password'], 'current_password')
   return layout(model, {
     heading: messages.reauthTitle,
     error,
     lead: html`<p class="lead">${messages.reauthText}</p>`,
+    passkeyScript: passkey?.scriptUrl,
     content: html`${asksPassword && form(action, state, html`${passwordAgainField(state, model)}${submit(messages.continueSubmit)}
-`)}${serverFault(model)}${connectButtons(model, connections)}`,
+`)}${passkey !== null && html`${passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, look: asksPassword ? 'quiet' : null })}${!asksPassword && !sendsCode && connections.length === 0 && withoutPasskeys(model)}`}${sendsCode && form(action, asksPassword ? null : state, submit(messages.emailCodeLink, { decision: 'email', look: passkey === null ? null : 'quiet' }))}${serverFault(model)}${connectButtons(model, connections)}`,
     links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.signInAgain)}</p>`
   })

@@ -1,8 +1,16 @@
 /** Who is signed in proves anew that it is them, with all that the account takes, and as nobody else. */
 import t from 'tap'
+import { memoryFactorStore, memoryUserStore } from '../../lib/index.ts'
+import type { PasskeyRequestOptions } from '../../lib/protocol/webauthn-options.ts'
+import { softPasskey } from '../../lib/testing/index.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../support/app.ts'
 import { type TestBrowser, testBrowser } from '../support/browser.ts'
 import { factorApp, formOf, logIn } from '../support/factors.ts'
+import { type FakeUpstream, PROVIDER } from '../support/fake-upstream.ts'
+import { answerOn, askingForm } from '../support/passkey-pages.ts'
+import { addWith, asked, finish, passkeyApp, signInOptions, somebody } from '../support/passkeys.ts'
+import { connectApp, SAME } from './connect/support.ts'
+import { ANN, ask, emailApp, enter, otherThan, PAGE } from './email/support.ts'
 
 const page = (returnTo: string): string => `/auth/reauthenticate?return_to=${encodeURIComponent(returnTo)}`
 async function post (browser: TestBrowser, url: string, fields: Record<string, string>) {
@@ -90,4 +98,190 @@ t.test('guesses count as those of a sign-in, and the host\'s own sign-in page is
   t.teardown(own.close)
   t.equal((await own.app.inject('/auth/reauthenticate')).statusCode, 404)
   t.ok(ISSUER)
+})
+
+/**
+ * Each way to prove it is the way of the person who is signed in:
+ *
+ * | way        | by another person                        | twice, or elsewhere                 |
+ * | ---        | ---                                      | ---                                 |
+ * | password   | no name can be typed                     |                                     |
+ * | passkey    | refused, also one of the same id         | refused: one answer, one session    |
+ * | connection | refused: nobody is signed in or made     | the session that began it, or none  |
+ * | code       | the code is of this user                 | the browser and session that asked  |
+ */
+t.test('a passkey of the person, and of nobody else, for this session and once', async (t) => {
+  const subject = await passkeyApp(t, {}, { synced: true })
+  const bob = await somebody(subject, 'bob')
+  const { browser, passkey } = subject
+  await logIn(browser)
+  t.match(await answerOn(browser, '/auth/second-factor', passkey), { statusCode: 303 })
+  const session = browser.cookies.get('authority_session')
+  const shown = await browser.get(page('/pay'))
+  t.match(shown.headers['content-security-policy'], /passkeys\.js/)
+  t.match(shown.body, /name="current_password"/, 'or the password')
+  const form = askingForm(shown.body)
+  const options = form?.options as PasskeyRequestOptions
+  const id = (await subject.store.findFactors(subject.sub)).passkeys[0]?.credentialId ?? ''
+  t.match(options, { allowCredentials: [{ id }], userVerification: 'required' })
+  const send = async (credential: unknown) => await browser.submit(form?.action ?? '', { credential: JSON.stringify(credential) })
+  const refusedOnes: Array<[string, unknown]> = [
+    ['Bob\'s', bob.passkey.get({ ...options, allowCredentials: [] })],
+    ['Bob\'s, under the id of hers', { ...bob.passkey.get({ ...options, allowCredentials: [] }), id, rawId: id }],
+    ['of the sign-in page', passkey.get(await signInOptions(subject))],
+    ['of the second factor', passkey.get((await asked(subject)).passkey_options)],
+    ['that is no JSON', 'x'],
+    ['that says nothing', {}]
+  ]
+  for (const [name, credential] of refusedOnes) t.match(await send(credential), { statusCode: 400 }, `an answer ${name}`)
+  t.equal(browser.cookies.get('authority_session'), session, 'the session of now stays what it is')
+  const other = testBrowser(subject.app)
+  await logIn(other)
+  await answerOn(other, '/auth/second-factor', passkey)
+  const theirs = askingForm((await other.get(page('/pay'))).body)
+  t.match(await send(passkey.get(theirs?.options as PasskeyRequestOptions)), { statusCode: 400 }, 'an answer to another session of hers')
+
+  subject.events.length = 0
+  const credential = passkey.get(options)
+  t.match(await send(credential), { statusCode: 303, headers: { location: '/pay' } })
+  t.not(browser.cookies.get('authority_session'), session)
+  t.match(subject.events.filter(({ name }) => ['step_up', 'authenticated'].includes(name)).map(({ name, payload }) => [name, payload['userId'], payload['methods']]), [['authenticated', subject.sub, ['passkey']], ['step_up', subject.sub, ['passkey']]])
+  t.match(await send(credential), { statusCode: 400 }, 'twice')
+  await other.submit('/auth/login?prompt=login', { username: 'bob', password: PASSWORD })
+  await subject.app.authority.removeFactor(subject.sub, subject.factorId)
+  t.notMatch((await browser.get(page('/pay'))).body, /data-passkey/, 'none is left')
+})
+
+t.test('a passkey that was taken away while it was used renews no session', async (t) => {
+  const store = memoryFactorStore()
+  const race = { on: false }
+  const subject = await passkeyApp(t, { factors: { ...store, async usePasskey (use) { const used = await store.usePasskey(use); if (race.on) await store.removeFactorsOfUser(use.userId); return used } } })
+  const { browser } = subject
+  await logIn(browser)
+  await answerOn(browser, '/auth/second-factor', subject.passkey)
+  const session = browser.cookies.get('authority_session')
+  race.on = true
+  t.match(await answerOn(browser, page('/pay'), subject.passkey), { statusCode: 303, headers: { location: '/auth/login?return_to=%2Fpay' } })
+  t.equal(browser.cookies.get('authority_session'), session)
+  t.equal((await browser.get('/auth/account')).statusCode, 303, 'what was to be renewed has ended')
+})
+
+t.test('a security key that knows nobody is no way to prove it', async (t) => {
+  const key = await passkeyApp(t)
+  const stick = softPasskey({ origin: ISSUER, verifiesUser: false })
+  const { access_token: token } = (await finish(key, (await asked(key)).mfa_token, key.passkey.get((await asked(key)).passkey_options))).json<{ access_token: string }>()
+  await addWith(key, stick, token, 'security_key')
+  await logIn(key.browser)
+  await answerOn(key.browser, '/auth/second-factor', key.passkey)
+  const form = askingForm((await key.browser.get(page('/pay'))).body)
+  const { passkeys } = await key.store.findFactors(key.sub)
+  t.same(form?.options.allowCredentials.map(({ id }) => id), passkeys.filter(({ uvInitialized }) => uvInitialized).map(({ credentialId }) => credentialId))
+  t.equal(passkeys.length, 2)
+  const given = stick.get({ ...form?.options as PasskeyRequestOptions, userVerification: 'preferred', allowCredentials: passkeys.map(({ credentialId }) => ({ type: 'public-key', id: credentialId })) })
+  t.match(await key.browser.submit(form?.action ?? '', { credential: JSON.stringify(given) }), { statusCode: 400 })
+})
+
+t.test('at another provider it has to be the same person, or nothing happens', async (t) => {
+  const users = memoryUserStore()
+  const test = await connectApp(t, { users, registration: { username: 'any' } })
+  const { app, browser, fake, clock } = test
+  const ann = (await signUp(app, 'ann@example.com')).sub
+  const bob = (await signUp(app, 'bob@example.com')).sub
+  for (const [id, subject] of [[ann, 'ann-1'], [bob, 'bob-1']] as const) await users.linkIdentity(id, { issuer: PROVIDER, subject, connection: 'acme', linkedAt: 0, lastUsedAt: 0 })
+  await browser.submit('/auth/login', { username: 'ann@example.com', password: PASSWORD })
+  clock.step(301_000)
+  const button = async () => (/href="(\/auth\/connect\/acme[^"]*)"/.exec((await browser.get(page('/pay'))).body)?.[1] ?? '').replaceAll('&amp;', '&')
+  const begin = async (url: string) => new URL(String((await browser.get(url, SAME)).headers.location), ISSUER)
+  const through = async (person: FakeUpstream['person']) => {
+    fake.person = person
+    return await test.back((await begin(await button())).searchParams.get('state') ?? '')
+  }
+  const session = browser.cookies.get('authority_session')
+  for (const person of [{ subject: 'bob-1' }, { subject: 'nobody-1', email: 'new@example.com', emailVerified: true }, { subject: 'nobody-2', email: 'ann@example.com' }]) {
+    const reply = await through(person)
+    t.match(reply, { statusCode: 403, body: /You can(’|&rsquo;)t sign in this way/ }, person.subject)
+    t.match(reply.body, /href="\/auth\/reauthenticate\?return_to=%2Fpay"/, 'another way to prove it')
+    t.equal(await test.who(), ann)
+    t.equal(browser.cookies.get('authority_session'), session, 'still hers, and no younger')
+  }
+  t.equal(await users.findByUsername('new@example.com'), null, 'nobody is registered')
+  t.match(test.payloads('connection_failed').map(({ reason }) => reason), ['mismatch', 'mismatch', 'mismatch'])
+  t.match(await through({ subject: 'ann-1' }), { statusCode: 303, headers: { location: '/pay' } })
+  t.equal(await test.who(), ann)
+  t.not(browser.cookies.get('authority_session'), session)
+
+  fake.person = { subject: 'ann-1' }
+  const begun = (await begin(await button())).searchParams.get('state') ?? ''
+  const shown = await button()
+  await browser.submit('/auth/login?prompt=login', { username: 'bob@example.com', password: PASSWORD })
+  t.match(await test.back(begun), { statusCode: 400 }, 'somebody else is signed in by then')
+  t.equal(await test.who(), bob)
+  t.equal((await begin(shown)).pathname, '/auth/reauthenticate', 'a button that was shown to Ann')
+  await browser.submit('/auth/logout', { decision: 'sign_out' })
+  t.equal((await begin(shown)).pathname, '/auth/reauthenticate')
+})
+
+t.test('without a password a code goes to the address of the account, and is good for this person alone', async (t) => {
+  const subject = await emailApp(t)
+  const { app, browser, users, clock } = subject
+  const hers = 'zoe@mail.example'
+  await users.create?.({ username: hers, email: hers, emailVerified: true, passwordHash: null })
+  await ask(browser, hers)
+  await enter(browser, (await subject.mail()).code)
+  clock.step(301_000)
+  const shown = await browser.get(page('/pay'))
+  t.match(shown.body, /name="decision" value="email"/)
+  t.notMatch(shown.body, /name="(?:username|current_password)"/)
+  const { action } = formOf(shown.body)
+  const askHere = async (): Promise<{ code: string, url: string }> => {
+    t.match(await browser.submit(action, { decision: 'email', username: ANN }), { statusCode: 303, headers: { location: `${PAGE}?return_to=%2Fpay` } })
+    t.equal(subject.sent().at(-1)?.user.email, hers, 'to no other address')
+    return await subject.mail()
+  }
+  const elsewhere = (): TestBrowser => {
+    const other = testBrowser(app)
+    for (const [name, value] of browser.cookies) other.cookies.set(name, value)
+    return other
+  }
+  const here = '?return_to=%2Fpay'
+  const { code } = await askHere()
+  t.match(await enter(browser, otherThan(code), here), { statusCode: 400 })
+  const signedOut = elsewhere()
+  signedOut.cookies.delete('authority_session')
+  t.match(await enter(signedOut, code, here), { statusCode: 400 }, 'nobody is signed in by then')
+  t.notOk(signedOut.cookies.has('authority_session'))
+  const session = browser.cookies.get('authority_session')
+  t.match(await enter(browser, code, here), { statusCode: 303, headers: { location: '/pay' } })
+  t.not(browser.cookies.get('authority_session'), session)
+  t.match(subject.events.filter(({ name }) => name === 'step_up').map(({ payload }) => payload['methods']), [['email']])
+  t.match(await enter(browser, code, here), { statusCode: 400 }, 'twice')
+
+  const { url } = await askHere()
+  const link = url.slice(url.indexOf('/auth/'))
+  const token = new URLSearchParams(link.slice(link.indexOf('?') + 1)).get('token') ?? ''
+  const stranger = elsewhere()
+  stranger.cookies.delete('authority_session')
+  await stranger.submit(link, { token })
+  t.notOk(stranger.cookies.has('authority_session'), 'nor by the link')
+  t.match(await browser.submit(link, { token }), { statusCode: 303, headers: { location: '/pay' } })
+  await askHere()
+  t.match(await browser.submit(`${PAGE}${here}`, { decision: 'other' }), { statusCode: 303, headers: { location: page('/pay') } }, 'there is no other address')
+
+  const freed = await askHere()
+  const { id } = await users.findByUsername(hers) ?? { id: '' }
+  await users.update?.(id, { username: 'zoe2@mail.example', email: 'zoe2@mail.example' })
+  const { id: namesake } = await users.create?.({ username: hers, email: hers, emailVerified: true, passwordHash: null }) ?? { id: '' }
+  t.match(await enter(browser, freed.code, here), { statusCode: 400 }, 'the name and the address are somebody else\'s by then')
+  t.same(await app.authority.sessions(namesake), [])
+  await users.remove?.(namesake)
+  await users.update?.(id, { username: hers, email: hers })
+
+  const last = await askHere()
+  await browser.submit('/auth/login?prompt=login', { username: ANN, password: PASSWORD })
+  const anns = browser.cookies.get('authority_session')
+  t.match(await enter(browser, last.code, here), { statusCode: 400 }, 'Ann is signed in by then')
+  t.equal(browser.cookies.get('authority_session'), anns, 'and stays so')
+  const withPassword = formOf((await browser.get(page('/pay'))).body).action
+  t.notMatch((await browser.get(page('/pay'))).body, /value="email"/)
+  t.match(await browser.submit(withPassword, { decision: 'email' }), { statusCode: 400 }, 'who has a password gives that')
 })

@@ -18,6 +18,8 @@ interface EmailSignIn {
   pending: PendingCode
   /** Eight digits. */
   code: string
+  /** The id of the one user whom it may sign in; `undefined`: whoever has the name. */
+  only?: string | undefined
   clientId: string | null
   locale: string | undefined
 }
@@ -39,7 +41,7 @@ function refusal (outcome: Exclude<CodeOutcome, 'redeemed'>): OAuthError {
  * person may have an account.
  * @throws OAuthError `invalid_code` with the reason, alike for all names; `temporarily_unavailable`
  */
-export async function signInByEmail ({ pending: { name, nonce }, code, clientId, locale }: EmailSignIn, browser: Browser, { accounts, browserSessions }: SignInDeps): Promise<SessionBegun | StepNeeded | 'sign_up'> {
+export async function signInByEmail ({ pending: { name, nonce }, code, only, clientId, locale }: EmailSignIn, browser: Browser, { accounts, browserSessions }: SignInDeps): Promise<SessionBegun | StepNeeded | 'sign_up'> {
   const { users, clock, events, enforcedDomains, emailSignIn: { key, redeemCode, signUp } } = accounts
   const { origin } = browser
   const owner = ownerOf(key, name)
@@ -51,6 +53,7 @@ export async function signInByEmail ({ pending: { name, nonce }, code, clientId,
   }
   const outcome = await redeemCode({ purpose: 'sign_in_code', owner, codeDigest: digestOfCode(key, { owner, nonce, code, address }), now: clock.now() })
   if (outcome !== 'redeemed') throw fail(outcome)
+  if (only !== undefined && user?.id !== only) throw fail('unknown')
   if (user === null) {
     if (signUp && canSignUp(name, enforcedDomains)) return 'sign_up'
     throw fail('unknown')

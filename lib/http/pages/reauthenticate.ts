@@ -1,31 +1,43 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { beginSession } from '../../accounts/begin-session.ts'
+import { readRecipient, sendSignInCode } from '../../accounts/email-sign-in/ask.ts'
 import { isEnforced } from '../../accounts/enforced.ts'
-import { stepHolds } from '../../accounts/factors/second-step.ts'
+import { passkeysIn } from '../../accounts/factors/deps.ts'
+import { type FirstFactor, stepHolds } from '../../accounts/factors/second-step.ts'
 import { provePassword } from '../../accounts/fresh-sign-in.ts'
 import { listLinks } from '../../accounts/identities.ts'
-import type { ConnectButton } from '../../pages/model.ts'
+import { OAuthError } from '../../errors.ts'
+import type { ConnectButton, PasskeyForm } from '../../pages/model.ts'
+import type { UserFactors } from '../../ports/factor-store.ts'
+import type { User } from '../../ports/user-store.ts'
 import { passwordProof } from '../../protocol/authentication.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { JourneySchema, Password } from '../edge/schemas.ts'
 import { buttonImages, connectButtons } from './connect/buttons.ts'
 import type { PageDeps } from './deps.ts'
-import { formPage, goOn, type Leave, type Visit, withQuery } from './form-page.ts'
+import { emailCookie } from './email/pending.ts'
+import { formPage, goOn, type Leave, type Submission, type Visit, withQuery } from './form-page.ts'
 import { queryParam, required } from './forms.ts'
 import { leadOn } from './lead-on.ts'
 import { passwordLimit } from './own-account/account-page.ts'
+import { passkeyFormOf, passkeysOf } from './passkeys.ts'
 
-interface Shown { person: SignedInPerson, asksPassword: boolean, connections: ConnectButton[] }
+/** `found`: with the passkeys alone that can be asked for; `null`: there are none. `sendsCode`: for who has no password. */
+interface Shown { person: SignedInPerson, asksPassword: boolean, found: UserFactors | null, sendsCode: boolean, connections: ConnectButton[] }
 
 /**
  * `GET` and `POST /auth/reauthenticate`: who is signed in proves anew that it is them, with all that the account takes, and goes on where
- * `return_to` says. No other name can be typed, and a browser that is remembered counts for nothing. The second factor is asked for on its
- * own page; until it was right, the session of now stays what it is. Who signs in by neither password nor connection does so on the sign-in page.
+ * `return_to` says: by the password, a passkey of theirs, a connection, or without a password by a code by e-mail. Each is good for this person
+ * alone: no other name can be typed, and somebody else's passkey or account elsewhere is refused. A browser that is remembered counts for
+ * nothing. The second factor is asked for on its own page; until it was right, the session of now stays what it is. Who has none of these does
+ * so on the sign-in page.
  */
 export function reauthenticatePage (child: FastifyInstance, deps: PageDeps): void {
   const { authorize, browser, link } = deps
   const { accounts } = authorize
+  const on = passkeysOf(deps)
+  const email = accounts.emailSignIn === null ? null : { ...accounts, emailSignIn: accounts.emailSignIn }
 
   const signIn = ({ journey: { query } }: Visit, prompt: Record<string, string> = {}): Leave => goOn(withQuery(`${link('login')}${query}`, prompt))
 
@@ -33,12 +45,61 @@ export function reauthenticatePage (child: FastifyInstance, deps: PageDeps): voi
     const person = await browser.signedIn(visit.request)
     if (person === null) return signIn(visit)
     const { user } = person
-    const asksPassword = user.passwordHash !== null && !isEnforced(user, accounts.enforcedDomains)
+    const mayBeAsked = !isEnforced(user, accounts.enforcedDomains)
+    const asksPassword = user.passwordHash !== null && mayBeAsked
+    const all = on === null || !mayBeAsked ? null : await on.factors.store.findFactors(user.id)
+    const passkeys = all === null || on === null ? [] : passkeysIn(all, on.factors)
     const linked = deps.connect === null ? new Set<string>() : new Set((await listLinks(user.id, accounts)).map(({ connection }) => connection))
     const connections = (await connectButtons(visit.request, visit.journey, deps))
       .filter(({ id }) => linked.has(id))
-      .map((button) => ({ ...button, url: withQuery(`${link('connect')}/${button.id}${visit.journey.query}`, { prompt: 'login' }) }))
-    return asksPassword || connections.length > 0 ? { person, asksPassword, connections } : signIn(visit, { prompt: 'login' })
+      .map((button) => ({ ...button, url: withQuery(`${link('connect')}/${button.id}${visit.journey.query}`, { prompt: 'login', session: person.session.sid }) }))
+    const shown = { person, asksPassword, found: all === null || passkeys.length === 0 ? null : { ...all, passkeys }, sendsCode: email !== null && user.passwordHash === null && mayBeAsked, connections }
+    return asksPassword || shown.found !== null || shown.sendsCode || connections.length > 0 ? shown : signIn(visit, { prompt: 'login' })
+  }
+
+  /** Begins the session anew, or has the second factor asked for. `isSame`: that what was proved still holds. */
+  async function begin (first: Pick<FirstFactor, 'user' | 'by' | 'methods'>, { request, journey }: Visit, isSame: () => Promise<boolean> = async () => true): Promise<Leave> {
+    const step = { ...first, clientId: null }
+    const begun = await beginSession({
+      ...step,
+      async confirm () {
+        const [user, same] = await Promise.all([stepHolds({ ...step, scope: '' }, accounts), isSame()])
+        return same ? user : null
+      }
+    }, await browser.read(request), authorize)
+    return begun === null ? goOn(`${link('login')}${journey.query}`) : leadOn(begun, { ...journey, nativeRequest: null }, request, deps)
+  }
+
+  function passkeyOf (user: User, sid: string, found: UserFactors | null): PasskeyForm | null {
+    const options = on === null || found === null ? null : on.passkeys.optionsFor({ user, found, purpose: 'reauthentication', sid }, accounts)
+    return options === null ? null : passkeyFormOf(options, deps)
+  }
+
+  function byPasskey (credential: string, { person: { user, session }, found }: Shown, visit: Visit): Submission<Shown> {
+    if (on === null || found === null) throw new OAuthError('invalid_request', 'There is no passkey to be asked for.')
+    const { locale, origin } = visit
+    return {
+      limit: 'failures',
+      async work () {
+        const proof = await on.passkeys.prove({ credential, user, found, purpose: 'reauthentication', sid: session.sid, clientId: null, locale, origin }, { ...accounts, factors: on.factors })
+        return await begin({ user, by: 'passkey', methods: [proof] }, visit, async () => (await on.factors.store.findFactors(user.id)).deviceEpoch === found.deviceEpoch)
+      }
+    }
+  }
+
+  function byCode ({ person: { user }, sendsCode }: Shown, { journey, locale, origin }: Visit): Submission<Shown> {
+    if (email === null || !sendsCode) throw new OAuthError('invalid_request', 'No code is sent here.')
+    const name = readRecipient(user.username)
+    return {
+      limit: { rule: 'emailCode', recipient: name },
+      async work () {
+        const code = await sendSignInCode(name, { locale, origin }, email)
+        return async (reply) => {
+          emailCookie(deps.emailCookie, email.emailSignIn, email).set(reply, { step: 'enter', code, only: user.id }, journey.query)
+          return await goOn(`${link('emailCode')}${journey.query}`)(reply)
+        }
+      }
+    }
   }
 
   formPage<'reauthenticate', Shown>(child, {
@@ -46,27 +107,29 @@ export function reauthenticatePage (child: FastifyInstance, deps: PageDeps): voi
     path: 'reauthenticate',
     summaries: { page: 'Page to prove again who is signed in', form: 'Prove it by a form' },
     querystring: JourneySchema,
-    body: Type.Object({ current_password: Password }),
+    body: Type.Object({ current_password: Type.Optional(Password), credential: Type.Optional(Type.String({ maxLength: 16_384 })), decision: Type.Optional(Type.Literal('email')) }),
     images: buttonImages(deps),
-    fields: ['current_password'],
+    fields: ['current_password', 'credential'],
+    passkeys: on === null ? undefined : { renewUrl: null },
     leadsOn: true,
     open: shownTo,
     async submit (form, visit) {
-      const { request, journey, origin } = visit
+      const { request, journey: { query }, origin } = visit
       const shown = await shownTo(visit)
       if (typeof shown === 'function') return { limit: null, work: async () => shown }
       const { person: { user, session } } = shown
       // The page was shown to somebody else, or under a sign-in that has ended: it is shown anew.
-      if (queryParam(request, 'session') !== session.sid || !shown.asksPassword) return { limit: null, work: async () => goOn(`${link('reauthenticate')}${journey.query}`) }
+      if (queryParam(request, 'session') !== session.sid) return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
+      if (form.decision === 'email') return byCode(shown, visit)
+      if ((form.credential ?? '') !== '') return byPasskey(form.credential ?? '', shown, visit)
+      if (!shown.asksPassword) return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
       const { current_password: password } = required(form, ['current_password'])
       return {
         limit: passwordLimit(user),
         async work ({ leaves }) {
           await provePassword({ user, sid: session.sid, password, origin }, accounts)
           leaves(user)
-          const step = { user, by: 'password' as const, methods: [passwordProof(accounts.clock.now())], clientId: null }
-          const begun = await beginSession({ ...step, confirm: async () => await stepHolds({ ...step, scope: '' }, accounts) }, await browser.read(request), authorize)
-          return begun === null ? signIn(visit) : leadOn(begun, { ...journey, nativeRequest: null }, request, deps)
+          return await begin({ user, by: 'password', methods: [passwordProof(accounts.clock.now())] }, visit)
         }
       }
     },
@@ -75,9 +138,11 @@ export function reauthenticatePage (child: FastifyInstance, deps: PageDeps): voi
       if (typeof shown === 'function') throw refused
       return shown
     },
-    content: ({ person: { user }, asksPassword, connections }, { journey: { query } }) => ({
+    content: ({ person: { user, session }, asksPassword, found, sendsCode, connections }, { journey: { query } }) => ({
       username: user.username,
       asksPassword,
+      passkey: passkeyOf(user, session.sid, found),
+      sendsCode,
       connections,
       loginUrl: withQuery(`${link('login')}${query}`, { prompt: 'login' })
     }),

@@ -31,7 +31,7 @@ function poisoned (value: unknown, evil: string, key = ''): unknown {
 }
 
 /** Whose models here have to do with passkeys. */
-const ASKING: PageName[] = ['second_factor', 'passkey_prompt', 'set_up_second_factor', 'account_security', 'account_passkey']
+const ASKING: PageName[] = ['reauthenticate', 'second_factor', 'passkey_prompt', 'set_up_second_factor', 'account_security', 'account_passkey']
 
 const WRONG: PageError = { error: 'invalid_request', text: 'Wrong.', field: null }
 

@@ -31,13 +31,15 @@ interface Begin {
   asked: Form
   /** Who links the identity; `null`: somebody signs in. */
   linkTo: ConnectFlow['linkTo']
+  /** Who proves anew that it is them; `null`: whoever it is. */
+  onlyAs: ConnectFlow['onlyAs']
 }
 
 /**
  * Begins a sign-in at another provider: sets the cookie that it is bound to, and says where the browser goes.
  * @throws OAuthError `invalid_request` where the journey is too long; UpstreamError `outage`
  */
-export async function beginConnect ({ connection, journey, asked, linkTo }: Begin, request: FastifyRequest, reply: FastifyReply, { authorize: { accounts: { clock, random } }, browser, connect: { cookies } }: ConnectPageDeps): Promise<string> {
+export async function beginConnect ({ connection, journey, asked, linkTo, onlyAs }: Begin, request: FastifyRequest, reply: FastifyReply, { authorize: { accounts: { clock, random } }, browser, connect: { cookies } }: ConnectPageDeps): Promise<string> {
   const startedAt = clock.now()
   const { prompt, maxAge } = wishesOf(asked)
   // Where somebody is signed in and the client wants it fresh, what they have here does not do, and neither does what they have there.
@@ -47,6 +49,7 @@ export async function beginConnect ({ connection, journey, asked, linkTo }: Begi
   const flow: ConnectFlow = {
     connection: connection.id,
     linkTo,
+    onlyAs,
     query: journey.query,
     fresh,
     authenticatedSince: since !== null && provesFreshness ? since - LEEWAY_MS : null,

@@ -51,7 +51,7 @@ export function connectCallback (child: FastifyInstance, deps: ConnectPageDeps):
       })
       return await leave(reply)
     } catch (error) {
-      if (error instanceof UpstreamError) return await failConnect(error, { connection: connection.id, query: flow?.query ?? '' }, request, reply, deps)
+      if (error instanceof UpstreamError) return await failConnect(error, { connection: connection.id, query: flow?.query ?? '', onlyAs: flow?.onlyAs ?? null }, request, reply, deps)
       throw error
     }
   })
@@ -78,6 +78,7 @@ interface Answered { connection: Connection, result: UpstreamResult, flow: Conne
 async function signIn ({ connection, result, flow }: Answered, request: FastifyRequest, deps: ConnectPageDeps): Promise<Leave> {
   const { authorize: { accounts, browserSessions }, connect: { cookies }, journeys, link, registration } = deps
   const journey = await journeys.from(flow.query)
+  if (flow.onlyAs !== null && (await deps.browser.signedIn(request))?.session.sid !== flow.onlyAs.sid) throw new UpstreamError('mismatch', 'Somebody else is signed in than who began this.')
   const person = personOf(result, connection, accounts.clock.now())
   const outcome = await federatedSignIn({
     connection,
@@ -86,6 +87,7 @@ async function signIn ({ connection, result, flow }: Answered, request: FastifyR
     browser: await signInBrowser(request, { asksAll: flow.fresh || journey.asksAll }, deps),
     clientId: new URLSearchParams(flow.query.slice(1)).get('client_id'),
     locale: localeOf(request),
+    only: flow.onlyAs?.userId,
     complete: (profile) => completeProfile(profile, registration?.fields.required ?? [])
   }, { accounts, browserSessions })
   if (outcome.to === 'session') {

@@ -13,6 +13,8 @@ export interface ConnectFlow extends UpstreamFlow {
   connection: string
   /** Who links it, and by which session; `null`: somebody signs in. */
   linkTo: { userId: string, sid: string } | null
+  /** Who proves anew that it is them, and in which session: nobody else is signed in by it. `null`: whoever signs in there. */
+  onlyAs: { userId: string, sid: string } | null
   /** The journey's query, `''` or `?…`. */
   query: string
   /** Whether a fresh sign-in was asked for, which the journey may not say. */

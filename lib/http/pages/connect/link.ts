@@ -23,7 +23,7 @@ export function connectLink (child: FastifyInstance, deps: ConnectPageDeps): voi
     const fresh = person !== null && await isFreshSignIn(freshnessIn(person, originOf(request)), accounts)
     if (person === null || !fresh) return await goOn(withQuery(link('login'), { return_to: journey.next, prompt: 'login' }))(reply)
     try {
-      const url = await beginConnect({ connection, journey, asked: {}, linkTo: { userId: person.user.id, sid: person.session.sid } }, request, reply, deps)
+      const url = await beginConnect({ connection, journey, asked: {}, linkTo: { userId: person.user.id, sid: person.session.sid }, onlyAs: null }, request, reply, deps)
       return await sendAway(url, connection, journey, request, reply, deps)
     } catch (error) {
       if (error instanceof UpstreamError) return await failConnect(error, { connection: connection.id, query: journey.query }, request, reply, deps)

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { UpstreamError } from '../../../errors.ts'
 import { JourneySchema } from '../../edge/schemas.ts'
-import { pageGet, queryParams } from '../forms.ts'
+import { pageGet, queryParam, queryParams } from '../forms.ts'
 import { beginConnect, type ConnectPageDeps, enabledConnection, isFromOurPage, isLookingAhead } from './begin.ts'
 import { failConnect } from './failure.ts'
 
@@ -11,17 +11,22 @@ import { failConnect } from './failure.ts'
  * Only a page of ours leads here: what comes from elsewhere sees the sign-in page first, so that no other site signs people in.
  */
 export function connectStart (child: FastifyInstance, deps: ConnectPageDeps): void {
-  const { authorize: { issuer }, connect, journeys, link, path } = deps
+  const { authorize: { issuer }, browser, connect, journeys, link, path } = deps
   child.get<{ Params: { id: string } }>(`${path('connect')}/:id`, { ...pageGet({ summary: 'Sign in through a connection', querystring: Type.Partial(JourneySchema) }) }, async (request, reply) => {
     const connection = await enabledConnection(request.params.id, connect)
     const journey = await journeys.read(request)
     // A browser that only looks ahead must not get a cookie for each link that it sees.
     if (isLookingAhead(request)) return await reply.code(503).send()
     if (!isFromOurPage(request, issuer)) return await reply.redirect(`${link('login')}${journey.query}`, 303)
+    // A button of the page on which somebody proves anew that it is them. They may have signed out since, or somebody else in.
+    const sid = queryParam(request, 'session')
+    const person = sid === '' ? null : await browser.signedIn(request)
+    if (sid !== '' && person?.session.sid !== sid) return await reply.redirect(`${link('reauthenticate')}${journey.query}`, 303)
+    const onlyAs = person === null ? null : { userId: person.user.id, sid }
     try {
-      return await reply.redirect(await beginConnect({ connection, journey, asked: queryParams(request), linkTo: null }, request, reply, deps), 303)
+      return await reply.redirect(await beginConnect({ connection, journey, asked: queryParams(request), linkTo: null, onlyAs }, request, reply, deps), 303)
     } catch (error) {
-      if (error instanceof UpstreamError) return await failConnect(error, { connection: connection.id, query: journey.query }, request, reply, deps)
+      if (error instanceof UpstreamError) return await failConnect(error, { connection: connection.id, query: journey.query, onlyAs }, request, reply, deps)
       throw error
     }
   })

@@ -16,7 +16,7 @@ export async function straightOn (deps: ConnectPageDeps, params: AuthorizationPa
   if (params.prompt === undefined && params.max_age === undefined && await browser.signedIn(request) !== null) return null
   const journey = await journeys.from(`?${carried(params)}`)
   try {
-    return await reply.redirect(await beginConnect({ connection, journey, asked: params, linkTo: null }, request, reply, deps), 303)
+    return await reply.redirect(await beginConnect({ connection, journey, asked: params, linkTo: null, onlyAs: null }, request, reply, deps), 303)
   } catch (error) {
     if (error instanceof UpstreamError) return await failConnect(error, { connection: connection.id, query: journey.query }, request, reply, deps)
     throw error

@@ -39,14 +39,14 @@ export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts:
   const here = ({ query }: Visit['journey']): string => `${link('emailCode')}${query}`
 
   /** The same answer for all names. It is a redirect, so that reloading the page sends no second message. */
-  function ask (typed: string, { journey, locale, origin }: Visit): Submission<Shown> {
+  function ask (typed: string, { journey, locale, origin }: Visit, only?: string): Submission<Shown> {
     const name = readRecipient(typed)
     return {
       limit: { rule: 'emailCode', recipient: name },
       async work () {
         const code = await sendSignInCode(name, { locale, origin }, accounts)
         return async (reply) => {
-          cookie.set(reply, { step: 'enter', code }, journey.query)
+          cookie.set(reply, { step: 'enter', code, only }, journey.query)
           return await goOn(here(journey))(reply)
         }
       }
@@ -61,8 +61,10 @@ export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts:
       limit: { rule: 'login' },
       async work () {
         const clientId = clientOf(request)
-        const browser = await signInBrowser(request, journey, deps)
-        const begun = await signInByEmail({ pending: carried.code, code, clientId, locale }, browser, signIn)
+        const { only } = carried
+        const browser = await signInBrowser(request, { asksAll: journey.asksAll || only !== undefined }, deps)
+        if (only !== undefined && browser.session?.userId !== only) throw againElsewhere()
+        const begun = await signInByEmail({ pending: carried.code, code, only, clientId, locale }, browser, signIn)
         if (begun !== 'sign_up') return done(await leadOnFrom(begun, { request, journey }, form, deps))
         const { name } = carried.code
         if (completeProfile({}, registration?.fields.required ?? []) !== null) return done(await leadOnFrom(await signUpByEmail({ name, fields: {}, clientId }, browser, signIn), { request, journey }, form, deps))
@@ -82,6 +84,8 @@ export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts:
     }
   }
 
+  const onlyIn = (carried: CarriedEmail | null): string | undefined => carried?.step === 'enter' ? carried.only : undefined
+
   const done = (leave: Leave): Leave => async (reply) => {
     cookie.clear(reply)
     return await leave(reply)
@@ -99,8 +103,8 @@ export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts:
     async submit (form, visit) {
       const { request, journey } = visit
       const carried = cookie.of(request, journey.query)
-      if (form.decision === 'other') return { limit: null, work: async () => done(goOn(here(journey))) }
-      if (form.decision === 'resend' && carried?.step === 'enter') return ask(carried.code.name, visit)
+      if (form.decision === 'other') return { limit: null, work: async () => done(goOn(onlyIn(carried) === undefined ? here(journey) : `${link('reauthenticate')}${journey.query}`)) }
+      if (form.decision === 'resend' && carried?.step === 'enter') return ask(carried.code.name, visit, carried.only)
       if (carried?.step === 'proved' && form.username === undefined && form.code === undefined) return finish(form, visit, carried.name)
       if (form.code !== undefined) return enter(form, visit)
       const { username } = required(form, ['username'])

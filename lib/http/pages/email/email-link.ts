@@ -26,11 +26,11 @@ export function emailLinkPage (child: FastifyInstance, deps: PageDeps, accounts:
   const cookie = emailCookie(deps.emailCookie, accounts.emailSignIn, accounts)
   const signIn = { accounts, browserSessions: authorize.browserSessions }
 
-  function pendingOf (request: FastifyRequest, token: string): { pending: PendingCode, code: string } | null {
+  function pendingOf (request: FastifyRequest, token: string): { pending: PendingCode, code: string, only: string | undefined } | null {
     const opened = openLink(token, accounts)
     if (opened === null) throw invalidLink()
     const carried = cookie.read(request)
-    return carried?.step === 'enter' && carried.query !== null && opened.belongsTo(carried.code) ? { pending: carried.code, code: opened.code } : null
+    return carried?.step === 'enter' && carried.query !== null && opened.belongsTo(carried.code) ? { pending: carried.code, code: opened.code, only: carried.only } : null
   }
   const shownOf = (request: FastifyRequest, token: string): Shown => ({ token, username: pendingOf(request, token)?.pending.name ?? null })
 
@@ -53,7 +53,8 @@ export function emailLinkPage (child: FastifyInstance, deps: PageDeps, accounts:
         limit: { rule: 'login' },
         async work () {
           const clientId = new URLSearchParams(journey.query.slice(1)).get('client_id')
-          const browser = await signInBrowser(request, journey, deps)
+          const browser = await signInBrowser(request, { asksAll: journey.asksAll || found.only !== undefined }, deps)
+          if (found.only !== undefined && browser.session?.userId !== found.only) return { token, username: null }
           const begun = await signInByEmail({ ...found, clientId, locale }, browser, signIn)
           const { name } = found.pending
           if (begun === 'sign_up' && completeProfile({}, registration?.fields.required ?? []) === null) {

@@ -4,8 +4,11 @@ import type { EmailSignIn } from '../../../accounts/email-sign-in/deps.ts'
 import { digest } from '../../../protocol/digest.ts'
 import type { PageDeps } from '../deps.ts'
 
-/** What the cookie of a browser carries that has asked for a code, or has entered it and is to sign up. */
-type PendingEmail = { step: 'enter', code: PendingCode } | { step: 'proved', name: string, expiresAt: number }
+/**
+ * What the cookie of a browser carries that has asked for a code, or has entered it and is to sign up. `only`: the one user whom the code may sign
+ * in, who proves anew that it is them.
+ */
+type PendingEmail = { step: 'enter', code: PendingCode, only?: string | undefined } | { step: 'proved', name: string, expiresAt: number }
 
 /** The same with the journey that it belongs to. `query` is `null` where it was too long to be carried. */
 export type CarriedEmail = PendingEmail & { journey: string, query: string | null }
