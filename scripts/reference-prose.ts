@@ -230,7 +230,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'POST /auth/reauthenticate': {
     what: 'Proves it by the form of that page: `current_password`, `credential` (the answer of a passkey, as on the sign-in page), or `decision=email`, which sends the code and leads to `/auth/email-code`. After a password or a code comes the second factor on its own page where the account has one, also in a browser that is remembered. The session goes on under a new secret, and rests on these proofs.',
     success: '303 onward',
-    failures: 'shown on the page: 400 `invalid_grant`, `invalid_request`; 429 `too_many_requests` (rules `login` and `account`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures: 'shown on the page: 400 `invalid_grant`, `invalid_request`; 429 `too_many_requests` (rules `login`, `account` and `emailCode`); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/email-code': {
     what: 'The page of sign-in codes: it asks for an address, then for the code that was sent there, and where nobody has the address and `emailSignIn.signUp` is set for what an account must have. Exists with the option `emailSignIn`.',

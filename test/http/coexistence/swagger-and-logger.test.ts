@@ -51,7 +51,7 @@ const EXPECTED: Record<string, Expected> = {
   'get /auth/second-factor': { query: JOURNEY },
   'post /auth/second-factor': { fields: ['code', 'credential', 'recovery_code', 'remember'], query: JOURNEY },
   'get /auth/reauthenticate': { query: JOURNEY },
-  'post /auth/reauthenticate': { fields: ['current_password'], query: JOURNEY },
+  'post /auth/reauthenticate': { fields: ['credential', 'current_password', 'decision'], query: JOURNEY },
   'get /auth/second-factor/link': { query: ['token'] },
   'post /auth/second-factor/link': { fields: ['token'] },
   'get /auth/second-factor/set-up': { query: JOURNEY },
