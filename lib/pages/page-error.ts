@@ -60,6 +60,7 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
   wrong_recovery_code: 'errorWrongRecoveryCode',
   passkey_refused: 'errorPasskeyRefused',
   unknown_passkey: 'errorPasskeyRefused',
+  passkey_copied: 'errorPasskeyCopied',
   passkey_limit: 'errorPasskeyLimit',
   last_way_in: 'errorLastMethod',
   email_code_form: 'errorEmailCodeForm',

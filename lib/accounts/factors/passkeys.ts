@@ -87,7 +87,7 @@ export interface Passkeys {
   /**
    * Who answered `signInOptions`. The passkey has verified them, so it is both factors.
    * @throws OAuthError `invalid_grant`, one text for all causes; its `reason`, for pages alone, is `unknown_passkey` where the server has none
-   *   such, so that the page can tell the browser (`signalUnknownCredential`), and else `passkey_refused`
+   *   such, so that the page can tell the browser (`signalUnknownCredential`), `passkey_copied` where its counter did not grow, and else `passkey_refused`
    */
   proveAlone(given: { credential: GivenCredential, clientId: string | null } & MessageCause, deps: PasskeyDeps): Promise<ProvedByPasskey>
 

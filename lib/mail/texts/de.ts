@@ -81,6 +81,11 @@ export const DE: MailTexts = {
     text: 'Für die Anmeldung bei Ihrem Konto wurden das Passwort und ein Wiederherstellungscode verwendet. Dieser Code gilt nicht mehr.',
     otherwise: 'Wenn Sie das nicht waren, legen Sie sofort ein neues Passwort fest: Wählen Sie auf der Anmeldeseite „Passwort vergessen?“.'
   },
+  passkey_counter_regressed: {
+    heading: 'Ein Passkey wurde vielleicht kopiert',
+    text: 'Ein Passkey Ihres Kontos wurde abgelehnt: Er zählt, wie oft er verwendet wird, und zählte weniger als zuvor. Vielleicht gibt es eine Kopie davon.',
+    otherwise: 'Melden Sie sich anders an, entfernen Sie diesen Passkey auf der Sicherheitsseite Ihres Kontos und erstellen Sie einen neuen.'
+  },
   sign_in_code: {
     heading: 'Ihr Anmeldecode',
     text: 'Geben Sie diesen Code auf der Seite ein, auf der Sie ihn angefordert haben.',

@@ -81,6 +81,11 @@ export const EN: MailTexts = {
     text: 'The password and a recovery code were used to sign in to your account. That code no longer works.',
     otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
   },
+  passkey_counter_regressed: {
+    heading: 'A passkey may have been copied',
+    text: 'A passkey of your account was refused: it counts its uses, and counted fewer than before. There may be a copy of it.',
+    otherwise: 'Sign in another way, remove this passkey on the security page of your account, and create a new one.'
+  },
   sign_in_code: {
     heading: 'Your sign-in code',
     text: 'Enter this code on the page where you asked for it.',

@@ -81,6 +81,11 @@ export const ES: MailTexts = {
     text: 'Se han usado la contraseña y un código de recuperación para iniciar sesión en su cuenta. Ese código ya no funciona.',
     otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
   },
+  passkey_counter_regressed: {
+    heading: 'Es posible que se haya copiado una llave de acceso',
+    text: 'Se ha rechazado una llave de acceso de su cuenta: cuenta cuántas veces se usa y ha indicado menos que antes. Es posible que exista una copia.',
+    otherwise: 'Inicie sesión de otra forma, elimine esta llave de acceso en la página de seguridad de su cuenta y cree una nueva.'
+  },
   sign_in_code: {
     heading: 'Tu código de inicio de sesión',
     text: 'Introduce este código en la página en la que lo pediste.',

@@ -82,6 +82,11 @@ export const FR: MailTexts = {
     text: 'Le mot de passe et un code de récupération ont été utilisés pour se connecter à votre compte. Ce code ne fonctionne plus.',
     otherwise: 'Si ce n’était pas vous, définissez immédiatement un nouveau mot de passe\u00a0: choisissez «\u00a0Mot de passe oublié\u00a0?\u00a0» sur la page de connexion.'
   },
+  passkey_counter_regressed: {
+    heading: 'Une clé d’accès a peut-être été copiée',
+    text: 'Une clé d’accès de votre compte a été refusée\u00a0: elle compte ses utilisations et en indiquait moins qu’auparavant. Il en existe peut-être une copie.',
+    otherwise: 'Connectez-vous autrement, supprimez cette clé d’accès sur la page de sécurité de votre compte, puis créez-en une nouvelle.'
+  },
   sign_in_code: {
     heading: 'Votre code de connexion',
     text: 'Saisissez ce code sur la page où vous l’avez demandé.',

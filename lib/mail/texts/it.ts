@@ -81,6 +81,11 @@ export const IT: MailTexts = {
     text: 'Per accedere al suo account sono stati usati la password e un codice di recupero. Quel codice non funziona più.',
     otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
   },
+  passkey_counter_regressed: {
+    heading: 'Una passkey potrebbe essere stata copiata',
+    text: 'Una passkey del suo account è stata rifiutata: conta quante volte viene usata e ne ha indicate meno di prima. Potrebbe esisterne una copia.',
+    otherwise: 'Acceda in un altro modo, rimuova questa passkey nella pagina di sicurezza del suo account e ne crei una nuova.'
+  },
   sign_in_code: {
     heading: 'Il tuo codice di accesso',
     text: 'Inserisci questo codice nella pagina in cui lo hai richiesto.',

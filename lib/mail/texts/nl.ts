@@ -81,6 +81,11 @@ export const NL: MailTexts = {
     text: 'Voor het inloggen op uw account zijn het wachtwoord en een herstelcode gebruikt. Die code werkt niet meer.',
     otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
   },
+  passkey_counter_regressed: {
+    heading: 'Mogelijk is een passkey gekopieerd',
+    text: 'Een passkey van uw account is geweigerd: hij telt hoe vaak hij wordt gebruikt en gaf minder aan dan eerder. Mogelijk bestaat er een kopie van.',
+    otherwise: 'Log op een andere manier in, verwijder deze passkey op de beveiligingspagina van uw account en maak een nieuwe aan.'
+  },
   sign_in_code: {
     heading: 'Uw inlogcode',
     text: 'Vul deze code in op de pagina waar u hem hebt aangevraagd.',

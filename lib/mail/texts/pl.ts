@@ -81,6 +81,11 @@ export const PL: MailTexts = {
     text: 'Do zalogowania na Twoje konto użyto hasła i kodu odzyskiwania. Ten kod już nie działa.',
     otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
   },
+  passkey_counter_regressed: {
+    heading: 'Klucz dostępu mógł zostać skopiowany',
+    text: 'Klucz dostępu do Twojego konta został odrzucony: liczy swoje użycia i podał ich mniej niż wcześniej. Może istnieć jego kopia.',
+    otherwise: 'Zaloguj się w inny sposób, usuń ten klucz dostępu na stronie zabezpieczeń konta i utwórz nowy.'
+  },
   sign_in_code: {
     heading: 'Twój kod logowania',
     text: 'Wpisz ten kod na stronie, na której o niego poproszono.',

@@ -81,6 +81,11 @@ export const PT_BR: MailTexts = {
     text: 'A senha e um código de recuperação foram usados para entrar na sua conta. Esse código não funciona mais.',
     otherwise: 'Se não foi você, defina uma nova senha imediatamente: escolha “Esqueceu sua senha?” na página de entrada.'
   },
+  passkey_counter_regressed: {
+    heading: 'Uma chave de acesso pode ter sido copiada',
+    text: 'Uma chave de acesso da sua conta foi recusada: ela conta quantas vezes é usada e indicou menos do que antes. Pode existir uma cópia dela.',
+    otherwise: 'Entre de outra forma, remova essa chave de acesso na página de segurança da sua conta e crie uma nova.'
+  },
   sign_in_code: {
     heading: 'Seu código de acesso',
     text: 'Digite este código na página em que você o pediu.',

@@ -81,6 +81,11 @@ export const TR: MailTexts = {
     text: 'Hesabınıza giriş için şifre ve bir kurtarma kodu kullanıldı. Bu kod artık çalışmıyor.',
     otherwise: 'Bunu yapan siz değilseniz hemen yeni bir şifre belirleyin: Giriş sayfasında “Şifrenizi mi unuttunuz?” seçeneğini kullanın.'
   },
+  passkey_counter_regressed: {
+    heading: 'Bir geçiş anahtarı kopyalanmış olabilir',
+    text: 'Hesabınızın bir geçiş anahtarı reddedildi: Anahtar kullanımlarını sayar ve öncekinden daha az kullanım bildirdi. Bir kopyası olabilir.',
+    otherwise: 'Başka bir yolla oturum açın, bu geçiş anahtarını hesabınızın güvenlik sayfasından kaldırın ve yeni bir tane oluşturun.'
+  },
   sign_in_code: {
     heading: 'Giriş kodunuz',
     text: 'Bu kodu, istediğiniz sayfaya girin.',

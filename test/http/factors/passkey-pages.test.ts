@@ -59,6 +59,35 @@ t.test('one that is not accepted: one text, the status of a wrong password, and 
   t.equal((await browser.submit('/auth/login', { credential: '' })).statusCode, 400, 'empty: it is a password form')
 })
 
+// covers PK-24
+t.test('one that may have been copied: the page and a message say so and what to do, once a day', async (t) => {
+  const subject = await passkeyApp(t, {}, { counts: true })
+  const { app, passkey, messages, clock, events } = subject
+  const sent = (): string[] => messages.messages.map(({ kind }) => kind).filter((kind) => ['passkey_counter_regressed', 'second_factor_failed'].includes(kind))
+  /** What a copy would have answered, which was used less often. */
+  async function lessThanBefore (page: string): Promise<string> {
+    const browser = testBrowser(app)
+    if (page !== '/auth/login') await logIn(browser)
+    const { options } = askingForm((await browser.get(page)).body) ?? (() => { throw new Error('no form') })()
+    const copied = passkey.get(options)
+    t.equal((await answerOn(testBrowser(app), '/auth/login', passkey)).statusCode, 303)
+    const reply = await browser.submit(page, { credential: JSON.stringify(copied) })
+    t.equal(reply.statusCode, 400)
+    t.same((await signedInAnywhere(browser)), [])
+    return reply.body
+  }
+  for (const page of ['/auth/login', '/auth/second-factor', '/auth/login']) {
+    t.match(await lessThanBefore(page), 'This passkey was not accepted: there may be a copy of it. Sign in another way, remove it, and create a new one.', page)
+  }
+  t.equal((await messages.next('passkey_counter_regressed')).user.id, subject.sub)
+  t.equal(events.filter(({ name, payload }) => name === 'passkey_counter_regressed' && payload.refused === true).length, 3)
+  t.same(sent(), ['passkey_counter_regressed'], 'and nothing of a wrong code')
+  clock.step(24 * 60 * 60 * 1000 + 1)
+  await lessThanBefore('/auth/login')
+  await messages.next('passkey_counter_regressed')
+  t.same(sent(), ['passkey_counter_regressed', 'passkey_counter_regressed'])
+})
+
 // covers PK-04 ADV-YSA-2026-02
 t.test('as the second factor: of those that the person has, and of nobody else\u2019s', async (t) => {
   const subject = await passkeyApp(t)

@@ -31,6 +31,7 @@ export const DE_ERRORS: ErrorMessages = {
   errorEmailCodeSpent: 'Es wurden zu viele falsche Codes eingegeben. Warten Sie zehn Minuten und lassen Sie sich einen neuen Code senden.', errorEmailCodeAgain: 'Dieser Code gilt nicht mehr oder wurde in einem anderen Browser angefordert. Lassen Sie sich einen neuen Code senden.',
   errorWrongRecoveryCode: 'Dieser Wiederherstellungscode ist falsch oder wurde schon verwendet.',
   errorPasskeyRefused: 'Der Passkey wurde nicht angenommen. Versuchen Sie es noch einmal, oder melden Sie sich anders an.',
+  errorPasskeyCopied: 'Dieser Passkey wurde nicht angenommen: Vielleicht gibt es eine Kopie davon. Melden Sie sich anders an, entfernen Sie ihn und erstellen Sie einen neuen.',
   errorPasskeyTwice: 'Diesen Passkey haben Sie schon.',
   errorPasskeyLimit: 'Mehr Passkeys können Sie nicht haben. Entfernen Sie zuerst einen.',
   errorFactorLimit: 'Mehr Authenticator-Apps können Sie nicht haben. Entfernen Sie zuerst eine.',

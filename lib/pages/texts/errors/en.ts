@@ -30,6 +30,7 @@ export const EN_ERRORS = {
   errorEmailCodeSpent: 'Too many wrong codes were entered. Wait ten minutes and have a new code sent.', errorEmailCodeAgain: 'This code no longer works, or was asked for in another browser. Have a new code sent.',
   errorWrongRecoveryCode: 'This recovery code is wrong, or was used already.',
   errorPasskeyRefused: 'The passkey was not accepted. Try again, or sign in another way.',
+  errorPasskeyCopied: 'This passkey was not accepted: there may be a copy of it. Sign in another way, remove it, and create a new one.',
   errorPasskeyTwice: 'You have this passkey already.',
   errorPasskeyLimit: 'You have as many passkeys as you can have. Remove one first.',
   errorFactorLimit: 'You have as many authenticator apps as you can have. Remove one first.',

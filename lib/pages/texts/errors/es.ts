@@ -31,6 +31,7 @@ export const ES_ERRORS: ErrorMessages = {
   errorEmailCodeSpent: 'Se han introducido demasiados códigos incorrectos. Espera diez minutos y pide un código nuevo.', errorEmailCodeAgain: 'Este código ya no sirve o se pidió en otro navegador. Pide un código nuevo.',
   errorWrongRecoveryCode: 'Este código de recuperación no es correcto o ya se ha usado.',
   errorPasskeyRefused: 'No se ha aceptado la llave de acceso. Vuelva a intentarlo o inicie sesión de otra forma.',
+  errorPasskeyCopied: 'No se ha aceptado esta llave de acceso: es posible que exista una copia. Inicie sesión de otra forma, elimínela y cree una nueva.',
   errorPasskeyTwice: 'Ya tiene esta llave de acceso.',
   errorPasskeyLimit: 'No puede tener más llaves de acceso. Quite una antes.',
   errorFactorLimit: 'No puede tener más aplicaciones de autenticación. Quite una antes.',

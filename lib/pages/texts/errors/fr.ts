@@ -31,6 +31,7 @@ export const FR_ERRORS: ErrorMessages = {
   errorEmailCodeSpent: 'Trop de codes incorrects ont été saisis. Attendez dix minutes et demandez un nouveau code.', errorEmailCodeAgain: 'Ce code n’est plus valable ou a été demandé dans un autre navigateur. Demandez un nouveau code.',
   errorWrongRecoveryCode: 'Ce code de récupération est incorrect ou a déjà été utilisé.',
   errorPasskeyRefused: 'La clé d’accès n’a pas été acceptée. Réessayez ou connectez-vous autrement.',
+  errorPasskeyCopied: 'Cette clé d’accès n’a pas été acceptée\u00a0: il en existe peut-être une copie. Connectez-vous autrement, supprimez-la et créez-en une nouvelle.',
   errorPasskeyTwice: 'Vous avez déjà cette clé d’accès.',
   errorPasskeyLimit: 'Vous ne pouvez pas avoir davantage de clés d’accès. Supprimez-en une d’abord.',
   errorFactorLimit: 'Vous ne pouvez pas avoir davantage d’applications d’authentification. Supprimez-en une d’abord.',

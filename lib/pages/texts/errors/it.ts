@@ -31,6 +31,7 @@ export const IT_ERRORS: ErrorMessages = {
   errorEmailCodeSpent: 'Sono stati inseriti troppi codici sbagliati. Attendi dieci minuti e richiedi un nuovo codice.', errorEmailCodeAgain: 'Questo codice non è più valido o è stato richiesto in un altro browser. Richiedi un nuovo codice.',
   errorWrongRecoveryCode: 'Questo codice di recupero non è corretto o è già stato usato.',
   errorPasskeyRefused: 'La passkey non è stata accettata. Riprovi o acceda in un altro modo.',
+  errorPasskeyCopied: 'Questa passkey non è stata accettata: potrebbe esisterne una copia. Acceda in un altro modo, la rimuova e ne crei una nuova.',
   errorPasskeyTwice: 'Ha già questa passkey.',
   errorPasskeyLimit: 'Non può avere altre passkey. Ne rimuova prima una.',
   errorFactorLimit: 'Non può avere altre app di autenticazione. Ne rimuova prima una.',

@@ -31,6 +31,7 @@ export const JA_ERRORS: ErrorMessages = {
   errorEmailCodeSpent: '間違ったコードが何度も入力されました。10 分待ってから、新しいコードを送信してください。', errorEmailCodeAgain: 'このコードは無効になったか、別のブラウザーで依頼されたものです。新しいコードを送信してください。',
   errorWrongRecoveryCode: 'リカバリーコードが正しくないか、使用済みです。',
   errorPasskeyRefused: 'パスキーを確認できませんでした。もう一度試すか、別の方法でログインしてください。',
+  errorPasskeyCopied: 'このパスキーは複製された可能性があるため、使用できませんでした。別の方法でログインし、このパスキーを削除してから、新しいパスキーを作成してください。',
   errorPasskeyTwice: 'このパスキーはすでに登録されています。',
   errorPasskeyLimit: 'パスキーをこれ以上追加できません。先に一つ削除してください。',
   errorFactorLimit: '認証アプリをこれ以上追加できません。先に一つ削除してください。',

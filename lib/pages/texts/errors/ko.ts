@@ -31,6 +31,7 @@ export const KO_ERRORS: ErrorMessages = {
   errorEmailCodeSpent: '잘못된 코드를 너무 많이 입력했습니다. 10분 기다린 뒤 새 코드를 받으세요.', errorEmailCodeAgain: '이 코드는 더 이상 유효하지 않거나 다른 브라우저에서 요청되었습니다. 새 코드를 받으세요.',
   errorWrongRecoveryCode: '복구 코드가 올바르지 않거나 이미 사용되었습니다.',
   errorPasskeyRefused: '패스키를 확인할 수 없습니다. 다시 시도하거나 다른 방법으로 로그인해 주세요.',
+  errorPasskeyCopied: '이 패스키는 복제되었을 수 있어 사용할 수 없습니다. 다른 방법으로 로그인하여 이 패스키를 삭제하고 새 패스키를 만들어 주세요.',
   errorPasskeyTwice: '이미 등록된 패스키입니다.',
   errorPasskeyLimit: '패스키를 더 추가할 수 없습니다. 먼저 하나를 삭제해 주세요.',
   errorFactorLimit: '인증 앱을 더 추가할 수 없습니다. 먼저 하나를 삭제해 주세요.',

@@ -31,6 +31,7 @@ export const NL_ERRORS: ErrorMessages = {
   errorEmailCodeSpent: 'Er zijn te veel onjuiste codes ingevuld. Wacht tien minuten en laat een nieuwe code sturen.', errorEmailCodeAgain: 'Deze code werkt niet meer of is in een andere browser aangevraagd. Laat een nieuwe code sturen.',
   errorWrongRecoveryCode: 'Deze herstelcode is onjuist of is al gebruikt.',
   errorPasskeyRefused: 'De passkey is niet geaccepteerd. Probeer het opnieuw of log op een andere manier in.',
+  errorPasskeyCopied: 'Deze passkey is niet geaccepteerd: mogelijk bestaat er een kopie van. Log op een andere manier in, verwijder de passkey en maak een nieuwe aan.',
   errorPasskeyTwice: 'U hebt deze passkey al.',
   errorPasskeyLimit: 'U kunt niet meer passkeys hebben. Verwijder er eerst een.',
   errorFactorLimit: 'U kunt niet meer authenticator-apps hebben. Verwijder er eerst een.',

@@ -31,6 +31,7 @@ export const PL_ERRORS: ErrorMessages = {
   errorEmailCodeSpent: 'Wpisano zbyt wiele nieprawidłowych kodów. Odczekaj dziesięć minut i poproś o nowy kod.', errorEmailCodeAgain: 'Ten kod już nie działa albo poproszono o niego w innej przeglądarce. Poproś o nowy kod.',
   errorWrongRecoveryCode: 'Ten kod odzyskiwania jest nieprawidłowy lub został już użyty.',
   errorPasskeyRefused: 'Klucz dostępu nie został przyjęty. Spróbuj ponownie lub zaloguj się w inny sposób.',
+  errorPasskeyCopied: 'Ten klucz dostępu nie został przyjęty: może istnieć jego kopia. Zaloguj się w inny sposób, usuń go i utwórz nowy.',
   errorPasskeyTwice: 'Ten klucz dostępu jest już dodany.',
   errorPasskeyLimit: 'Nie można mieć więcej kluczy dostępu. Najpierw usuń jeden z nich.',
   errorFactorLimit: 'Nie można mieć więcej aplikacji uwierzytelniających. Najpierw usuń jedną z nich.',

@@ -31,6 +31,7 @@ export const PT_BR_ERRORS: ErrorMessages = {
   errorEmailCodeSpent: 'Foram digitados códigos errados demais. Espere dez minutos e peça um novo código.', errorEmailCodeAgain: 'Este código não funciona mais ou foi pedido em outro navegador. Peça um novo código.',
   errorWrongRecoveryCode: 'Este código de recuperação está incorreto ou já foi usado.',
   errorPasskeyRefused: 'A chave de acesso não foi aceita. Tente novamente ou entre de outra forma.',
+  errorPasskeyCopied: 'Esta chave de acesso não foi aceita: pode existir uma cópia dela. Entre de outra forma, remova-a e crie uma nova.',
   errorPasskeyTwice: 'Você já tem esta chave de acesso.',
   errorPasskeyLimit: 'Você não pode ter mais chaves de acesso. Remova uma primeiro.',
   errorFactorLimit: 'Você não pode ter mais aplicativos autenticadores. Remova um primeiro.',

@@ -31,6 +31,7 @@ export const TR_ERRORS: ErrorMessages = {
   errorEmailCodeSpent: 'Çok fazla yanlış kod girildi. On dakika bekleyin ve yeni bir kod isteyin.', errorEmailCodeAgain: 'Bu kod artık geçerli değil ya da başka bir tarayıcıda istendi. Yeni bir kod isteyin.',
   errorWrongRecoveryCode: 'Bu kurtarma kodu yanlış veya daha önce kullanılmış.',
   errorPasskeyRefused: 'Geçiş anahtarı kabul edilmedi. Yeniden deneyin veya başka bir yolla oturum açın.',
+  errorPasskeyCopied: 'Bu geçiş anahtarı kabul edilmedi: Bir kopyası olabilir. Başka bir yolla oturum açın, bu anahtarı kaldırın ve yeni bir tane oluşturun.',
   errorPasskeyTwice: 'Bu geçiş anahtarı zaten kayıtlı.',
   errorPasskeyLimit: 'Daha fazla geçiş anahtarı ekleyemezsiniz. Önce birini kaldırın.',
   errorFactorLimit: 'Daha fazla kimlik doğrulama uygulaması ekleyemezsiniz. Önce birini kaldırın.',

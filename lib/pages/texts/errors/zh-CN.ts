@@ -31,6 +31,7 @@ export const ZH_CN_ERRORS: ErrorMessages = {
   errorEmailCodeSpent: '错误的验证码输入次数过多。请等待十分钟，然后重新获取验证码。', errorEmailCodeAgain: '此验证码已失效，或是在其他浏览器中请求的。请重新获取验证码。',
   errorWrongRecoveryCode: '恢复码错误或已被使用。',
   errorPasskeyRefused: '通行密钥未通过验证。请重试，或使用其他方式登录。',
+  errorPasskeyCopied: '此通行密钥未被接受：可能存在它的副本。请使用其他方式登录，移除它，然后创建新的通行密钥。',
   errorPasskeyTwice: '您已添加过此通行密钥。',
   errorPasskeyLimit: '您无法再添加通行密钥。请先移除一个。',
   errorFactorLimit: '您无法再添加身份验证器应用。请先移除一个。',

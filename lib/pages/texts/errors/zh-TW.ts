@@ -31,6 +31,7 @@ export const ZH_TW_ERRORS: ErrorMessages = {
   errorEmailCodeSpent: '輸入錯誤驗證碼的次數過多。請等待十分鐘，然後重新取得驗證碼。', errorEmailCodeAgain: '此驗證碼已失效，或是在其他瀏覽器中要求的。請重新取得驗證碼。',
   errorWrongRecoveryCode: '復原碼錯誤或已被使用。',
   errorPasskeyRefused: '通行密鑰未通過驗證。請再試一次，或以其他方式登入。',
+  errorPasskeyCopied: '此通行密鑰未獲接受：可能存在它的副本。請以其他方式登入，移除它，然後建立新的通行密鑰。',
   errorPasskeyTwice: '您已新增過此通行密鑰。',
   errorPasskeyLimit: '您無法再新增通行密鑰。請先移除一個。',
   errorFactorLimit: '您無法再新增驗證器應用程式。請先移除一個。',
