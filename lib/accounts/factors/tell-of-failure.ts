@@ -11,5 +11,5 @@ const DAY_MS = 24 * 60 * 60 * 1000
 export async function tellOfFailure (user: User, { origin, locale }: MessageCause, { outbox, messageBound, onError }: Pick<PasskeyDeps, 'outbox' | 'messageBound' | 'onError'>, kind: 'second_factor_failed' | 'passkey_counter_regressed' = 'second_factor_failed'): Promise<void> {
   if (outbox === null) return
   const post = async (): Promise<void> => { outbox.post({ kind, user: addressed(user), locale, origin }) }
-  await messageBound.send([kind, user.id], post, { spacingMs: DAY_MS }).catch((error: unknown) => { onError(error, 'the message about a wrong second factor could not be sent') })
+  await messageBound.send([kind, user.id], post, { spacingMs: DAY_MS }).catch((error: unknown) => { onError(error, 'the message about a refused second factor could not be sent') })
 }
