@@ -12,7 +12,7 @@ const timeout = Number(process.env.TAP_TIMEOUT ?? 240)
 process.env.TAP_TIMEOUT = String(timeout * files.length)
 module.register('./together-hooks.mjs', import.meta.url)
 const { default: root } = await import('tap')
-await import('../test/support/small-rsa.ts')
+const { drawFrom } = await import('../test/support/small-rsa.ts')
 
 for (const file of files) {
   const before = stateOf()
@@ -21,6 +21,7 @@ for (const file of files) {
   await root.test(file, { timeout: timeout * 1000 }, async (t) => {
     ofFile = t
     useTest(t)
+    drawFrom(0)
     await import(pathToFileURL(file).href)
   })
   if (ofFile.counts.total === 0) root.fail(`${file} has tested nothing`)

@@ -17,7 +17,7 @@ t.test('ten processes that start together on Redis make one key per algorithm, a
   const program = await buildProgram(new URL(`support/key-instance${extname(import.meta.url)}`, import.meta.url))
   t.teardown(program.remove)
   // Without the loaders of this test: on standard output they would be read as test results.
-  const children = Array.from({ length: INSTANCES }, () => fork(program.path, [String(server.port), ISSUER, SECRET], { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' }, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }))
+  const children = Array.from({ length: INSTANCES }, (_, index) => fork(program.path, [String(server.port), ISSUER, SECRET, String(index)], { execArgv: [], env: { ...process.env, NODE_OPTIONS: '' }, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] }))
   t.teardown(() => { for (const child of children) child.kill() })
   await Promise.all(children.map((child) => once(child, 'message')))
 

@@ -1,21 +1,69 @@
 /**
- * RSA keys that the library makes have 2,048 bits in tests, where it asks for 3,072, which takes three times as long: a test run makes
- * more than a hundred. Imported before the library; scripts/run-together.mjs does.
+ * RSA keys that the library makes have 2,048 bits in tests, where it asks for 3,072, which takes three times as long. And they come out
+ * of a drawer, for a test run asks for hundreds: each is made once, and taken by every process that asks for as many. Imported before
+ * the library; scripts/run-together.mjs does.
  */
-import crypto from 'node:crypto'
-import { syncBuiltinESMExports } from 'node:module'
+import crypto, { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+import { createRequire, syncBuiltinESMExports } from 'node:module'
+import { dirname, join } from 'node:path'
+
+const DRAWER = join(dirname(createRequire(import.meta.url).resolve('pg/package.json')), '../.cache/rsa-keys')
 
 /** The sizes that were asked for, for the test that they are enough. */
 export const asked: number[] = []
 
-type Generate = (type: string, options: { modulusLength?: number }, done: (...results: unknown[]) => void) => void
+const next = { library: 0, test: 0 }
+
+/** The next key that the library makes is this one of its drawer. Processes that are to have keys of their own begin far apart. */
+export function drawFrom (index: number): void {
+  next.library = index
+}
+
+interface Pair { publicKey: KeyObject, privateKey: KeyObject }
+
+/** A test that makes a key has one that the library never gets. */
+function draw (whose: keyof typeof next): Pair {
+  const file = join(DRAWER, `${whose}-${next[whose]++}.pem`)
+  const privateKey = createPrivateKey(kept(file) ?? made(file))
+  return { publicKey: createPublicKey(privateKey), privateKey }
+}
+
+function kept (file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return undefined
+  }
+}
+
+/** Renamed into place, so that no process reads half of it. */
+function made (file: string): string {
+  const text = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  mkdirSync(DRAWER, { recursive: true })
+  writeFileSync(`${file}.${process.pid}`, text)
+  renameSync(`${file}.${process.pid}`, file)
+  return text
+}
+
+type Options = { modulusLength?: number } | undefined
+type Generate = (type: string, options: Options, done: (error: Error | null, ...pair: unknown[]) => void) => void
 
 const generateKeyPair = crypto.generateKeyPair as unknown as Generate
+const { generateKeyPairSync } = crypto
 const small: Generate = (type, options, done) => {
-  if (type === 'rsa') asked.push(options.modulusLength ?? 0)
-  generateKeyPair(type, type === 'rsa' ? { ...options, modulusLength: 2048 } : options, done)
+  if (type !== 'rsa') {
+    generateKeyPair(type, options, done)
+    return
+  }
+  asked.push(options?.modulusLength ?? 0)
+  setImmediate(() => {
+    const { publicKey, privateKey } = draw('library')
+    done(null, publicKey, privateKey)
+  })
 }
 // Among its properties is what promisify() reads.
 Object.defineProperties(small, Object.getOwnPropertyDescriptors(crypto.generateKeyPair))
-Object.assign(crypto, { generateKeyPair: small })
+const smallSync = (type: string, options: Options): unknown => type === 'rsa' && options?.modulusLength === 2048 ? draw('test') : generateKeyPairSync(type as 'rsa', options as { modulusLength: number })
+Object.assign(crypto, { generateKeyPair: small, generateKeyPairSync: smallSync })
 syncBuiltinESMExports()

@@ -3,7 +3,7 @@
  * reports what it publishes and an access token that it has signed. Each list of tokens it is sent it verifies, and reports how many
  * are good. Ends when it is sent `end`.
  */
-import '../../support/small-rsa.ts'
+import { drawFrom } from '../../support/small-rsa.ts'
 import Fastify from 'fastify'
 import { Redis } from 'ioredis'
 import authPlugin, { memoryUserStore, redisState } from '../../../lib/index.ts'
@@ -11,7 +11,9 @@ import { fastHasher } from '../../../lib/testing/index.ts'
 import { CLIENTS } from '../../support/openid.ts'
 import { patiently, publishedKids } from './published.ts'
 
-const [port = '', issuer = '', secret = ''] = process.argv.slice(2)
+const [port = '', issuer = '', secret = '', index = ''] = process.argv.slice(2)
+// Each would make another key than the others.
+drawFrom(1000 * (1 + Number(index)))
 const redis = new Redis({ host: '127.0.0.1', port: Number(port) })
 redis.on('error', () => {})
 const users = memoryUserStore()

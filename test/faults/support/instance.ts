@@ -3,7 +3,7 @@
  * message it would send; it closes on SIGTERM and then has nothing left that keeps it alive.
  */
 import './skew.ts'
-import '../../support/small-rsa.ts'
+import { drawFrom } from '../../support/small-rsa.ts'
 import Fastify, { type FastifyRequest } from 'fastify'
 import authPlugin from '../../../lib/index.ts'
 import { fastHasher } from '../../../lib/testing/index.ts'
@@ -11,6 +11,8 @@ import { broken, openStores } from './instance-stores.ts'
 import { API_CLIENT, CALLBACK, CALLER, CLIENT_ID, INSTANCE, type Report, settings } from './settings.ts'
 
 const { name, issuer, state, users, limits, rateLimit, options, planted } = settings()
+// Each has keys of its own.
+drawFrom(1000 * Number.parseInt(name, 10))
 const report = (message: Report): void => { if (process.connected) process.send?.(message) }
 
 const log = process.env['FAULTS_LOG']
