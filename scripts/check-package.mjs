@@ -1,7 +1,7 @@
 // Looks at the packed tarballs as a stranger would: are their files, exports and types what they claim to be?
 import { execFile, execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { promisify } from 'node:util'
 import { pack, root } from './pack.mjs'
@@ -52,9 +52,12 @@ function check (tarball, required, allowed) {
 
 /** Whoever reads the pages in node_modules has the package alone: what the README leads to is in it, and of the other pages nearly all. */
 function checkLinks (tarball, files) {
+  const unpacked = join(directory, 'unpacked')
+  mkdirSync(unpacked)
+  execFileSync('tar', ['-xzf', tarball, '-C', unpacked, '--strip-components=1'])
   const there = new Set(files.flatMap((file) => file.split('/').map((_, index, steps) => steps.slice(0, index + 1).join('/'))))
   const dead = files.filter((file) => file.endsWith('.md')).flatMap((page) => {
-    const text = execFileSync('tar', ['-xzOf', tarball, `package/${page}`], { encoding: 'utf8' }).replaceAll(/^```[^]*?^```$/gm, '')
+    const text = readFileSync(join(unpacked, page), 'utf8').replaceAll(/^```[^]*?^```$/gm, '')
     const targets = [...text.matchAll(/\]\(([^)#\s]+)|\b(?:src|srcset|href)="([^"#\s]+)/g)].map(([, link, attribute]) => link ?? attribute).filter((target) => !/^[a-z][a-z+.-]*:/i.test(target))
     return targets.map((target) => posix.join(posix.dirname(page), target).replace(/\/$/, '')).filter((file) => !there.has(file) && (page === 'README.md' || !IN_THE_REPOSITORY.test(file))).map((file) => `${page} leads to ${file}`)
   })
