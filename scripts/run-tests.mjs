@@ -32,6 +32,10 @@ if (files.length === 0) {
 }
 if (!ensureServers(files)) process.exit(1)
 if (!await buildRunner()) process.exit(1)
+// Programs that several files start are built once in it.
+const programs = mkdtempSync(join(tmpdir(), 'fastify-authority-programs-'))
+process.env.TEST_PROGRAMS = programs
+process.once('exit', () => { rmSync(programs, { recursive: true, force: true }) })
 const { status, text } = isForTap ? await runTap(words) : isLanes ? await runLanes() : await withOneChromium(files, async (env) => await runFiles(root, files, env))
 
 const failures = failuresIn(text)

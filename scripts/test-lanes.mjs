@@ -7,7 +7,7 @@ import { join } from 'node:path'
 const ALONE = ['example-server-stores', 'postgres-network', 'redis-network', 'redis-one-cut-off', 'redis-reshard'].map((name) => `test/faults/${name}.test.ts`)
 
 /** Their files share processes, but for those that count or change what a process has once. */
-const SHARED = /^test\/(?:browser|concurrency|conformance|contract|docs|flow|http|properties|security|unit)\//
+const SHARED = /^test\/(?:browser|concurrency|conformance|contract|docs|faults|flow|http|properties|security|unit)\//
 const OWN_PROCESS = [
   // What the library says once in a process.
   'test/http/warnings',
@@ -27,6 +27,8 @@ const UNCOUNTED = [
 
 /** So many that starting is little beside testing, and so few that what holds one up holds up few. */
 const MOST_TOGETHER = 16
+/** Scenarios take long, and the last must not wait for a process with many. */
+const MOST_SCENARIOS_TOGETHER = 4
 
 export function allTests (root) {
   return readdirSync(join(root, 'test'), { recursive: true }).map((file) => `test/${file.replaceAll('\\', '/')}`).filter((file) => file.endsWith('.test.ts')).sort()
@@ -56,6 +58,6 @@ function kindOf (file) {
 }
 
 function inParts (files) {
-  const parts = Math.ceil(files.length / MOST_TOGETHER)
+  const parts = Math.ceil(files.length / (files.every((file) => file.startsWith('test/faults/')) ? MOST_SCENARIOS_TOGETHER : MOST_TOGETHER))
   return Array.from({ length: parts }, (_, part) => files.slice(Math.floor(part * files.length / parts), Math.floor((part + 1) * files.length / parts)))
 }

@@ -2,11 +2,12 @@
  * The process under test as one plain script. Ten processes that each translate the whole source anew would keep two processors
  * busy for longer than a short scenario lasts.
  */
-import { mkdtempSync, symlinkSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { hash } from 'node:crypto'
+import { existsSync, mkdtempSync, symlinkSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { extname, join } from 'node:path'
+import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
@@ -15,9 +16,23 @@ export interface Program {
   remove(): Promise<void>
 }
 
-/** `entry` is the module that the process begins with: by default, the instance of the fault scenarios. */
+/**
+ * `entry` is the module that the process begins with: by default, the instance of the fault scenarios. In a run of several files it is
+ * built once, in the directory that the runner names in `TEST_PROGRAMS` and removes.
+ */
 export async function buildProgram (entry = new URL(`instance${extname(import.meta.url)}`, import.meta.url)): Promise<Program> {
-  const directory = mkdtempSync(join(tmpdir(), 'authority-instance-'))
+  const shared = process.env['TEST_PROGRAMS']
+  if (shared === undefined) return await buildIn(mkdtempSync(join(tmpdir(), 'authority-instance-')), entry)
+  const directory = join(shared, hash('sha256', entry.href))
+  const program = { path: join(directory, 'instance.mjs'), remove: async () => {} }
+  if (existsSync(program.path)) return program
+  // Renamed into place, so that nobody starts half of it. Of two that build it at once one comes late.
+  const built = await buildIn(mkdtempSync(`${directory}-`), entry)
+  await rename(dirname(built.path), directory).catch(async () => { await built.remove() })
+  return program
+}
+
+async function buildIn (directory: string, entry: URL): Promise<Program> {
   const remove = async (): Promise<void> => { await rm(directory, { recursive: true, force: true }) }
   const path = join(directory, 'instance.mjs')
   try {
@@ -25,7 +40,7 @@ export async function buildProgram (entry = new URL(`instance${extname(import.me
     symlinkSync(nodeModules(), join(directory, 'node_modules'), 'dir')
     await build({
       entryPoints: [fileURLToPath(entry)],
-      outfile: path, bundle: true, platform: 'node', target: 'node20', format: 'esm', sourcemap: 'inline',
+      outfile: path, bundle: true, platform: 'node', target: 'node20', format: 'esm', minifySyntax: true, minifyWhitespace: true,
       external: ['libsql', 'argon2', '@node-rs/*', 'pg-native'],
       banner: { js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url)" },
       logLevel: 'error'
