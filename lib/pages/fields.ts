@@ -92,19 +92,26 @@ function passwordRules (id: string, messages: Messages, minLength: number): Html
   return html`<ul class="rules" id="${id}"><li data-min="${minLength}">${formatNumbers(messages.passwordHint, { minLength }, messages)}</li><li>${messages.passwordGuessHint}</li></ul><p class="strength" aria-live="polite" data-weak="${messages.strengthWeak}" data-fair="${messages.strengthFair}" data-good="${messages.strengthGood}" data-strong="${messages.strengthStrong}" hidden><i></i><i></i><i></i><i></i><span></span></p>`
 }
 
-/** Six digits that an app shows. No `maxlength`: a code that is pasted with a space in it would be cut. */
+/** Six digits that an app shows. */
 export function codeField (state: FormState, { messages }: CommonModel): Html {
-  return field(state, 'code', { label: messages.codeLabel, type: 'text', autocomplete: 'one-time-code', inputmode: 'numeric', required: false, extra: AS_TYPED })
+  return digitsField(state, messages.codeLabel, messages.errorCodeForm)
 }
 
 /** Eight digits that were sent by e-mail. */
 export function emailCodeField (state: FormState, { messages }: CommonModel): Html {
-  return field(state, 'code', { label: messages.emailCodeLabel, type: 'text', autocomplete: 'one-time-code', inputmode: 'numeric', extra: AS_TYPED })
+  return digitsField(state, messages.emailCodeLabel, messages.errorEmailCodeForm)
+}
+
+/** No `maxlength`: a code that is pasted with a space in it would be cut. `digits` says how many there are, unless that is what was wrong. */
+function digitsField (state: FormState, label: string, digits: string): Html {
+  return field(state, 'code', { label, type: 'text', autocomplete: 'one-time-code', inputmode: 'numeric', hint: state.error?.text === digits ? null : note(digits), extra: AS_TYPED })
 }
 
 export function recoveryCodeField (state: FormState, { messages }: CommonModel): Html {
-  return field(state, 'recovery_code', { label: messages.recoveryLabel, type: 'text', autocomplete: 'off', required: false, extra: AS_TYPED })
+  return field(state, 'recovery_code', { label: messages.recoveryLabel, type: 'text', autocomplete: 'off', hint: note(messages.recoveryText), extra: AS_TYPED })
 }
+
+const note = (text: string) => (id: string): Html => html`<p class="hint" id="${id}">${text}</p>`
 
 /** Never ticked beforehand: the browser may be somebody else's. */
 export function rememberField (state: FormState, { messages }: CommonModel, seconds: number): Html {
@@ -160,9 +167,12 @@ export function form (action: string, state: FormState | null, content: HtmlValu
 ${content}</form>`
 }
 
-/** `deliberate`: where scripts run, it does nothing in the half second after the page was shown or its window got the focus. */
-export function submit (label: string, { decision, look = null, deliberate = false }: { decision?: string, look?: 'quiet' | 'danger' | null, deliberate?: boolean } = {}): Html {
-  return html`<button${attributes({ type: 'submit', class: look, name: decision === undefined ? null : 'decision', value: decision, 'data-deliberate': deliberate })}>${label}</button>`
+/**
+ * `deliberate`: where scripts run, it does nothing in the half second after the page was shown or its window got the focus. `about`: the id of
+ * the element that names what it acts on, where a page has several of them.
+ */
+export function submit (label: string, { decision, look = null, deliberate = false, about = null }: { decision?: string, look?: 'quiet' | 'danger' | null, deliberate?: boolean, about?: string | null } = {}): Html {
+  return html`<button${attributes({ type: 'submit', class: look, name: decision === undefined ? null : 'decision', value: decision, 'aria-describedby': about, 'data-deliberate': deliberate })}>${label}</button>`
 }
 
 /** A submit button of a list: what it does, and to what. `about` is the id of the element that names it. */

@@ -37,7 +37,7 @@ ${factors.map((factor, index) => html`<li>
 <p class="hint">${timesOf(factor, messages)}</p></div>
 ${signInUrl === null && form(action, null, html`${hidden('factor', factor.id)}<label for="${kind}-name-${index}">${nameLabel}</label>
 <input${attributes({ id: `${kind}-name-${index}`, name: 'name', type: 'text', dir: 'auto', maxlength: 64, value: factor.name ?? '', 'aria-describedby': `${kind}-${index}` })}>
-<div class="choice">${submit(messages.factorRename, { decision: 'rename', look: 'quiet' })}${submit(messages.factorRemove, { decision: 'remove', look: 'quiet', deliberate: true })}</div>
+<div class="choice">${submit(messages.factorRename, { decision: 'rename', look: 'quiet', about: `${kind}-${index}` })}${submit(messages.factorRemove, { decision: 'remove', look: 'quiet', deliberate: true, about: `${kind}-${index}` })}</div>
 `)}</li>
 `)}</ul>
 `

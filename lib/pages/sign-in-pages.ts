@@ -28,20 +28,18 @@ export function secondFactor (model: PageModels['second_factor']): string {
   const { messages, action, error, username, asksCode, rememberSeconds, loginUrl, passkey, tellsPasskeys, title, footer: { support } } = model
   const fields = asksCode ? ['code', 'recovery_code'] : ['recovery_code']
   const state = formState(error, fields, asksCode ? 'code' : passkey === null ? 'recovery_code' : '')
-  const recovery = html`<p class="hint">${messages.recoveryText}</p>
-${recoveryCodeField(state, model)}`
+  const given = html`${tellsPasskeysField(tellsPasskeys)}${asksCode ? codeField(state, model) : recoveryCodeField(state, model)}${rememberSeconds !== null && rememberField(state, model, rememberSeconds)}${submit(messages.continueSubmit, asksCode || passkey === null ? {} : { look: 'quiet' })}
+`
   return layout(model, {
     heading: messages.secondFactorTitle,
     error,
     lead: html`<p class="lead">${asksCode ? messages.secondFactorText : passkey === null ? messages.errorFactorDisabled : messages.passkeySecond}</p>`,
     passkeyScript: passkey?.scriptUrl,
-    content: html`${passkey !== null && html`${passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, look: asksCode ? 'quiet' : null })}${!asksCode && withoutPasskeys(model)}`}${form(action, state, html`${tellsPasskeysField(tellsPasskeys)}${asksCode
-      ? html`${codeField(state, model)}
+    content: html`${passkey !== null && html`${passkeyForm(action, passkey, model, { call: 'get', label: messages.passkeyUse, look: asksCode ? 'quiet' : null })}${!asksCode && withoutPasskeys(model)}`}${form(action, state, given)}${asksCode && html`
 <details${attributes({ class: 'more', open: state.wrong === 'recovery_code' })}><summary>${messages.recoveryQuestion}</summary>
-${recovery}</details>
-`
-      : recovery}${rememberSeconds !== null && rememberField(state, model, rememberSeconds)}${submit(messages.continueSubmit, asksCode || passkey === null ? {} : { look: 'quiet' })}
-`)}${serverFault(model)}`,
+${form(action, null, html`${tellsPasskeysField(tellsPasskeys)}${recoveryCodeField(state, model)}${submit(messages.continueSubmit, { look: 'quiet' })}
+`)}</details>
+`}${serverFault(model)}`,
     links: html`<p>${formatHtml(messages.secondFactorLost, { title: name(title) })}${support !== null && html`${spaceOf(messages)}${link(support, messages.linkSupport)}`}</p>
 <p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.backToLogin)}</p>`

@@ -49,7 +49,7 @@ const RULES = `*,::before,::after{box-sizing:border-box}
 html{font:100%/1.5 var(--font);-webkit-text-size-adjust:100%;text-size-adjust:100%}
 body{margin:0;background:var(--card);color:var(--text)}
 ${SHAPED}{content:"";flex:none;background:currentColor;-webkit-mask:var(--shape) center/contain no-repeat;mask:var(--shape) center/contain no-repeat}
-h1,h2,p,ul{margin:0;overflow-wrap:anywhere}
+h1,h2,p,ul,label,button,summary{margin:0;overflow-wrap:anywhere}
 [hidden]{display:none!important}
 .page{display:flex;flex-direction:column;gap:1.5rem;width:100%;max-width:29rem;min-height:100vh;min-height:100svh;margin:0 auto;padding:2rem 1.25rem 1.25rem}
 .card,.card form,[data-submit]{display:grid;grid-template-columns:minmax(0,1fr);gap:1.25rem}

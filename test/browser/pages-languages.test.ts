@@ -2,9 +2,11 @@
 import t from 'tap'
 import { PAGE_SCRIPT } from '../../lib/pages/script.ts'
 import { LOCALES } from '../../lib/pages/texts.ts'
+import { MODELS } from '../unit/pages/models.ts'
 import { withChromium } from './support/chromium.ts'
+import { FACTOR_PAGES } from './support/factor-states.ts'
 import { startProvider } from './support/provider.ts'
-import { pageRecorder, type RecordedPage } from './support/recorded-pages.ts'
+import { pageRecorder, recorded, type RecordedPage } from './support/recorded-pages.ts'
 import { ALL_PAGES, PAGE_STATES } from './support/states.ts'
 import { ALL_RULES, BY_LANGUAGE, BY_SIGHT, viewerIn } from './support/viewer.ts'
 
@@ -15,10 +17,17 @@ const NARROW = { width: 320, height: 568 }
 
 const chromium = await withChromium(t)
 const recorder = pageRecorder()
-const provider = await startProvider(t, { ...ALL_PAGES, pages: { title: 'Example Accounts', render: recorder.render } })
-const states = new Map<string, RecordedPage>()
-// The document that answers by a form would leave at once, and the button that allows is held back for a moment.
-const script = `if (document.querySelector('[data-submit]') === null) { ${PAGE_SCRIPT}; if (deliberate) deliberate.disabled = false }`
+const provider = await startProvider(t, { ...ALL_PAGES, ...FACTOR_PAGES, pages: { title: 'Example Accounts', render: recorder.render } })
+/** Those that take more than a browser to get to begin with their models. */
+const states = new Map<string, RecordedPage>([
+  ['set-up-unconfirmed', recorded('set_up_second_factor', { ...MODELS.set_up_second_factor, languages: [], passkey: null, enrolment: null })],
+  ['set-up-sent', recorded('set_up_second_factor', { ...MODELS.set_up_second_factor, languages: [], passkey: null, enrolment: null, sent: true })],
+  ['set-up-link', recorded('second_factor_link', { ...MODELS.second_factor_link, languages: [] })],
+  ['reauthenticate-connections', recorded('reauthenticate', { ...MODELS.reauthenticate, languages: [], asksPassword: false })],
+  ['security-unconfirmed', recorded('account_totp', { ...MODELS.account_totp, languages: [], enrolment: null, confirmUrl: '/auth/account/email' })]
+])
+// The document that answers by a form would leave at once, buttons that take a decision are held back for a moment, and the script of passkeys shows its form.
+const script = `if (document.querySelector('[data-submit]') === null) { ${PAGE_SCRIPT}; for (const element of all('[data-deliberate]')) element.disabled = false; for (const element of all('form[data-passkey]')) element.hidden = false }`
 const [, styleUrl = ''] = /<link rel="stylesheet" href="([^"]+)">/.exec((await provider.app.inject('/auth/login')).body) ?? []
 const { page, look } = await viewerIn(await chromium.newPage(t), { style: (await provider.app.inject(styleUrl)).body, script })
 

@@ -28,9 +28,14 @@ export function pageRecorder (): Recorder {
       const [name, shown] = [page, model]
       if (name === null || shown === null) throw new Error('no page was shown')
       page = model = null
-      return { in: (locale) => renderPage(name, translated(shown, locale) as PageModels[typeof name]) }
+      return recorded(name, shown as PageModels[typeof name])
     }
   }
+}
+
+/** A page as if it had been shown. */
+export function recorded<Name extends PageName> (name: Name, model: PageModels[Name]): RecordedPage {
+  return { in: (locale) => renderPage(name, translated(model, locale) as PageModels[Name]) }
 }
 
 /** All that depends on the language: the catalogue, and what went wrong in its words. */

@@ -2,8 +2,10 @@ import type { Page } from 'playwright-core'
 import { Type } from '@sinclair/typebox'
 import type { AuthorityOptions } from '../../../lib/index.ts'
 import { PASSWORD } from '../../support/app.ts'
-import { formAction, type TestBrowser, testBrowser } from '../../support/browser.ts'
+import { formAction } from '../../support/browser.ts'
+import { FACTOR_STATES } from './factor-states.ts'
 import type { Provider } from './provider.ts'
+import { nextName, type PageState, post, signIn, signUp } from './state-steps.ts'
 
 /** What a provider must be given for all of its pages to be there. */
 export const ALL_PAGES = {
@@ -18,12 +20,6 @@ export const ALL_PAGES = {
     verifyEmail: true
   }
 } satisfies Partial<AuthorityOptions>
-
-/** A hosted page as somebody sees it. `open` leads a browser there whatever the language, and whoever is signed in. */
-export interface PageState {
-  name: string
-  open(page: Page, provider: Provider): Promise<void>
-}
 
 export const PAGE_STATES: readonly PageState[] = [
   { name: 'login', open: login },
@@ -161,7 +157,8 @@ export const PAGE_STATES: readonly PageState[] = [
       await page.route('**/pages.js*', async (route) => { await route.fulfill({ contentType: 'text/javascript', body: '' }) })
       await page.goto(provider.authorizeUrl({ response_mode: 'form_post', prompt: 'none' }))
     }
-  }
+  },
+  ...FACTOR_STATES
 ]
 
 async function login (page: Page, provider: Provider): Promise<void> {
@@ -172,21 +169,6 @@ async function signup (page: Page, { origin }: Provider): Promise<void> {
   await page.goto(`${origin}/auth/signup`)
 }
 
-/** Past the pages: each has its own state. */
-async function signIn (page: Page, { app, origin }: Provider): Promise<TestBrowser> {
-  const browser = testBrowser(app, origin)
-  const { statusCode } = await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
-  if (statusCode !== 303) throw new Error(`sign-in: ${statusCode}`)
-  await page.context().addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url: origin })))
-  return browser
-}
-
-/** Resolves to the link in the message. */
-async function signUp ({ app, origin, messages }: Provider, username: string): Promise<string> {
-  await testBrowser(app, origin).submit('/auth/signup', { username, password: PASSWORD })
-  return (await messages.next('verify_email')).url
-}
-
 async function resetPassword (page: Page, { app, ann, messages }: Provider): Promise<void> {
   await app.authority.startPasswordReset(ann.id)
   const { url } = await messages.next('password_reset')
@@ -195,18 +177,4 @@ async function resetPassword (page: Page, { app, ann, messages }: Provider): Pro
 
 async function verifyEmail (page: Page, provider: Provider): Promise<void> {
   await page.goto(await signUp(provider, nextName()))
-}
-
-let names = 0
-
-/** One that nobody has. */
-function nextName (): string {
-  names += 1
-  return `somebody${names}@example.com`
-}
-
-/** Sends the page's form with its first button, whatever language that is in. */
-async function post (page: Page, fields: Record<string, string> = {}): Promise<void> {
-  for (const [name, value] of Object.entries(fields)) await page.locator(`input[name=${name}]`).fill(value)
-  await Promise.all([page.waitForEvent('load'), page.locator('button[type=submit]').first().click()])
 }

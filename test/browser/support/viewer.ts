@@ -89,7 +89,7 @@ const lookAt = `async (html, { axe: options, textSizes, measure }) => {
   // Of an attribute as much as is not said in a language.
   const meant = (name, value) => {
     if (['lang', 'hreflang'].includes(name)) return value === root.lang
-    if (/^(alt|aria-label|title|data-(reveal|copy|copied|weak|fair|good|strong))$/.test(name)) return value !== ''
+    if (/^(alt|aria-label|title|data-(reveal|copy|copied|weak|fair|good|strong|failed|exists))$/.test(name)) return value !== ''
     return name === 'href' ? value.replace(/ui_locales=[\\w-]+/, 'ui_locales') : value
   }
   return {

@@ -1,0 +1,45 @@
+/** How a page of the list of states is reached. */
+import type { Page } from 'playwright-core'
+import { PASSWORD } from '../../support/app.ts'
+import { type TestBrowser, testBrowser } from '../../support/browser.ts'
+import type { Provider } from './provider.ts'
+
+/** A hosted page as somebody sees it. `open` leads a browser there whatever the language, and whoever is signed in. */
+export interface PageState {
+  name: string
+  open(page: Page, provider: Provider): Promise<void>
+}
+
+/** Past the pages: each has its own state. */
+export async function signIn (page: Page, { app, origin }: Provider, username = 'ann'): Promise<TestBrowser> {
+  const browser = testBrowser(app, origin)
+  const { statusCode } = await browser.submit('/auth/login', { username, password: PASSWORD })
+  if (statusCode !== 303) throw new Error(`sign-in: ${statusCode}`)
+  await carryOver(browser, page, origin)
+  return browser
+}
+
+/** Resolves to the link in the message. */
+export async function signUp ({ app, origin, messages }: Provider, username: string): Promise<string> {
+  await testBrowser(app, origin).submit('/auth/signup', { username, password: PASSWORD })
+  return (await messages.next('verify_email')).url
+}
+
+/** From now on the page has what the other browser has: a session, or a step of a sign-in. */
+export async function carryOver ({ cookies }: TestBrowser, page: Page, origin: string): Promise<void> {
+  await page.context().addCookies([...cookies].map(([name, value]) => ({ name, value, url: origin })))
+}
+
+let names = 0
+
+/** One that nobody has. */
+export function nextName (): string {
+  names += 1
+  return `somebody${names}@example.com`
+}
+
+/** Sends the page's form with its first button, whatever language that is in; not the form that asks for a passkey. */
+export async function post (page: Page, fields: Record<string, string> = {}): Promise<void> {
+  for (const [name, value] of Object.entries(fields)) await page.locator(`input[name=${name}]`).fill(value)
+  await Promise.all([page.waitForEvent('load'), page.locator('form:not([data-passkey]) button[type=submit]').first().click()])
+}
