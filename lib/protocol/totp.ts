@@ -50,7 +50,7 @@ export function readTotpCode (typed: string): string | null {
 function valueOf (digit: string): number {
   let zero = digit.codePointAt(0) ?? 0
   const code = zero
-  while (code - zero < 9 && /^\p{Nd}$/u.test(String.fromCodePoint(zero - 1))) zero--
+  while (code - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero--
   return code - zero
 }
 

@@ -23,7 +23,6 @@ export function readAuthenticatorData (bytes: Buffer): AuthenticatorData {
   if (has(0x40)) {
     must(bytes.length >= 55, 'malformed', 'the credential ends early')
     const idEnd = 55 + bytes.readUInt16BE(53)
-    must(bytes.length > idEnd, 'malformed', 'the credential ends early')
     const key = readCbor(bytes, idEnd)
     must(key.value instanceof Map, 'malformed', 'the key is no CBOR map')
     attested = { aaguid: bytes.subarray(37, 53), credentialId: bytes.subarray(55, idEnd), publicKey: key.value }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type AuthenticationMethod, type AuthenticationProof, contextOf, formatProofs, hostProof, readProofs } from '../../../lib/protocol/authentication.ts'
+import { type AuthenticationMethod, type AuthenticationProof, contextOf, formatProofs, hostProof, proofsFor, provedSince, readProofs } from '../../../lib/protocol/authentication.ts'
 
 const NOW = 1_767_225_600_000
 const proofs = (methods: readonly AuthenticationMethod[], at = NOW): AuthenticationProof[] => methods.map((method) => ({ method, at }))
@@ -18,6 +18,7 @@ t.test('what each sign-in is called', async (t) => {
     [['email', 'recovery_code'], 'email', ['email', 'recovery']],
     [['connection'], 'connection', []],
     [['connection', 'otp'], 'mfa', ['otp', 'mfa']],
+    [['connection', 'security_key'], 'mfa', ['pop', 'user', 'mfa']],
     [['connection', 'recovery_code'], 'mfa', ['recovery', 'mfa']],
     [['connection', 'password'], 'password', ['pwd']],
     [['host'], null, []],
@@ -94,4 +95,35 @@ t.test('what a connection is said to be worth is never less with a second factor
     t.equal(contextOf(session(by(acr)), ['mfa'])?.acr, 'mfa', `${acr}, where mfa is wanted`)
     t.equal(contextOf(session(by(acr).slice(0, 1))).acr, acr, `${acr} alone`)
   }
+})
+
+t.test('a session is proved since its oldest proof of this server', async (t) => {
+  t.equal(provedSince(session([])), NOW)
+  t.equal(provedSince(session([...proofs(['password'], NOW - 9000), ...proofs(['otp'], NOW - 5)])), NOW - 9000)
+  t.equal(provedSince(session(proofs(['connection'], NOW - 9000))), NOW, 'when the provider last asked is its own matter')
+  t.equal(provedSince(session([...proofs(['connection'], NOW - 9000), ...proofs(['otp'], NOW - 5)])), NOW - 5)
+})
+
+t.test('what has to be proved for a value', async (t) => {
+  t.strictSame(proofsFor('mfa', NOW), proofs(['password', 'otp']))
+  t.strictSame(proofsFor('phr', NOW), proofs(['passkey']))
+  t.strictSame(proofsFor('email', NOW), proofs(['email', 'otp']))
+  for (const { acr, methods } of ['mfa', 'phr', 'email', 'password', 'connection'].map((acr) => ({ acr, methods: proofsFor(acr, NOW) }))) t.equal(contextOf(session(methods))?.acr, acr)
+  t.throws(() => proofsFor('unknown', NOW), { name: 'RangeError', message: /phr, mfa/ })
+})
+
+t.test('a proof that no release has written is left out', async (t) => {
+  const kept = (proof: object): boolean => readProofs(JSON.stringify([NOW, [proof]]), NOW).length === 1
+  for (const acr of ['mfa', 'connection', 'own']) t.ok(kept({ method: 'connection', at: NOW, acr }), acr)
+  for (const acr of [7, null, ['mfa'], {}]) t.notOk(kept({ method: 'connection', at: NOW, acr }), JSON.stringify(acr))
+  for (const method of ['otp', 'passkey', 'email']) t.notOk(kept({ method, at: NOW, acr: 'mfa' }), method)
+  for (const method of ['password', 'host']) t.notOk(kept({ method, at: NOW, acr: 'phr' }), method)
+  for (const [name, text] of [['no list', '{}'], ['no proofs', `[${NOW}]`], ['proofs that are none', `[${NOW},"x"]`], ['no JSON', 'x'], ['an empty list', '[]']] as const) t.strictSame(readProofs(text, NOW), [], name)
+})
+
+t.test('a host may name ten values, and none', async (t) => {
+  const ten = Array.from({ length: 10 }, (_, index) => `v${index}`)
+  t.strictSame(hostProof(ten, NOW).amr, ten)
+  t.throws(() => hostProof([...ten, 'v10'], NOW), TypeError)
+  t.strictSame(hostProof([], NOW), { method: 'host', at: NOW })
 })

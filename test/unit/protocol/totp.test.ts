@@ -33,12 +33,14 @@ t.test('the code of the step before and of the next one are taken, and no other'
   const shown = present * 30_000
   for (const [at, taken] of [[shown - 30_001, false], [shown - 30_000, true], [shown + 59_999, true], [shown + 60_000, false]] as const) t.equal(matchTotp(SECRET, code, at) !== null, taken, String(at - shown))
   t.equal(matchTotp(SECRET, '755224', 0), 0, 'there is no step before the first')
+  t.equal(totpCode(SECRET, 153_567), totpCode(SECRET, 153_569))
+  t.equal(matchTotp(SECRET, totpCode(SECRET, 153_567), 153_568 * 30_000), 153_569, 'of two steps with one code it is the newer one, so that none of them counts again')
 })
 
 // covers TOTP-13
 t.test('a code is read as people type and paste it', async (t) => {
-  for (const typed of ['123456', ' 123 456 ', '123-456', '123\u00a0456', '１２３４５６', '١٢٣٤٥٦', '१२३४५६', '123\u2013456', '\u200f123456\t\n']) t.equal(readTotpCode(typed), '123456', typed)
-  for (const typed of ['', '12345', '1234567', '12345a', '123.456', '+12345', '0x1234', '1e5', '①②③④⑤⑥⑦', '½', '123456'.repeat(20), ' '.repeat(100_000)]) t.equal(readTotpCode(typed), null, typed.slice(0, 20))
+  for (const typed of ['123456', '123456'.padEnd(64), ' 123 456 ', '123-456', '123\u00a0456', '１２３４５６', '١٢٣٤٥٦', '१२३४५६', '123\u2013456', '\u200f123456\t\n']) t.equal(readTotpCode(typed), '123456', typed)
+  for (const typed of ['', '12345', '1234567', '12345a', '123.456', '+12345', '0x1234', '1e5', '①②③④⑤⑥⑦', '½', '123456'.repeat(20), '123456'.padEnd(65), ' '.repeat(100_000)]) t.equal(readTotpCode(typed), null, typed.slice(0, 20))
 })
 
 t.test('base32 is that of RFC 4648 without padding', async (t) => {
@@ -60,5 +62,6 @@ t.test('an app reads issuer, account and key from the URI, whatever they are cal
     t.match(uri, /^otpauth:\/\/totp\/[\w.~%-]+:[\w.~%-]+\?secret=[A-Z2-7]{32}&issuer=[\w.~%-]+$/)
     t.equal(new URL(uri).searchParams.get('issuer'), issuer)
   }
+  t.match(totpUri({ issuer: 'a*', account: 'b', secret: SECRET }), /^otpauth:\/\/totp\/a%2A:b\?/, 'in capitals, as encodeURIComponent has the others')
   t.match(totpUri({ issuer: 'a:b ', account: ':c\ud800', secret: SECRET }), /^otpauth:\/\/totp\/a%20b:c%EF%BF%BD\?/, 'a colon parts the two, and nothing else may')
 })

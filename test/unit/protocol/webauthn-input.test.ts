@@ -15,7 +15,7 @@ t.test('CBOR: what is taken is what was written', async (t) => {
     ['00', 0], ['17', 23], ['1818', 24], ['18ff', 255], ['190100', 256], ['1a00010000', 65536], ['1affffffff', 4294967295],
     ['20', -1], ['26', -7], ['390100', -257], ['3affffffff', -4294967296], ['f4', false], ['f5', true], ['f6', null],
     ['40', Buffer.alloc(0)], ['43010203', Buffer.from([1, 2, 3])], ['60', ''], ['63e282ac', '€'], ['80', []], ['83010203', [1, 2, 3]],
-    ['a0', new Map()], ['a2016161026162', new Map([[1, 'a'], [2, 'b']])], ['a16161a161628101', new Map([['a', new Map([['b', [1]]])]])]
+    ['63efbbbf', '\ufeff'], ['a0', new Map()], ['a2016161026162', new Map([[1, 'a'], [2, 'b']])], ['a16161a161628101', new Map([['a', new Map([['b', [1]]])]])]
   ] as const) {
     t.same(decodeCbor(hex(written)), value, written)
     if (value !== null) t.equal(encodeCbor(value as never).toString('hex'), written)
@@ -30,12 +30,15 @@ t.test('CBOR: what is refused', async (t) => {
     ['a length without its byte', '58'], ['half a length', '59 01'], ['most of a length', '5a 00 00 00'], ['a text length without its byte', '78'], ['a map length without its byte', 'b8'], ['a number without its byte', '18'],
     ['bytes that end early', '42 01'], ['a huge length', '5a ff ff ff ff 00'], ['64 bits', '1b 00 00 00 00 00 00 00 01'], ['64 bits of length', '5b 00 00 00 00 00 00 00 01 00'],
     ['indefinite bytes', '5f 41 00 ff'], ['indefinite text', '7f 61 61 ff'], ['an indefinite array', '9f 01 ff'], ['an indefinite map', 'bf 01 02 ff'], ['a break', 'ff'], ['reserved lengths', '1c'],
-    ['a tag', 'c2 41 01'], ['half a float', 'f9 00 00'], ['a float', 'fb 3f f1 99 99 99 99 99 9a'], ['undefined', 'f7'], ['another simple value', 'e0'], ['a simple value of one byte', 'f8 ff'],
+    ['a tag', 'c2 41 01'], ['a tag with the number of false', 'd4'], ['a tag with the number of null', 'd6'], ['half a float', 'f9 00 00'], ['a float', 'fb 3f f1 99 99 99 99 99 9a'], ['undefined', 'f7'], ['another simple value', 'e0'], ['a simple value of one byte', 'f8 ff'],
     ['a key twice', 'a2 01 02 01 03'], ['a key twice, once written longer', 'a2 01 02 18 01 03'], ['a key of bytes', 'a1 41 01 02'], ['a key that is a list', 'a1 80 02'], ['a map that ends early', 'a2 01 02'], ['a map without a value', 'a1 01'],
-    ['text that is no UTF-8', '61 ff'], ['a surrogate', '63 ed a0 80'], ['an array that ends early', '82 01'], ['too deep', '81 81 81 81 00'], ['too many', `98 41 ${'00'.repeat(65)}`], ['too many members', 'b8 41']
+    ['text that is no UTF-8', '61 ff'], ['a surrogate', '63 ed a0 80'], ['an array that ends early', '82 01'], ['too deep', '81 81 81 81 00'], ['too many', `98 41 ${'00'.repeat(65)}`], ['too many members', 'b8 41'], ['too many members, all of them there', `b8 41 ${Array.from({ length: 65 }, (_, key) => `18${key.toString(16).padStart(2, '0')}00`).join('')}`],
+    ['keys in keys without an end', 'a1'.repeat(14_000)], ['maps in maps without an end', 'a100'.repeat(7000)], ['lists in lists without an end', '81'.repeat(14_000)]
   ] as const) t.throws(() => decodeCbor(hex(written)), MALFORMED, name)
   t.same(decodeCbor(hex(`98 40 ${'00'.repeat(64)}`)), Array(64).fill(0))
   t.same(decodeCbor(hex('81 81 81 00')), [[[0]]])
+  t.equal((decodeCbor(hex(`b8 40 ${Array.from({ length: 64 }, (_, key) => `18${key.toString(16).padStart(2, '0')}00`).join('')}`)) as Map<number, number>).size, 64)
+  t.throws(() => decodeCbor(hex('')), { message: 'malformed: CBOR ends early' }, 'the log is told what and why')
 })
 
 // covers PK-25
@@ -67,7 +70,7 @@ t.test('a credential is read from text and from an object, and what else is in i
   t.same(readRegistration(REGISTRATION), { id: 'AAAA', clientDataJSON: Buffer.from('{}'), attestationObject: Buffer.from([0xa0]), transports: [] })
   t.same(readAssertion(JSON.stringify({ ...ASSERTION, rawId: 1, authenticatorAttachment: {}, clientExtensionResults: { credProps: { rk: true } } })), readAssertion(ASSERTION))
   t.equal(readAssertion({ ...ASSERTION, response: { ...ASSERTION.response, userHandle: null } }).userHandle, null)
-  const transports = ['internal', 'hybrid', 'internal', 7, 'UPPER', 'with space', 'x'.repeat(33), 'smart-card', ...Array.from({ length: 20 }, (_, index) => `t${'x'.repeat(index)}`)]
+  const transports = ['internal', 'hybrid', 'internal', 7, null, ['usb'], true, 'UPPER', 'with space', 'x'.repeat(33), 'smart-card', ...Array.from({ length: 20 }, (_, index) => `t${'x'.repeat(index)}`)]
   t.same(readRegistration({ ...REGISTRATION, response: { ...REGISTRATION.response, transports } }).transports, ['internal', 'hybrid', 'smart-card', 't', 'tx', 'txx', 'txxx', 'txxxx'])
 })
 
@@ -89,6 +92,14 @@ t.test('each member that is missing, of another kind, not canonical or huge is r
   }
   t.throws(() => readAssertion({ ...ASSERTION, id: Buffer.alloc(1024).toString('base64url') }), MALFORMED)
   t.equal(readAssertion({ ...ASSERTION, id: Buffer.alloc(1023).toString('base64url') }).id.length, 1364)
+  const text = JSON.stringify(ASSERTION)
+  t.equal(readAssertion(text.padEnd(16_384)).id, 'AAAA')
+  t.throws(() => readAssertion(text.padEnd(16_385)), MALFORMED)
+  for (const [bytes, isTaken] of [[10_500, true], [10_501, false]] as const) {
+    const read = () => readAssertion({ ...ASSERTION, response: { ...ASSERTION.response, signature: Buffer.alloc(bytes).toString('base64url') } })
+    if (isTaken) t.equal(read().signature.length, bytes)
+    else t.throws(read, MALFORMED)
+  }
 })
 
 // covers PK-12 ASVS-6.7.2

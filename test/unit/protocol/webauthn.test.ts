@@ -100,6 +100,9 @@ const BOM = Buffer.from([0xef, 0xbb, 0xbf])
 const CLIENT_DATA: ReadonlyArray<[name: string, change: (client: Members) => Members | Buffer, refusal: string]> = [
   ['with members of tomorrow', (client) => ({ ...client, other_keys_can_be_added_here: 'do not compare' }), 'none'],
   ['with a byte order mark', (client) => Buffer.concat([BOM, Buffer.from(JSON.stringify(client))]), 'none'],
+  ['bytes that are no UTF-8', (client) => Buffer.from(JSON.stringify({ ...client, more: '\u00ff' }), 'latin1'), 'malformed'],
+  ['a number', () => Buffer.from('1'), 'malformed'],
+  ['a text', () => Buffer.from('"x"'), 'malformed'],
   ['without crossOrigin', (client) => ({ ...client, crossOrigin: undefined }), 'none'],
   ['another challenge', (client) => ({ ...client, challenge: Buffer.from('another').toString('base64url') }), 'challenge'],
   ['no challenge', (client) => ({ ...client, challenge: undefined }), 'challenge'],
@@ -198,6 +201,13 @@ t.test('a new credential: present, of the id that was said, with a key of what w
   const named = registered(() => ({ data: authenticatorData({ rpId: RP_ID, flags: { ...FLAGS, backupEligible: true, backedUp: true }, signCount: 5, attested: { aaguid: Buffer.from('fbfc3007154e4ecc8c0b6e020557d7bd', 'hex'), credentialId: ID, key: KEY } }) }))()
   t.match(named, { aaguid: 'fbfc3007-154e-4ecc-8c0b-6e020557d7bd', backupEligible: true, backedUp: true, uvInitialized: true, signCount: 5, alg: -7 })
   t.equal(registered()().aaguid, null)
+  const attestedBy = (aaguid: Buffer, after: Buffer | null = null): Buffer => {
+    const data = authenticatorData({ rpId: RP_ID, flags: FLAGS, signCount: 0, attested: { aaguid, credentialId: ID, key: KEY } })
+    return after === null ? data : Buffer.concat([data.subarray(0, 55 + ID.length), after])
+  }
+  t.equal(registered(() => ({ data: attestedBy(Buffer.from('fbfc3007154e4e008c0b6e020557d7bd', 'hex')) }))().aaguid, 'fbfc3007-154e-4e00-8c0b-6e020557d7bd', 'one zero byte says nothing')
+  t.equal(refusalOf(registered(() => ({ data: attestedBy(Buffer.alloc(16), encodeCbor([1])) }))), 'malformed', 'a key that is a list')
+  t.equal(refusalOf(registered(() => ({ data: attestedBy(Buffer.alloc(16), Buffer.alloc(0)) }))), 'malformed', 'no key')
 })
 
 // covers PK-22 ADV-GHSA-6hxq-p678-4hr2

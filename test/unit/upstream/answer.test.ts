@@ -1,6 +1,7 @@
 /** What comes back to the callback, before anything is asked of the provider. */
 import t from 'tap'
 import { oauth2, oidc } from '../../../lib/connections/index.ts'
+import { checkUpstreamAnswer } from '../../../lib/protocol/upstream-answer.ts'
 import { openidServer } from '../../support/upstream/openid-server.ts'
 import { flow, refusalOf, signInAt, upstreamOf } from '../../support/upstream/sign-in.ts'
 
@@ -37,6 +38,8 @@ t.test('an answer that is not one to this request is refused, and the token endp
     ['iss twice', twice('iss'), 'mismatch'],
     ['an ID token, which was not asked for', changed(['id_token', 'x']), 'mismatch'],
     ['a JARM response', changed(['response', 'x']), 'mismatch'],
+    ['an access token, which was not asked for', changed(['access_token', 'x']), 'mismatch'],
+    ['a token, which was not asked for', changed(['token', 'x']), 'mismatch'],
     ['an error with another state', changed(['error', 'access_denied'], ['state', 'other']), 'mismatch'],
     ['an error with another iss', changed(['error', 'access_denied'], ['iss', 'https://other.example']), 'mismatch'],
     ['an error without iss', changed(['error', 'access_denied'], ['iss', null]), 'mismatch'],
@@ -45,6 +48,9 @@ t.test('an answer that is not one to this request is refused, and the token endp
     ['the person said no, and there is a code', changed(['error', 'access_denied']), 'denied'],
     ['as Apple says it', changed(['error', 'user_cancelled_authorize']), 'denied'],
     ['login_required', changed(['error', 'login_required']), 'denied'],
+    ['interaction_required', changed(['error', 'interaction_required']), 'denied'],
+    ['consent_required', changed(['error', 'consent_required']), 'denied'],
+    ['account_selection_required', changed(['error', 'account_selection_required']), 'denied'],
     ['server_error', changed(['error', 'server_error'], ['error_description', 'CANARY']), 'outage'],
     ['temporarily_unavailable', changed(['error', 'temporarily_unavailable']), 'outage'],
     ['invalid_scope', changed(['error', 'invalid_scope']), 'exchange'],
@@ -54,6 +60,12 @@ t.test('an answer that is not one to this request is refused, and the token endp
   t.equal(server.count('/token'), 0)
   t.equal((await subject.authenticate(good, flow())).assertion.subject, 'person-1', 'the right one is still good')
   t.match(await refusalOf(subject.authenticate(good, flow())), { reason: 'exchange', message: /invalid_grant/ }, 'once')
+})
+
+t.test('the iss of the answer is told', async (t) => {
+  const expected = { state: 's', issuerPromised: false, acceptsIssuer: (iss: string) => iss === 'https://up.example' }
+  t.strictSame(checkUpstreamAnswer(new URLSearchParams({ state: 's', code: 'c', iss: 'https://up.example' }), expected), { iss: 'https://up.example' })
+  t.strictSame(checkUpstreamAnswer(new URLSearchParams({ state: 's', code: 'c' }), expected), { iss: null })
 })
 
 // covers FED-8

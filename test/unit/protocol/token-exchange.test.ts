@@ -1,0 +1,31 @@
+import t from 'tap'
+import { assertionDigest, readTokenExchange } from '../../../lib/protocol/token-exchange.ts'
+import type { TokenRequestParams } from '../../../lib/protocol/token-request.ts'
+
+const PARAMS = { subject_token: 'a.b.c', subject_token_type: 'urn:ietf:params:oauth:token-type:id_token', connection: 'google' }
+const read = (params: Record<string, string | undefined>) => readTokenExchange({ ...PARAMS, ...params } as TokenRequestParams)
+
+t.test('a token exchange is read', async (t) => {
+  t.strictSame(read({}), { subjectToken: 'a.b.c', connection: 'google', nonce: null })
+  t.strictSame(read({ nonce: 'n', requested_token_type: 'urn:ietf:params:oauth:token-type:access_token' }), { subjectToken: 'a.b.c', connection: 'google', nonce: 'n' })
+})
+
+t.test('what is missing, or asks for something else, is refused by its name', async (t) => {
+  for (const [params, text] of [
+    [{ subject_token: undefined }, /subject_token/],
+    [{ connection: undefined }, /connection/],
+    [{ subject_token_type: undefined }, /subject_token_type/],
+    [{ subject_token_type: 'urn:ietf:params:oauth:token-type:access_token' }, /subject_token_type must be/],
+    [{ subject_token_type: 'urn:ietf:params:oauth:token-type:jwt' }, /subject_token_type must be/],
+    [{ actor_token: 'x' }, /actor_token/],
+    [{ actor_token_type: 'x' }, /actor_token/],
+    [{ requested_token_type: 'urn:ietf:params:oauth:token-type:id_token' }, /requested_token_type must be/]
+  ] as const) t.throws(() => read(params), { error: 'invalid_request', message: text }, Object.keys(params).join())
+})
+
+t.test('a token is known again by what was signed, whatever its signature', async (t) => {
+  t.equal(assertionDigest('a.b.c'), assertionDigest('a.b.other'))
+  t.not(assertionDigest('a.b.c'), assertionDigest('a.x.c'))
+  t.not(assertionDigest('a.b.c'), assertionDigest('x.b.c'))
+  t.match(assertionDigest('a.b.c'), /^[\w-]{43}$/)
+})
