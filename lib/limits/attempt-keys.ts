@@ -90,9 +90,13 @@ export function secondFactorKey (userId: string): string {
   return digest('second-factor', userId)
 }
 
-/** The key of whom a code is sent to: a normalised name, whether anybody has it or not. */
-export function recipientKey (name: string): string {
-  return digest('recipient', name)
+/**
+ * The key of whom a code is sent to: a normalised name, whether anybody has it or not. Where they ask in a browser that is known for them, it is
+ * one of its own.
+ */
+export function recipientKey (name: string, deviceId: string | null): string {
+  // No name has a NUL.
+  return digest('recipient', deviceId === null ? name : `${name}\0${deviceId}`)
 }
 
 /** The key of the messages of one kind to one person. */

@@ -7,15 +7,7 @@ import type { EmailSignInDeps } from '../deps.ts'
 import { isEnforced } from '../enforced.ts'
 import { addressed, addressOf, type MessageCause } from '../outbox.ts'
 import { checkNewUsername, emailOf, normalizeUsername } from '../username.ts'
-import { codeFrom, digestOfCode, ownerOf, shownCode } from './code.ts'
-
-/** What the browser that asked for a code keeps, sealed. */
-export interface PendingCode {
-  /** As it was typed, normalised. */
-  name: string
-  nonce: string
-  expiresAt: number
-}
+import { codeFrom, digestOfCode, ownerOf, type PendingCode, shownCode } from './code.ts'
 
 /**
  * The name that somebody typed to be sent a code, in its one form.
@@ -28,12 +20,12 @@ export function readRecipient (typed: string): string {
 }
 
 /**
- * Sends a code to the stored address of the user of this name, or to nobody: the steps are the same, and one code is stored in either case,
- * which ends the one before. Where people can sign up by e-mail, an address that nobody has gets a code too; nothing is created for it here.
+ * Sends a code to the stored address of the user of this name, or to nobody: the steps are the same, and one code is stored in either case.
+ * It ends the one before, that of a browser which is known for them only in that browser. Where people can sign up by e-mail, an address that nobody has gets a code too; nothing is created for it here.
  */
-export async function sendSignInCode (name: string, cause: MessageCause, deps: EmailSignInDeps): Promise<PendingCode> {
+export async function sendSignInCode ({ name, device }: Pick<PendingCode, 'name' | 'device'>, cause: MessageCause, deps: EmailSignInDeps): Promise<PendingCode> {
   const { users, oneTimeTokens, clock, random, outbox, messageUrl, emailSignIn: { key, sealer, expiresInMs, link } } = deps
-  const [nonce, code, owner] = [random.secret(), codeFrom(random.secret()), ownerOf(key, name)]
+  const [nonce, code, owner] = [random.secret(), codeFrom(random.secret()), ownerOf(key, { name, device })]
   const user = await users.findByUsername(name)
   const now = clock.now()
   const expiresAt = now + expiresInMs
@@ -52,7 +44,7 @@ export async function sendSignInCode (name: string, cause: MessageCause, deps: E
       userAgent: cause.origin.userAgent ?? null
     })
   }
-  return { name, nonce, expiresAt }
+  return { name, device, nonce, expiresAt }
 }
 
 /** The address that the code for this name goes to. The code is bound to it, and is refused once the account has another one. */

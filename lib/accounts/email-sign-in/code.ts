@@ -4,6 +4,16 @@ import { partitionOf } from '../../protocol/partition.ts'
 
 const DIGITS = 8
 
+/** What the browser that asked for a code keeps, sealed. */
+export interface PendingCode {
+  /** As it was typed, normalised. */
+  name: string
+  /** The id of the browser, where the user of this name had had a session there when they asked; `null` of any other. */
+  device: string | null
+  nonce: string
+  expiresAt: number
+}
+
 /** A new code, of 256 random bits: eight decimal digits, each as likely as any other. @see OWASP ASVS 5.0 6.5.4 */
 export function codeFrom (secret: string): string {
   return String(BigInt(`0x${Buffer.from(secret, 'base64url').toString('hex')}`) % 10n ** BigInt(DIGITS)).padStart(DIGITS, '0')
@@ -25,11 +35,12 @@ export function readCode (typed: string): string {
 }
 
 /**
- * The user id that a code is stored under. It is made of the name that was typed, whether anybody has that name or not, and tells it to nobody
- * without the key.
+ * The user id that a code is stored under, with the wrong guesses at it. It is made of the name that was typed, whether anybody has that name or
+ * not, and tells it to nobody without the key. A browser in which the person has had a session has an owner of its own, so that no stranger
+ * replaces the code that was asked for there or uses up its guesses.
  */
-export function ownerOf (key: Uint8Array, name: string): string {
-  return mac(key, ['owner', name])
+export function ownerOf (key: Uint8Array, { name, device }: Pick<PendingCode, 'name' | 'device'>): string {
+  return mac(key, ['owner', name, ...(device === null ? [] : [device])])
 }
 
 interface BoundCode {

@@ -8,8 +8,8 @@ import type { EmailSignInDeps } from '../deps.ts'
 import { isEnforced } from '../enforced.ts'
 import { profileFields } from '../federated-account.ts'
 import { addressOf } from '../outbox.ts'
-import { canSignUp, mailboxOf, type PendingCode } from './ask.ts'
-import { digestOfCode, ownerOf } from './code.ts'
+import { canSignUp, mailboxOf } from './ask.ts'
+import { digestOfCode, ownerOf, type PendingCode } from './code.ts'
 import { takeMailbox } from './take-mailbox.ts'
 
 interface SignInDeps { accounts: EmailSignInDeps, browserSessions: BrowserSessions }
@@ -41,10 +41,10 @@ function refusal (outcome: Exclude<CodeOutcome, 'redeemed'>): OAuthError {
  * person may have an account.
  * @throws OAuthError `invalid_code` with the reason, alike for all names; `temporarily_unavailable`
  */
-export async function signInByEmail ({ pending: { name, nonce }, code, only, clientId, locale }: EmailSignIn, browser: Browser, { accounts, browserSessions }: SignInDeps): Promise<SessionBegun | StepNeeded | 'sign_up'> {
+export async function signInByEmail ({ pending: { name, device, nonce }, code, only, clientId, locale }: EmailSignIn, browser: Browser, { accounts, browserSessions }: SignInDeps): Promise<SessionBegun | StepNeeded | 'sign_up'> {
   const { users, clock, events, enforcedDomains, emailSignIn: { key, redeemCode, signUp } } = accounts
   const { origin } = browser
-  const owner = ownerOf(key, name)
+  const owner = ownerOf(key, { name, device })
   const user = await users.findByUsername(name)
   const address = mailboxOf(name, user)
   const fail = (outcome: Exclude<CodeOutcome, 'redeemed'>): OAuthError => {

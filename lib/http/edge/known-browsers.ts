@@ -8,8 +8,10 @@ import type { Log } from './limit-refusal.ts'
 
 /** Browsers in which an account had a session, by the same cookie that gives them an allowance of their own. Nothing is stored. */
 export interface KnownBrowsers {
-  /** Whether the user had a session there with the password of now. */
-  knows(request: FastifyRequest, user: User): boolean
+  /** The id of a browser in which the user had a session with the password of now; `null` of any other. */
+  idOf(request: FastifyRequest, user: User): string | null
+  /** Whether the request brings the cookie at all, whatever it is worth. */
+  mayKnow(request: FastifyRequest): boolean
   /** Makes it so. Never rejects: no sign-in fails by it. */
   add(request: FastifyRequest, reply: FastifyReply, user: User): Promise<void>
 }
@@ -29,7 +31,11 @@ const passwordOf = (user: User | null): string => user?.passwordHash ?? ''
 
 export function knownBrowsers ({ deviceKey, onceRehashed, secureCookies, random, log }: KnownBrowsersDeps): KnownBrowsers {
   return {
-    knows: (request, user) => verifyDevice(deviceKey, readDeviceCookie(request, secureCookies), accountOf(user))?.isCurrent(passwordOf(user)) === true,
+    idOf (request, user) {
+      const device = verifyDevice(deviceKey, readDeviceCookie(request, secureCookies), accountOf(user))
+      return device?.isCurrent(passwordOf(user)) === true ? device.deviceId : null
+    },
+    mayKnow: (request) => readDeviceCookie(request, secureCookies) !== undefined,
     async add (request, reply, user) {
       try {
         const token = pendingDeviceCookie(reply, secureCookies) ?? readDeviceCookie(request, secureCookies)

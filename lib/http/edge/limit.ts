@@ -21,6 +21,8 @@ export interface AttemptCheck {
   account?: string
   /** A normalised name that is sent something: it counts under the same rule as the address that asks. */
   recipient?: string
+  /** The id of the browser, where the recipient has had a session there: what they ask for there has an allowance of its own beside that of all others. */
+  device?: string | null
 }
 
 /** The user of the account before and after an attempt, so that they need not be looked up twice. */
@@ -145,7 +147,7 @@ function countsFailuresOnly (options: Limits, rule: string): boolean {
 
 interface Parts { options: Limits, bypass: BypassList, deps: RequestLimiterDeps }
 
-async function limitsOf (request: FastifyRequest, check: { rule: AddressRuleName, account?: string, recipient?: string }, knownDevice: string | null, { options, bypass, deps }: Parts): Promise<AttemptLimit[]> {
+async function limitsOf (request: FastifyRequest, check: { rule: AddressRuleName, account?: string, recipient?: string, device?: string | null }, knownDevice: string | null, { options, bypass, deps }: Parts): Promise<AttemptLimit[]> {
   const limits: AttemptLimit[] = []
   const rule = options.rules[check.rule]
   // The bypass list goes by the address, also where an API key or the host's own key would be counted.
@@ -156,8 +158,9 @@ async function limitsOf (request: FastifyRequest, check: { rule: AddressRuleName
     const network = named === null && check.rule === 'login' ? networkKey(request.ip) : null
     if (network !== null) limits.push(limitOf(check.rule, rule, { key: network, max: networkMax(rule.max) }))
   }
-  // Whoever asks, from however many addresses, and by a bypass too: it is the recipient's mailbox.
-  if (rule !== false && check.recipient !== undefined) limits.push(limitOf(check.rule, rule, { key: recipientKey(check.recipient), max: rule.max }))
+  // Whoever asks, from however many addresses, and by a bypass too: it is the recipient's mailbox. Strangers use up nothing of what the recipient
+  // may ask for in a browser of their own.
+  if (rule !== false && check.recipient !== undefined) limits.push(limitOf(check.rule, rule, { key: recipientKey(check.recipient, check.device ?? null), max: rule.max }))
   const account = options.rules.account
   if (account !== false && check.account !== undefined) {
     const key = knownDevice === null ? accountKey(check.account) : knownDeviceKey(check.account, knownDevice)

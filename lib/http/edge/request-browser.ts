@@ -28,6 +28,11 @@ export interface RequestBrowser {
   setCookie(reply: FastifyReply, value: string): void
   /** Makes the browser one in which the user has had a session: the next one there is no news. Never rejects. */
   makeKnown(request: FastifyRequest, reply: FastifyReply, user: User): Promise<void>
+  /**
+   * The id of the browser, where the user of this normalised name has had a session there; `null` of any other, and where the store can't be
+   * reached. Nobody is looked up for a browser that is known for no account.
+   */
+  knownAs(request: FastifyRequest, name: string): Promise<string | null>
   clearCookie(reply: FastifyReply): void
 }
 
@@ -44,7 +49,7 @@ interface RequestBrowserDeps {
 export function requestBrowser ({ cookie, browserSessions, sessions, users, known, invitationCookie }: RequestBrowserDeps): RequestBrowser {
   async function read (request: FastifyRequest): Promise<Browser> {
     const value = cookie.read(request)
-    return { cookie: value, session: await browserSessions.find(value), isKnown: (user) => known.knows(request, user), locale: () => localeOf(request), invitation: invitationCookie?.read(request), origin: originOf(request) }
+    return { cookie: value, session: await browserSessions.find(value), isKnown: (user) => known.idOf(request, user) !== null, locale: () => localeOf(request), invitation: invitationCookie?.read(request), origin: originOf(request) }
   }
 
   return {
@@ -71,6 +76,10 @@ export function requestBrowser ({ cookie, browserSessions, sessions, users, know
     },
     setCookie: cookie.set,
     makeKnown: known.add,
+    async knownAs (request, name) {
+      const user = known.mayKnow(request) ? await users.findByUsername(name).catch(() => null) : null
+      return user === null ? null : known.idOf(request, user)
+    },
     clearCookie: cookie.clear
   }
 }

@@ -87,13 +87,14 @@ export function reauthenticatePage (child: FastifyInstance, deps: PageDeps): voi
     }
   }
 
-  function byCode ({ person: { user }, sendsCode }: Shown, { journey, locale, origin }: Visit): Submission<Shown> {
+  async function byCode ({ person: { user }, sendsCode }: Shown, { request, journey, locale, origin }: Visit): Promise<Submission<Shown>> {
     if (email === null || !sendsCode) throw new OAuthError('invalid_request', 'No code is sent here.')
     const name = readRecipient(user.username)
+    const device = await browser.knownAs(request, name)
     return {
-      limit: { rule: 'emailCode', recipient: name },
+      limit: { rule: 'emailCode', recipient: name, device },
       async work () {
-        const code = await sendSignInCode(name, { locale, origin }, email)
+        const code = await sendSignInCode({ name, device }, { locale, origin }, email)
         return async (reply) => {
           emailCookie(deps.emailCookie, email.emailSignIn, email).set(reply, { step: 'enter', code, only: user.id }, journey.query)
           return await goOn(`${link('emailCode')}${journey.query}`)(reply)
@@ -120,7 +121,7 @@ export function reauthenticatePage (child: FastifyInstance, deps: PageDeps): voi
       const { person: { user, session } } = shown
       // The page was shown to somebody else, or under a sign-in that has ended: it is shown anew.
       if (queryParam(request, 'session') !== session.sid) return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
-      if (form.decision === 'email') return byCode(shown, visit)
+      if (form.decision === 'email') return await byCode(shown, visit)
       if ((form.credential ?? '') !== '') return byPasskey(form.credential ?? '', shown, visit)
       if (!shown.asksPassword) return { limit: null, work: async () => goOn(`${link('reauthenticate')}${query}`) }
       const { current_password: password } = required(form, ['current_password'])

@@ -28,7 +28,7 @@ interface Shown {
  * new account must have. Nobody is signed in here before the code was right, and nothing is created.
  */
 export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
-  const { authorize, link, registration } = deps
+  const { authorize, browser, link, registration } = deps
   const cookie = emailCookie(deps.emailCookie, accounts.emailSignIn, accounts)
   const signIn = { accounts, browserSessions: authorize.browserSessions }
   const missing = missingFields(registration, {})
@@ -39,12 +39,13 @@ export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts:
   const here = ({ query }: Visit['journey']): string => `${link('emailCode')}${query}`
 
   /** The same answer for all names. It is a redirect, so that reloading the page sends no second message. */
-  function ask (typed: string, { journey, locale, origin }: Visit, only?: string): Submission<Shown> {
+  async function ask (typed: string, { request, journey, locale, origin }: Visit, only?: string): Promise<Submission<Shown>> {
     const name = readRecipient(typed)
+    const device = await browser.knownAs(request, name)
     return {
-      limit: { rule: 'emailCode', recipient: name },
+      limit: { rule: 'emailCode', recipient: name, device },
       async work () {
-        const code = await sendSignInCode(name, { locale, origin }, accounts)
+        const code = await sendSignInCode({ name, device }, { locale, origin }, accounts)
         return async (reply) => {
           cookie.set(reply, { step: 'enter', code, only }, journey.query)
           return await goOn(here(journey))(reply)
@@ -62,12 +63,12 @@ export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts:
       async work () {
         const clientId = clientOf(request)
         const { only } = carried
-        const browser = await signInBrowser(request, { asksAll: journey.asksAll || only !== undefined }, deps)
-        if (only !== undefined && browser.session?.userId !== only) throw againElsewhere()
-        const begun = await signInByEmail({ pending: carried.code, code, only, clientId, locale }, browser, signIn)
+        const signingIn = await signInBrowser(request, { asksAll: journey.asksAll || only !== undefined }, deps)
+        if (only !== undefined && signingIn.session?.userId !== only) throw againElsewhere()
+        const begun = await signInByEmail({ pending: carried.code, code, only, clientId, locale }, signingIn, signIn)
         if (begun !== 'sign_up') return done(await leadOnFrom(begun, { request, journey }, form, deps))
         const { name } = carried.code
-        if (completeProfile({}, registration?.fields.required ?? []) !== null) return done(await leadOnFrom(await signUpByEmail({ name, fields: {}, clientId }, browser, signIn), { request, journey }, form, deps))
+        if (completeProfile({}, registration?.fields.required ?? []) !== null) return done(await leadOnFrom(await signUpByEmail({ name, fields: {}, clientId }, signingIn, signIn), { request, journey }, form, deps))
         return async (reply) => {
           cookie.set(reply, { step: 'proved', name, expiresAt: accounts.clock.now() + accounts.emailSignIn.expiresInMs }, journey.query)
           return await goOn(here(journey))(reply)
@@ -104,11 +105,11 @@ export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts:
       const { request, journey } = visit
       const carried = cookie.of(request, journey.query)
       if (form.decision === 'other') return { limit: null, work: async () => done(goOn(onlyIn(carried) === undefined ? here(journey) : `${link('reauthenticate')}${journey.query}`)) }
-      if (form.decision === 'resend' && carried?.step === 'enter') return ask(carried.code.name, visit, carried.only)
+      if (form.decision === 'resend' && carried?.step === 'enter') return await ask(carried.code.name, visit, carried.only)
       if (carried?.step === 'proved' && form.username === undefined && form.code === undefined) return finish(form, visit, carried.name)
       if (form.code !== undefined) return enter(form, visit)
       const { username } = required(form, ['username'])
-      return await elsewhere(form, visit, deps) ?? ask(username, visit)
+      return await elsewhere(form, visit, deps) ?? await ask(username, visit)
     },
     again (form, refused, { request, journey }) {
       const carried = cookie.of(request, journey.query)

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { openLink, type PendingCode } from '../../../accounts/email-sign-in/ask.ts'
+import { openLink } from '../../../accounts/email-sign-in/ask.ts'
+import type { PendingCode } from '../../../accounts/email-sign-in/code.ts'
 import type { EmailSignInDeps } from '../../../accounts/deps.ts'
 import { signInByEmail, signUpByEmail } from '../../../accounts/email-sign-in/sign-in.ts'
 import { completeProfile } from '../../../accounts/federated-account.ts'

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { PendingCode } from '../../../accounts/email-sign-in/ask.ts'
+import type { PendingCode } from '../../../accounts/email-sign-in/code.ts'
 import type { EmailSignIn } from '../../../accounts/email-sign-in/deps.ts'
 import { digest } from '../../../protocol/digest.ts'
 import type { PageDeps } from '../deps.ts'

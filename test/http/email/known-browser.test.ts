@@ -1,0 +1,111 @@
+/** Strangers who ask for codes of somebody, or guess at them, in the eyes of a browser which that person uses. */
+import t from 'tap'
+import { testBrowser } from '../../support/browser.ts'
+import { ANN, ask, emailApp, enter, hasSession, otherThan, STRANGER } from './support.ts'
+
+const SIGNED_OUT = ['authority_session', 'authority_email']
+
+/** Ann, in a browser in which she was signed in by a code, and is signed out. */
+async function annAtHome (t: Parameters<typeof emailApp>[0], options: Parameters<typeof emailApp>[1] = {}) {
+  const subject = await emailApp(t, options)
+  const { browser } = subject
+  await ask(browser)
+  await enter(browser, (await subject.mail()).code)
+  if (!hasSession(browser)) throw new Error('Ann is not signed in')
+  for (const name of SIGNED_OUT) browser.cookies.delete(name)
+  return subject
+}
+
+t.test('strangers who ask as often as they may keep nobody from asking in a browser of their own', async (t) => {
+  const subject = await annAtHome(t, { rateLimit: { emailCode: { windowMs: 3_600_000, max: 3 }, register: false } })
+  const from = async (browser: typeof subject.browser, address: string, username = ANN) => (await subject.app.inject({ method: 'POST', url: '/auth/email-code', remoteAddress: address, headers: { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin', origin: 'http://localhost:3000', cookie: [...browser.cookies].map((pair) => pair.join('=')).join('; ') }, payload: new URLSearchParams({ username }).toString() })).statusCode
+  subject.clock.step(3_600_000)
+  const stranger = testBrowser(subject.app)
+  t.same([await from(stranger, '192.0.2.1'), await from(stranger, '192.0.2.2'), await from(stranger, '192.0.2.3'), await from(stranger, '192.0.2.4')], [303, 303, 303, 429])
+  t.same([await from(subject.browser, '192.0.2.5'), await from(subject.browser, '192.0.2.6'), await from(subject.browser, '192.0.2.7'), await from(subject.browser, '192.0.2.8')], [303, 303, 303, 429], 'it has three of its own')
+  t.equal(await from(subject.browser, '192.0.2.9', STRANGER), 303, 'of others')
+  t.same([await from(subject.browser, '192.0.2.10', STRANGER), await from(subject.browser, '192.0.2.11', STRANGER), await from(stranger, '192.0.2.12', STRANGER)], [303, 303, 429], 'it is a stranger as any')
+})
+
+t.test('a browser is no longer known once the password has changed, and by no cookie that is made up', async (t) => {
+  const subject = await annAtHome(t)
+  const stranger = testBrowser(subject.app)
+  const device = subject.browser.cookies.get('authority_device') ?? ''
+  const spend = async (): Promise<void> => {
+    await ask(stranger)
+    const { code } = await subject.mail()
+    for (let index = 0; index < 5; index++) await enter(stranger, otherThan(code, index))
+  }
+  await spend()
+  for (const made of [device.replace(/.$/, (last) => last === 'A' ? 'B' : 'A'), device.split('.')[0] ?? '', 'x', '']) {
+    subject.browser.cookies.set('authority_device', made)
+    await ask(subject.browser)
+    t.match((await enter(subject.browser, (await subject.mail()).code)).body, /Too many wrong codes/, made.slice(0, 5))
+  }
+  subject.browser.cookies.set('authority_device', device)
+  t.equal(await subject.users.setPasswordHash?.(subject.sub, '$argon2id$v=19$m=8,t=1,p=1$c2FsdHNhbHQ$AAAAAAAAAAAAAAAAAAAAAA'), true)
+  await ask(subject.browser)
+  t.match((await enter(subject.browser, (await subject.mail()).code)).body, /Too many wrong codes/)
+})
+
+t.test('a stranger who asks and guesses takes neither the code nor the guesses of a browser that is known', async (t) => {
+  const subject = await annAtHome(t)
+  const stranger = testBrowser(subject.app)
+  await ask(subject.browser)
+  const own = await subject.mail()
+  await ask(stranger)
+  const theirs = await subject.mail()
+  for (let index = 0; index < 5; index++) t.match((await enter(stranger, otherThan(theirs.code, index))).body, /This code is wrong/)
+  t.match((await enter(stranger, theirs.code)).body, /Too many wrong codes/)
+  t.equal((await enter(stranger, own.code)).statusCode, 400)
+  t.equal((await enter(subject.browser, theirs.code)).statusCode, 400, 'and that of the stranger is not theirs')
+  t.equal((await enter(subject.browser, own.code)).statusCode, 303)
+  t.ok(hasSession(subject.browser))
+})
+
+t.test('a browser that is known has five guesses, however often it asks', async (t) => {
+  const subject = await annAtHome(t)
+  await ask(subject.browser)
+  const { code } = await subject.mail()
+  const cookies = new Map(subject.browser.cookies)
+  const guesses = await Promise.all(Array.from({ length: 50 }, async (_, index) => {
+    const one = testBrowser(subject.app)
+    for (const [name, value] of cookies) one.cookies.set(name, value)
+    return await enter(one, otherThan(code, index))
+  }))
+  t.equal(guesses.filter(({ body }) => body.includes('This code is wrong')).length, 5)
+  await ask(subject.browser)
+  t.match((await enter(subject.browser, (await subject.mail()).code)).body, /Too many wrong codes/)
+})
+
+t.test('the link of a browser that is known signs in there, whatever strangers asked for meanwhile', async (t) => {
+  const subject = await annAtHome(t)
+  await ask(subject.browser)
+  const { url } = await subject.mail()
+  await ask(testBrowser(subject.app))
+  const token = new URL(url).searchParams.get('token') ?? ''
+  t.equal((await subject.browser.submit('/auth/email-link', { token })).statusCode, 303)
+  t.ok(hasSession(subject.browser))
+})
+
+t.test('nobody is looked up beforehand for a browser without the cookie, and an outage makes a stranger of any', async (t) => {
+  const subject = await annAtHome(t, { rateLimit: { emailCode: { windowMs: 3_600_000, max: 1 }, register: false } })
+  let lookUps = 0
+  const { findByUsername } = subject.users
+  const broken = { on: false }
+  subject.users.findByUsername = async (name) => {
+    lookUps++
+    if (broken.on) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
+    return await findByUsername.call(subject.users, name)
+  }
+  const counted = async (browser: typeof subject.browser, name: string): Promise<[number, number]> => {
+    lookUps = 0
+    return [(await ask(browser, name)).statusCode, lookUps]
+  }
+  t.same(await counted(testBrowser(subject.app), ANN), [429, 0], 'over the limit nothing is asked of the store')
+  subject.clock.step(3_600_000)
+  broken.on = true
+  t.same(await counted(subject.browser, ANN), [503, 2])
+  broken.on = false
+  t.same(await counted(subject.browser, ANN), [303, 2], 'an outage is counted nowhere')
+})
