@@ -18,12 +18,14 @@ type Stores = Pick<AuthorityOptions, 'users' | 'state' | 'factors' | 'redis'>
 
 const postgres = await startPostgres()
 const redis = await startRedis()
+const database = await postgres.database()
+const pool = database.pool({ max: 20 })
 const directory = mkdtempSync(join(tmpdir(), 'authority-link-'))
 t.teardown(async () => {
+  await database.drop()
   await Promise.all([postgres.stop(), redis.stop()])
   await rm(directory, { recursive: true, force: true })
 })
-const pool = (await postgres.database()).pool({ max: 20 })
 const memory = { users: memoryUserStore(), state: delayed(memoryState()), factors: delayed(memoryFactorStore()) }
 
 /** What each of two instances has; what is opened for one instance ends with it. */
