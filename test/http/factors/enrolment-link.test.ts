@@ -313,12 +313,20 @@ t.test('a sign-in elsewhere, and a page of the host\'s own, lead there too', asy
   const reply = await subject.through()
   t.match(`${reply.headers.location ?? ''} ${reply.headers.refresh ?? ''} ${reply.body}`, 'second-factor/set-up')
 
-  const own = await bare(t, { pages: { loginUrl: '/own' } })
-  own.events.length = 0
+  const own = await factorApp(t, { users: withFields(UNCONFIRMED), pages: { loginUrl: '/own' } }, {
+    enrolled: false,
+    before: (app) => app.post('/own', async (request, reply) => {
+      await app.authority.signIn(request, reply, own.sub)
+      return {}
+    })
+  })
   const browser = testBrowser(own.app)
-  t.equal((await press(browser, await linkOf(own))).headers.location, `/auth/login?${new URLSearchParams({ return_to: SET_UP, prompt: 'login' }).toString()}`)
-  const shown = await browser.get(`/auth/login?${new URLSearchParams({ return_to: SET_UP, prompt: 'login' }).toString()}`)
-  t.equal(shown.headers.location, `/own?${new URLSearchParams({ return_to: SET_UP }).toString()}`)
+  const asked = new URLSearchParams({ return_to: SET_UP, prompt: 'login' }).toString()
+  t.equal((await press(browser, await linkOf(own))).headers.location, `/auth/login?${asked}`)
+  t.equal((await browser.get(`/auth/login?${asked}`)).headers.location, `/own?${new URLSearchParams({ return_to: SET_UP }).toString()}`)
+  await own.app.inject({ method: 'POST', url: '/own' }).then(({ cookies }) => { for (const { name, value } of cookies) browser.cookies.set(name, value) })
+  t.equal((await setUp(own, browser)).statusCode, 200, 'in the session of just now, with an address that is not confirmed')
+  t.match(await own.app.authority.factors(own.sub), { factors: [{ kind: 'totp' }] })
 })
 
 t.test('two instances take each other\'s links and invitations', async (t) => {
