@@ -3,6 +3,7 @@ import type { User, UserPatch } from '../ports/user-store.ts'
 import { carriedIn, digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../protocol/one-time-token.ts'
 import { isActive } from '../sessions/active-user.ts'
 import type { AccountsDeps } from './deps.ts'
+import { isEnforced } from './enforced.ts'
 import { endOpenTokens, invalidLink } from './message-tokens.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
 import { sendAlreadyRegistered } from './reset-password.ts'
@@ -19,12 +20,13 @@ const MOST_TRIES = 4
  *
  * Whoever asks must have proved who they are just now (`requireFreshSignIn`): who has the address can have the account.
  *
- * @throws OAuthError `invalid_request` where it is no address, or the account's own
+ * @throws OAuthError `invalid_request` where it is no address, the account's own, or in a domain that would take away every other way to sign in
  */
 export async function requestEmailChange ({ user, sid, email, ...cause }: MessageCause & { user: User, sid: string, email: string }, deps: AccountsDeps): Promise<void> {
   if (deps.users.update === undefined || deps.outbox === null) throw new OAuthError('server_error', 'E-mail addresses can not be changed here.', { detail: 'the user store has no update, or there is no sendMessage' })
   const address = newAddress(email)
   if (address === addressOf(user)) throw new OAuthError('invalid_request', 'email: it is the address of the account already.', { field: 'email', reason: 'email_form' })
+  if (locksOut(user, address, deps)) throw new OAuthError('invalid_request', 'email: People of this domain sign in through a connection.', { field: 'email', reason: 'connection_only' })
   deps.events.emit('email_change_requested', { userId: user.id, sid }, cause.origin)
   deps.background.run(`change ${user.id} ${address}`, 'the messages of a change of address could not be prepared', async () => {
     const former = addressOf(user)
@@ -44,6 +46,14 @@ function newAddress (email: string): string {
   const address = normalised === null ? null : emailOf(normalised)
   if (address === null) throw new OAuthError('invalid_request', 'email: The e-mail address is not valid.', { field: 'email', reason: 'email_form' })
   return address
+}
+
+/**
+ * Whether the address would leave the account no way to sign in but a connection, where it may be nobody. Who signs in through one alone already
+ * loses nothing by it.
+ */
+function locksOut (user: User, address: string, { enforcedDomains }: Pick<AccountsDeps, 'enforcedDomains'>): boolean {
+  return isEnforced({ username: address }, enforcedDomains) && !isEnforced(user, enforcedDomains)
 }
 
 /** Where the username is an e-mail address, it is that of the account, and changes with it. A name of another kind stays. */
@@ -81,7 +91,8 @@ interface EmailChange {
  *
  * @throws OAuthError `invalid_token` with status 400
  */
-export async function checkEmailChange (token: string, { oneTimeTokens, users, clock }: AccountsDeps): Promise<EmailChange> {
+export async function checkEmailChange (token: string, deps: AccountsDeps): Promise<EmailChange> {
+  const { oneTimeTokens, users, clock } = deps
   const digest = digestOfOneTimeToken(token)
   const address = carriedIn(token)
   const record = digest === null ? null : await oneTimeTokens.find('email_change', digest, clock.now())
@@ -90,6 +101,8 @@ export async function checkEmailChange (token: string, { oneTimeTokens, users, c
   const isMade = addressOf(user) === address
   // The link is good only while the account has the address and the password that it had when the link was sent.
   if (!isBoundTo(token, 1, user.passwordHash ?? '') || !(isMade || isBoundTo(token, 0, addressOf(user)))) throw invalidLink()
+  // The domain may be enforced only since the link was sent.
+  if (!isMade && locksOut(user, address, deps)) throw invalidLink()
   return { user, address, sentAt: record.expiresAt - LIFETIME_MS, isMade }
 }
 

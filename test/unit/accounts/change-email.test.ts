@@ -240,3 +240,32 @@ t.test('whichever call to a store fails, a repeat of the link does what is left,
     }
   }
 })
+
+t.test('an address in a domain that a connection enforces is refused, for it would take every other way to sign in', async (t) => {
+  const w = await world({ enforcedDomains: ['acme.example'] })
+  const user = await w.addUser({ emailVerified: true })
+  for (const email of ['ada@acme.example', 'ADA@ACME.EXAMPLE']) {
+    t.match(await outcomeOf(requestEmailChange({ user, sid: SID, email, locale: undefined, origin }, w.deps)), { error: 'invalid_request', message: 'email: People of this domain sign in through a connection.', statusCode: 400 })
+  }
+  await w.idle()
+  t.same(mailed(w), [])
+  t.notOk(w.told.some(({ name }) => name === 'email_change_requested'))
+  t.notSame(await ask(w, user, 'ada@sub.acme.example'), '', 'a domain below it is another one')
+})
+
+t.test('a link to such an address is nothing once its domain is enforced', async (t) => {
+  const { w, user } = await asked()
+  const token = await ask(w, user, 'ada@acme.example')
+  const deps = { ...w.deps, enforcedDomains: new Set(['acme.example']) }
+  t.strictSame(await outcomeOf(confirmEmailChange({ token, locale: undefined, origin }, deps)), INVALID_LINK)
+  t.same(addressesOf(await w.store.findById(user.id)), [ADA, ADA, true])
+  t.equal(await outcomeOf(confirmEmailChange({ token, locale: undefined, origin }, w.deps)), 'done', 'and is not used up')
+})
+
+t.test('who signs in through a connection alone already can have another address in such a domain', async (t) => {
+  const w = await world({ enforcedDomains: ['acme.example'] })
+  const user = await w.addUser({ username: 'ada@acme.example', email: 'ada@acme.example', emailVerified: true })
+  const token = await ask(w, user, 'ada.king@acme.example')
+  await confirmEmailChange({ token, locale: undefined, origin }, w.deps)
+  t.same(addressesOf(await w.store.findById(user.id)), ['ada.king@acme.example', 'ada.king@acme.example', true])
+})
