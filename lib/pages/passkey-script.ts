@@ -3,7 +3,8 @@
  * answers in the form's field `credential`.
  *
  * - A document has one request at a time: the one that is under way has ended before the next begins, which WebKit asks for too.
- * - The answer is put together by hand: `toJSON()` and `getPublicKey()` throw where a password manager stands in for the browser.
+ * - The answer is put together by hand, of what can be read: where a password manager stands in for the browser, `toJSON()` and `getPublicKey()`
+ *   throw, and so does whatever it has left to the browser's own prototypes. It may fail with anything, or with nothing.
  * - In the options every `id` is of bytes but that of the Relying Party, which has a `name` and no `displayName`.
  * - What can't be told apart (cancelled, too late, no passkey) has one text. A passkey of the username field fails without a word.
  * - With `data-again`, a challenge of eight minutes is changed for a new one, for one of ten is refused; not while nobody sees the page.
@@ -30,30 +31,29 @@ if (form) {
       made = Date.now()
     }
     const { rawId, type, response } = await navigator.credentials[passkey]({ publicKey, mediation, signal })
-    const given = { transports: response.getTransports?.() }
-    for (const name of ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle']) if (response[name]) given[name] = write(response[name])
-    form.credential.value = JSON.stringify({ id: write(rawId), type, response: given })
+    const json = {}
+    for (const name of ['clientDataJSON', 'attestationObject', 'authenticatorData', 'signature', 'userHandle']) try { if (response[name]) json[name] = write(response[name]) } catch {}
+    try { json.transports = response.getTransports() } catch {}
+    form.credential.value = JSON.stringify({ id: write(rawId), type, response: json })
     HTMLFormElement.prototype.submit.call(form)
   }
   const begin = (mediation) => {
     current?.abort()
-    const { signal } = current = new AbortController()
     modal = !mediation
-    last = ask(mediation, signal).catch(({ name }) => {
+    const { signal } = current = new AbortController()
+    last = ask(mediation, signal).catch((error) => {
       if (mediation || signal.aborted) return
-      said.textContent = name === 'InvalidStateError' ? exists : failed
+      said.textContent = error?.name === 'InvalidStateError' ? exists : failed
       offer(modal = false)
     })
-  }
-  const offer = async () => { if (again && await api.isConditionalMediationAvailable?.() && !modal) begin('conditional') }
-  const renew = () => { if (isOld() && !modal && !document.hidden) offer() }
-  form.onsubmit = () => {
-    said.textContent = ''
-    begin()
     return false
   }
-  document.onvisibilitychange = renew
-  setInterval(renew, 6e4)
+  const offer = async () => again && await api.isConditionalMediationAvailable?.() && !modal && begin('conditional')
+  form.onsubmit = () => {
+    said.textContent = ''
+    return begin()
+  }
+  setInterval(document.onvisibilitychange = () => isOld() && !modal && !document.hidden && offer(), 6e4)
   form.hidden = false
   offer()
 }

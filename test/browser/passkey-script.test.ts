@@ -186,6 +186,45 @@ t.test('makes a passkey, signs in by it from the username field and by the butto
   })
 })
 
+/** A password manager: objects of its own with the prototypes of the browser, whose getters and methods throw; views in place of buffers; and it fails with whatever is in `failures`. */
+const MANAGER = `
+  const bytes = (text) => new TextEncoder().encode('--' + text).subarray(2)
+  const like = (own, { prototype }) => Object.setPrototypeOf(own, prototype)
+  const failures = [undefined, null, 'no', new DOMException('The operation either timed out or was not allowed.', 'NotAllowedError')]
+  const answer = (response, kind) => async () => {
+    if (location.hash === '#fails' && failures.length > 0) throw failures.shift()
+    const own = Object.fromEntries(Object.entries(response).map(([name, text]) => [name, bytes(text)]))
+    for (const name of Object.keys(own)) Object.defineProperty(own, name, { value: own[name] })
+    return like(Object.fromEntries([['id', 'the-id'], ['rawId', bytes('id')], ['type', 'public-key'], ['response', like(own, kind)]]), PublicKeyCredential)
+  }
+  for (const [name, response, kind] of [['create', { clientDataJSON: 'client', attestationObject: 'attestation' }, AuthenticatorAttestationResponse], ['get', { clientDataJSON: 'client', authenticatorData: 'data', signature: 'signature' }, AuthenticatorAssertionResponse]]) {
+    navigator.credentials[name] = answer(response, kind)
+  }
+  PublicKeyCredential.isConditionalMediationAvailable = undefined
+`
+
+// covers PK-29
+t.test('a password manager stands in for the browser: what it has is sent, whatever else throws', async (t) => {
+  const page = await newPage(t, { locale: 'en' })
+  await page.addInitScript(MANAGER)
+  const text = (value = ''): string => Buffer.from(value, 'base64url').toString()
+  await page.goto(`${origin}/add`)
+  t.equal(await page.evaluate("navigator.credentials.create().then((made) => { try { return JSON.stringify(made) } catch (error) { return error.message } })"), 'Illegal invocation')
+  await page.getByRole('button', { name: 'Create a passkey' }).click()
+  const added = await done(page)
+  t.same({ ...added, id: text(added.id), response: Object.fromEntries(Object.entries(added.response).map(([name, value]) => [name, text(String(value))])) }, { id: 'id', type: 'public-key', response: { clientDataJSON: 'client', attestationObject: 'attestation' } })
+  await page.goto(`${origin}/login#fails`)
+  const button = page.getByRole('button', { name: 'Sign in with a passkey' })
+  for (let failed = 0; failed < 4; failed++) {
+    await page.evaluate("document.querySelector('form[data-passkey] [aria-live]').textContent = ''")
+    await button.click()
+    await said(page).filter({ hasText: 'That did not work. Try again or choose another way.' }).waitFor()
+  }
+  await button.click()
+  const used = await done(page)
+  t.same(Object.fromEntries(Object.entries(used.response).map(([name, value]) => [name, text(String(value))])), { clientDataJSON: 'client', authenticatorData: 'data', signature: 'signature' })
+})
+
 t.test('a challenge of eight minutes is renewed while somebody sees the page, and before it is used', async (t) => {
   const page = await newPage(t, { locale: 'en' })
   await page.clock.install()
