@@ -1,0 +1,148 @@
+/** Second factors and codes by e-mail as people meet them in a browser without scripts, from the client and back; and what is left after they sign out. */
+import t from 'tap'
+import type { Page } from 'playwright-core'
+import { testBrowser } from '../support/browser.ts'
+import { codeFor, enrol, logIn } from '../support/factors.ts'
+import { withChromium } from './support/chromium.ts'
+import { FACTOR_PAGES } from './support/factor-states.ts'
+import { alerts, fill, followLink, heading, press, signInOn, userAt, USERNAME } from './support/journeys.ts'
+import { startProvider } from './support/provider.ts'
+
+const { newPage } = await withChromium(t)
+const provider = await startProvider(t, FACTOR_PAGES)
+const { app, clock, messages, origin } = provider
+const page = await newPage(t, { locale: 'en', javaScriptEnabled: false })
+const keyOn = async (shown: Page): Promise<string> => (await shown.locator('.key code').innerText()).replaceAll(' ', '')
+
+/** The next sign-in begins anew, in a browser that keeps all else. */
+async function begin (): Promise<void> {
+  await page.context().clearCookies({ name: 'authority_session' })
+  // The app shows another code by then.
+  clock.step(30_000)
+  await page.goto(provider.authorizeUrl())
+}
+
+// covers EC-02 EC-03
+t.test('a code by e-mail, in the browser that asked for it and in no other', async (t) => {
+  const { id } = await provider.addUser('mail@example.com')
+  await page.goto(provider.authorizeUrl())
+  await followLink(page, 'Send me a code by e-mail')
+  await fill(page, { [USERNAME]: 'mail@example.com' })
+  await press(page, 'Send code')
+  const { code, url = '' } = await messages.next('sign_in_code')
+
+  const other = await newPage(t, { locale: 'en', javaScriptEnabled: false })
+  await other.goto(url)
+  t.match(await other.locator('main').innerText(), 'This link works only in the browser in which you asked for it.')
+  t.equal(await other.getByRole('button').count(), 0)
+  await other.goto(`${origin}/auth/email-code`)
+  t.equal(await other.getByLabel('Code from the message').count(), 0, 'no place to type it')
+
+  await fill(page, { 'Code from the message': code.endsWith('0') ? '12345671' : '12345670' })
+  t.equal((await press(page, 'Continue')).status(), 400)
+  t.strictSame(await alerts(page), ['This code is wrong.'])
+  t.equal(await page.getByLabel('Code from the message').evaluate((field) => field === (field as unknown as { ownerDocument: { activeElement: unknown } }).ownerDocument.activeElement), true, 'the field has the focus')
+  await fill(page, { 'Code from the message': code })
+  await press(page, 'Continue')
+  t.equal(await userAt(page, provider), id)
+  await other.goto(url)
+  t.equal(await other.getByRole('button').count(), 0)
+})
+
+// covers TD-01 TD-02 TD-05
+t.test('who must have a second factor sets one up on the way; a browser is remembered, forgotten, and asked again', async (t) => {
+  const username = 'must-have@example.com'
+  const { id } = await provider.addUser(username)
+  await begin()
+  await signInOn(page, { username })
+  t.equal(await heading(page), 'Add an authenticator app')
+  t.strictSame(provider.client.visits.filter(({ params }) => params.code !== undefined).length, 1, 'nothing for the client yet')
+  const secret = await keyOn(page)
+  const name = '<img src=x onerror=alert(1)>"\'&amp; \u202e'
+  await fill(page, { 'Code from the app': '000000', 'Name of the app': name })
+  t.equal((await press(page, 'Add an authenticator app')).status(), 400)
+  t.equal(await keyOn(page), secret, 'the same key: the app has it')
+  await fill(page, { 'Code from the app': codeFor(secret, clock.now()).replace(/^.../, '$& ') })
+  await press(page, 'Add an authenticator app')
+  t.equal(await heading(page), 'Your recovery codes')
+  const [recoveryCode = ''] = await page.locator('.codes code').allInnerTexts()
+  await followLink(page, 'I have saved them')
+  t.equal(await userAt(page, provider), id)
+
+  await begin()
+  await signInOn(page, { username })
+  t.equal(await heading(page), 'One more step')
+  t.equal(await page.locator('input[name=remember]').isChecked(), false, 'never by itself')
+  await page.locator('input[name=remember]').check()
+  await fill(page, { 'Code from the app': codeFor(secret, clock.now()) })
+  await press(page, 'Continue')
+  t.equal(await userAt(page, provider), id)
+
+  for (const time of ['second', 'third']) {
+    await begin()
+    await signInOn(page, { username })
+    t.equal(await userAt(page, provider), id, `${time} time: it is not asked for`)
+  }
+
+  await page.goto(`${origin}/auth/security`)
+  t.match(await page.getByRole('listitem').first().innerText(), '<img src=x onerror=alert(1)>"\'&amp;')
+  t.equal(await page.locator('main img').count(), 0)
+  await page.getByRole('link', { name: /sign in again/i }).click()
+  await page.waitForURL((url) => url.pathname !== '/auth/security')
+  t.equal(await page.locator('input[name=username]').count(), 0, 'nobody else can be named')
+  await fill(page, { 'Current password': 'not this one' })
+  t.equal((await press(page, 'Continue')).status(), 400)
+  await fill(page, { 'Current password': 'correct horse battery' })
+  await press(page, 'Continue')
+  t.equal(await heading(page), 'One more step', 'a browser that is remembered is no proof')
+  await page.locator('summary', { hasText: 'Use a recovery code instead' }).click()
+  await fill(page, { 'Recovery code': recoveryCode.toUpperCase().replaceAll('-', ' ') })
+  await Promise.all([page.waitForEvent('load'), page.getByLabel('Recovery code', { exact: true }).press('Enter')])
+  t.equal(new URL(page.url()).pathname, '/auth/security', 'back where it was asked for')
+  await press(page, 'Forget all remembered browsers')
+  t.match(await page.locator('main').innerText(), 'Every browser is asked for a code again.')
+  await begin()
+  await signInOn(page, { username })
+  t.equal(await heading(page), 'One more step')
+})
+
+t.test('what is shown once does not come back by the back button after the sign-out', async (t) => {
+  const shown = await newPage(t, { locale: 'en', allow: [/ERR_CACHE_MISS/] })
+  const { username } = await provider.addUser('leaves@example.com')
+  await shown.goto(`${origin}/auth/login`)
+  await signInOn(shown, { username })
+  await shown.goto(`${origin}/auth/security/totp`)
+  await fill(shown, { 'Code from the app': codeFor(await keyOn(shown), clock.now()) })
+  await press(shown, 'Add an authenticator app')
+  const secrets = await shown.locator('.codes code').allInnerTexts()
+  t.equal(secrets.length, 10)
+  await shown.goto(`${origin}/auth/logout`)
+  await press(shown, 'Sign out')
+  for (let steps = 0; steps < 4; steps++) {
+    // A page that came by a form is not there any more at all.
+    await shown.goBack().catch(async () => { await shown.waitForURL(/^chrome-error:/) })
+    const text = await shown.content()
+    t.notOk(secrets.some((code) => text.includes(code)) || text.includes('class="qr"'), `${steps}: ${shown.url()}`)
+  }
+})
+
+// covers A15
+t.test('each button that removes something waits until a person can have seen it', async (t) => {
+  const { username } = await provider.addUser('two@example.com')
+  const browser = testBrowser(app, origin)
+  await logIn(browser, username)
+  await enrol(provider, browser)
+  clock.step(30_000)
+  await enrol(provider, browser)
+  const shown = await newPage(t, { locale: 'en' })
+  await shown.clock.install()
+  await shown.context().addCookies([...browser.cookies].map(([name, value]) => ({ name, value, url: origin })))
+  await shown.goto(`${origin}/auth/security`)
+  await shown.clock.pauseAt(Date.now() + 3_600_000)
+  await shown.evaluate("dispatchEvent(new Event('focus'))")
+  const removals = shown.getByRole('button', { name: 'Remove' })
+  t.equal(await removals.count(), 2)
+  for (const index of [0, 1]) t.equal(await removals.nth(index).isDisabled(), true, `${index}`)
+  await shown.clock.runFor(500)
+  for (const index of [0, 1]) t.equal(await removals.nth(index).isEnabled(), true, `${index}`)
+})
