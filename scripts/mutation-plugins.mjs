@@ -22,6 +22,8 @@ const sentences = {
   shouldIgnore ({ node, parent }) {
     const at = EXPLANATIONS[parent?.callee?.name]
     if (at !== undefined && parent.arguments[at] === node) return 'an explanation'
+    // Which section a check is of.
+    if (parent?.key?.name === 'see') return 'a reference'
     const text = node.type === 'StringLiteral' ? node.value : node.type === 'TemplateLiteral' ? node.quasis.map(({ value }) => value.cooked).join('…') : ''
     return / .*\.$/.test(text) ? 'a sentence' : undefined
   }

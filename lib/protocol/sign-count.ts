@@ -4,5 +4,5 @@
  * @see W3C WebAuthn Level 3 §7.2, verification of signCount
  */
 export function hasRegressed (stored: number, given: number): boolean {
-  return given <= stored && (given !== 0 || stored !== 0)
+  return given <= stored && stored !== 0
 }

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { type AuthenticationMethod, type AuthenticationProof, contextOf, formatProofs, hostProof, proofsFor, provedSince, readProofs } from '../../../lib/protocol/authentication.ts'
+import { type AuthenticationMethod, type AuthenticationProof, contextOf, formatProofs, hostProof, proofsFor, provedSince, readProofs, wasProvedJustNow } from '../../../lib/protocol/authentication.ts'
 
 const NOW = 1_767_225_600_000
 const proofs = (methods: readonly AuthenticationMethod[], at = NOW): AuthenticationProof[] => methods.map((method) => ({ method, at }))
@@ -102,6 +102,10 @@ t.test('a session is proved since its oldest proof of this server', async (t) =>
   t.equal(provedSince(session([...proofs(['password'], NOW - 9000), ...proofs(['otp'], NOW - 5)])), NOW - 9000)
   t.equal(provedSince(session(proofs(['connection'], NOW - 9000))), NOW, 'when the provider last asked is its own matter')
   t.equal(provedSince(session([...proofs(['connection'], NOW - 9000), ...proofs(['otp'], NOW - 5)])), NOW - 5)
+})
+
+t.test('a proof was given just now for a minute', async (t) => {
+  for (const [ages, expected] of [[[], false], [[59_999], true], [[60_000], false], [[90_000, 10], true], [[90_000, 60_000], false]] as const) t.equal(wasProvedJustNow({ methods: ages.map((age) => ({ method: 'password', at: NOW - age })) }, NOW), expected, String(ages))
 })
 
 t.test('what has to be proved for a value', async (t) => {
