@@ -15,7 +15,7 @@ import { build } from 'esbuild'
 const TESTS = /^(?:unit\/(?:(?:protocol|limits|http)\/.*|upstream\/answer|accounts\/message-bound|passwords\/(?:stored-hash|username|password-policy))|http\/cors)\.test\.ts$/
 
 /** What explains a refusal, by the name of what is called: which argument. What a program reads of the refusal is another one, and is tested. */
-const EXPLANATIONS = { must: 2, WebauthnError: 1, mismatch: 0 }
+const EXPLANATIONS = { must: 2, WebauthnError: 1, mismatch: 0, objectOf: 1 }
 
 /** The sentences of errors: nothing depends on them, and no test repeats them. */
 const sentences = {

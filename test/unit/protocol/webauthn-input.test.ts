@@ -92,6 +92,11 @@ t.test('each member that is missing, of another kind, not canonical or huge is r
   }
   t.throws(() => readAssertion({ ...ASSERTION, id: Buffer.alloc(1024).toString('base64url') }), MALFORMED)
   t.equal(readAssertion({ ...ASSERTION, id: Buffer.alloc(1023).toString('base64url') }).id.length, 1364)
+  for (const [bytes, isTaken] of [[64, true], [65, false]] as const) {
+    const read = () => readAssertion({ ...ASSERTION, response: { ...ASSERTION.response, userHandle: Buffer.alloc(bytes).toString('base64url') } })
+    if (isTaken) t.equal(read().userHandle?.length, 86)
+    else t.throws(read, MALFORMED)
+  }
   const text = JSON.stringify(ASSERTION)
   t.equal(readAssertion(text.padEnd(16_384)).id, 'AAAA')
   t.throws(() => readAssertion(text.padEnd(16_385)), MALFORMED)
