@@ -130,7 +130,8 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     cors: createCors(listed ?? clientsOf),
     secretHeaders: settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
     senders: { issuer: settings.issuer, ...registeredOrigins(listed ?? clientsOf) },
-    openid: places.redirectLogin ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, acrValues: authorize.acrValues, algs: () => ring.algs() } : null,
+    acrValues: settings.acrValues,
+    openid: places.redirectLogin ? { uiLocales: LOCALES, canSignUp: authorize.canSignUp, algs: () => ring.algs() } : null,
     pages
   }, {
     jwksConstraints: places.wellKnown.jwks?.constraints ?? null,

@@ -7,6 +7,8 @@ export interface OfferedEndpoints {
   endpoints: { token: string, revoke: string, introspect: string, jwks: string | null }
   grantTypes: readonly string[]
   scopes: readonly string[]
+  /** What sign-ins can be worth: an API may ask for one of these, whatever way clients have to sign people in. @see RFC 9470 §7 */
+  acrValues: readonly string[]
   /** `null`: no redirect sign-in, and so no ID tokens. */
   openid: OfferedOpenid | null
 }
@@ -18,7 +20,6 @@ interface OfferedOpenid {
   uiLocales: readonly string[]
   /** Whether a person can make an account. */
   canSignUp: boolean
-  acrValues: readonly string[]
 }
 
 interface AuthorizationServerMembers {
@@ -30,6 +31,7 @@ interface AuthorizationServerMembers {
   grant_types_supported: string[]
   response_types_supported: string[]
   scopes_supported: string[]
+  acr_values_supported: string[]
   token_endpoint_auth_methods_supported: string[]
   revocation_endpoint_auth_methods_supported: string[]
   introspection_endpoint_auth_methods_supported: string[]
@@ -49,7 +51,6 @@ interface OpenidMembers {
   request_parameter_supported: boolean
   request_uri_parameter_supported: boolean
   prompt_values_supported: string[]
-  acr_values_supported: string[]
   ui_locales_supported: string[]
   backchannel_logout_supported: boolean
   backchannel_logout_session_supported: boolean
@@ -67,7 +68,7 @@ const AUTH_METHODS = ['none', ...WITH_SECRET]
  * claim without elements is left out. Consumers check for what is required, and an empty list says what is true.
  * @see RFC 8414 §2, §3.2, OpenID Connect Discovery 1.0 §3
  */
-export function serverMetadata ({ issuer, endpoints, grantTypes, scopes, openid }: OfferedEndpoints): ServerMetadata {
+export function serverMetadata ({ issuer, endpoints, grantTypes, scopes, acrValues, openid }: OfferedEndpoints): ServerMetadata {
   return {
     issuer,
     token_endpoint: endpoints.token,
@@ -77,6 +78,7 @@ export function serverMetadata ({ issuer, endpoints, grantTypes, scopes, openid 
     grant_types_supported: [...grantTypes],
     response_types_supported: openid === null ? [] : ['code'],
     scopes_supported: [...scopes],
+    acr_values_supported: [...acrValues],
     token_endpoint_auth_methods_supported: AUTH_METHODS,
     revocation_endpoint_auth_methods_supported: AUTH_METHODS,
     introspection_endpoint_auth_methods_supported: WITH_SECRET,
@@ -84,7 +86,7 @@ export function serverMetadata ({ issuer, endpoints, grantTypes, scopes, openid 
   }
 }
 
-function openidMembers ({ endpoints, idTokenAlgs, uiLocales, canSignUp, acrValues }: OfferedOpenid): OpenidMembers {
+function openidMembers ({ endpoints, idTokenAlgs, uiLocales, canSignUp }: OfferedOpenid): OpenidMembers {
   return {
     authorization_endpoint: endpoints.authorize,
     userinfo_endpoint: endpoints.userinfo,
@@ -105,7 +107,6 @@ function openidMembers ({ endpoints, idTokenAlgs, uiLocales, canSignUp, acrValue
     request_uri_parameter_supported: false,
     // Initiating User Registration via OpenID Connect 1.0 §4.1
     prompt_values_supported: ['none', 'login', 'consent', 'select_account', ...canSignUp ? ['create'] : []],
-    acr_values_supported: [...acrValues],
     ui_locales_supported: [...uiLocales],
     // OpenID Connect Back-Channel Logout 1.0 §2.1
     backchannel_logout_supported: true,

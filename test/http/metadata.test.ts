@@ -34,6 +34,7 @@ t.test('the document says what this configuration offers', async (t) => {
     grant_types_supported: ['password', 'refresh_token', 'client_credentials'],
     response_types_supported: [],
     scopes_supported: ['openid', 'admin'],
+    acr_values_supported: ['password'],
     token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
     revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
     introspection_endpoint: 'https://auth.example.com/auth/introspect',

@@ -18,7 +18,7 @@ const MAX_AGE_SECONDS = 300
  * issuer and the mounted paths, none from a request: a forged Host or forwarding header must not lead anybody elsewhere.
  * @see RFC 8414 §3, OpenID Connect Discovery 1.0 §4
  */
-export function metadataRoute (child: FastifyInstance, { grants, openid, path }: HttpDeps, { constraints, openidConstraints, hasKeySet }: MetadataPlacement): void {
+export function metadataRoute (child: FastifyInstance, { acrValues, grants, openid, path }: HttpDeps, { constraints, openidConstraints, hasKeySet }: MetadataPlacement): void {
   const { issuer } = grants.accounts
   const urlOf = (mounted: string): string => `${new URL(issuer).origin}${child.prefix}${mounted}`
   const document: ServerMetadata = serverMetadata({
@@ -26,14 +26,14 @@ export function metadataRoute (child: FastifyInstance, { grants, openid, path }:
     endpoints: { token: urlOf(path('token')), revoke: urlOf(path('revoke')), introspect: urlOf(path('introspect')), jwks: hasKeySet ? urlOf(path('jwks')) : null },
     grantTypes: grantTypesOn(grants),
     scopes: grants.scopes,
+    acrValues,
     openid: openid === null
       ? null
       : {
           endpoints: { authorize: urlOf(path('authorize')), userinfo: urlOf(path('userinfo')), logout: urlOf(path('logout')) },
           idTokenAlgs: openid.algs(),
           uiLocales: openid.uiLocales,
-          canSignUp: openid.canSignUp,
-          acrValues: openid.acrValues
+          canSignUp: openid.canSignUp
         }
   })
   const handler = async (_request: FastifyRequest, reply: FastifyReply): Promise<ServerMetadata> => {

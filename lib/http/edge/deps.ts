@@ -14,8 +14,10 @@ export interface HttpDeps {
   ring: KeyRing
   limiter: RequestLimiter
   registration: Registration | null
+  /** What sign-ins can be worth. */
+  acrValues: readonly string[]
   /** `null`: clients can't send people here to sign in. */
-  openid: { uiLocales: readonly string[], canSignUp: boolean, acrValues: readonly string[], algs(): string[] } | null
+  openid: { uiLocales: readonly string[], canSignUp: boolean, algs(): string[] } | null
   /** By their ids; empty: none. */
   connections: ReadonlyMap<string, Connection>
   /** Where each endpoint is mounted, in full. */

@@ -7,12 +7,13 @@ const plain: OfferedEndpoints = {
   endpoints: { token: `${ISSUER}/auth/token`, revoke: `${ISSUER}/auth/revoke`, introspect: `${ISSUER}/auth/introspect`, jwks: null },
   grantTypes: ['refresh_token'],
   scopes: ['openid'],
+  acrValues: ['password'],
   openid: null
 }
 const openid: OfferedEndpoints = {
   ...plain,
   endpoints: { ...plain.endpoints, jwks: `${ISSUER}/jwks` },
-  openid: { endpoints: { authorize: `${ISSUER}/auth/authorize`, userinfo: `${ISSUER}/auth/userinfo`, logout: `${ISSUER}/auth/logout` }, idTokenAlgs: ['ES256', 'RS256'], uiLocales: ['en', 'de'], canSignUp: false, acrValues: ['password'] }
+  openid: { endpoints: { authorize: `${ISSUER}/auth/authorize`, userinfo: `${ISSUER}/auth/userinfo`, logout: `${ISSUER}/auth/logout` }, idTokenAlgs: ['ES256', 'RS256'], uiLocales: ['en', 'de'], canSignUp: false }
 }
 
 // covers R8414-2
@@ -25,6 +26,7 @@ t.test('what is off is left out', async (t) => {
     grant_types_supported: ['refresh_token'],
     response_types_supported: [],
     scopes_supported: ['openid'],
+    acr_values_supported: ['password'],
     token_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
     revocation_endpoint_auth_methods_supported: ['none', 'client_secret_basic', 'client_secret_post'],
     introspection_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post']

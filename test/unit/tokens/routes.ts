@@ -23,7 +23,8 @@ export async function routes (one: World, groups: ReadonlyArray<(child: FastifyI
       }
     },
     clientsOf: () => one.clients,
-    openid: { uiLocales: ['en'], acrValues: ['password'], algs: one.ring.algs },
+    acrValues: ['password'],
+    openid: { uiLocales: ['en'], algs: one.ring.algs },
     path: (name: string) => `/${name}`
   } as unknown as HttpDeps
   const app = Fastify() as unknown as FastifyInstance
