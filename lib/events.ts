@@ -43,7 +43,7 @@ export interface EventFacts {
   second_factor_failed: { userId: string, kind: 'totp' | 'recovery_code' | 'passkey', reason: 'wrong' | 'replayed' | 'disabled', clientId: string | null }
   /** `sid`: the sign-in that added it; `null` where it was added before the sign-in that had to have it. */
   factor_added: { userId: string, factorId: string, kind: 'totp' | 'passkey', sid: string | null }
-  factor_removed: { userId: string, factorId: string | null, admin?: string, by: 'user' | 'host' | 'email_sign_in' }
+  factor_removed: { userId: string, factorId: string | null, kind: 'totp' | 'passkey' | null, admin?: string, by: 'user' | 'host' | 'email_sign_in' }
   /** After a hundred wrong codes in a row. */
   factor_disabled: { userId: string, kind: 'totp' }
   factor_replayed: { userId: string, factorId: string }

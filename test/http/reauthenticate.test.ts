@@ -149,6 +149,7 @@ t.test('a passkey of the person, and of nobody else, for this session and once',
   t.match(await send(credential), { statusCode: 400 }, 'twice')
   await other.submit('/auth/login?prompt=login', { username: 'bob', password: PASSWORD })
   await subject.app.authority.removeFactor(subject.sub, subject.factorId)
+  t.match(subject.events.find(({ name }) => name === 'factor_removed')?.payload, { kind: 'passkey', by: 'host' })
   t.notMatch((await browser.get(page('/pay'))).body, /data-passkey/, 'none is left')
 })
 

@@ -20,7 +20,7 @@ export async function takeMailbox (user: User, { locale, origin }: MessageCause,
   if (user.passwordHash === null) await endAll(user, given, deps)
   else if (!await setNewPassword(user, await hashing.hash(random.secret()), given, deps)) throw changedMeanwhile()
   if (factors !== null && await factors.store.removeFactorsOfUser(user.id) > 0) {
-    events.emit('factor_removed', { userId: user.id, factorId: null, by: 'email_sign_in' }, origin)
+    events.emit('factor_removed', { userId: user.id, factorId: null, kind: null, by: 'email_sign_in' }, origin)
     // Somebody may have signed in with one of these factors after the first look at the sessions.
     await sessions.revokeAll(user.id, 'factors_changed', { origin })
   }

@@ -60,6 +60,7 @@ export async function removeFactor ({ user, factorId, by, sid, isLowered = false
   const needed = by === 'user' ? await neededPasskey(user, factorId, deps) : null
   // Two removals at once may each find another factor left, so the store decides which of them would remove the last one.
   const keepOne = needed !== null || (by === 'user' && await mustKeepOne(user, deps))
+  const kind = (await store.findFactors(userId)).passkeys.some(({ id }) => id === factorId) ? 'passkey' : 'totp'
   const outcome = ID.test(factorId) ? await store.removeFactor({ userId, factorId, keepOne }) : 'unknown'
   if (outcome === 'last') throw needed === null ? new OAuthError('last_factor', 'The account must have a second factor, and this is the last one.') : lastWayIn()
   if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such factor.')
@@ -68,7 +69,7 @@ export async function removeFactor ({ user, factorId, by, sid, isLowered = false
     await store.addPasskey({ userId, factor: needed, limit: MOST })
     throw lastWayIn()
   }
-  events.emit('factor_removed', { userId, factorId, by }, origin)
+  events.emit('factor_removed', { userId, factorId, kind, by }, origin)
   outbox?.post({ kind: 'factor_removed', user: addressed(user), locale, origin })
   const what = 'the sign-ins that rested on a removed factor could not be ended'
   let left = false
@@ -109,7 +110,7 @@ export async function resetFactors (user: User, admin: string | undefined, { ses
   const endAll = async (): Promise<void> => { await sessions.revokeAll(user.id, 'factors_changed', { origin }) }
   await endAll()
   const count = await store.removeFactorsOfUser(user.id)
-  events.emit('factor_removed', { userId: user.id, factorId: null, by: 'host', ...(admin === undefined ? {} : { admin }) }, origin)
+  events.emit('factor_removed', { userId: user.id, factorId: null, kind: null, by: 'host', ...(admin === undefined ? {} : { admin }) }, origin)
   outbox?.post({ kind: 'factor_removed', user: addressed(user), locale: undefined, origin })
   await endAll()
   return count

@@ -106,6 +106,7 @@ t.test('a change takes a sign-in with the second factor, of the last five minute
   t.match(await app.authority.factors(sub), { factors: [], recoveryCodesLeft: 0 })
   t.equal((await logIn(testBrowser(app))).headers.location, '/', 'the password is enough again')
   t.ok(await subject.messages.next('factor_removed'))
+  t.match(subject.events.find(({ name }) => name === 'factor_removed')?.payload, { kind: 'totp', by: 'user' })
 })
 
 // covers SS-03
@@ -181,7 +182,7 @@ t.test('a host resets what a user has lost: all sign-ins end, the user is told, 
   t.equal(await app.authority.resetFactors(sub), 1)
   t.same(await signedInAnywhere(browser), [])
   t.match(await app.authority.factors(sub), { factors: [], recoveryCodesLeft: 0 })
-  t.match(subject.events.find(({ name }) => name === 'factor_removed')?.payload, { by: 'host', factorId: null, requestId: null })
+  t.match(subject.events.find(({ name }) => name === 'factor_removed')?.payload, { by: 'host', factorId: null, kind: null, requestId: null })
   t.equal((await logIn(testBrowser(app))).headers.location, '/')
   await t.rejects(app.authority.resetFactors('nobody'), { message: 'There is no such user.' })
   const { factors } = await app.authority.factors('nobody')
