@@ -290,6 +290,7 @@ t.test('a host tests with sign-ins that are worth what it says, and with codes o
   const headers = await authAs(app, { id: sub }, { acr: 'password' })
   const { enrolment, secret, uri } = (await app.inject({ method: 'POST', url: '/auth/factors/totp', headers })).json<{ enrolment: string, secret: string, uri: string }>()
   t.equal(totpCode(secret, clock.now()), totpCode(uri, clock.now()))
+  for (const now of [NaN, Infinity, -1, '1' as never, null as never]) t.throws(() => totpCode(secret, now), { name: 'TypeError', message: /milliseconds/ } as never, String(now))
   t.equal((await app.inject({ method: 'POST', url: '/auth/factors/totp/confirm', headers, payload: { enrolment, code: totpCode(secret, clock.now()) } })).statusCode, 201)
   t.match(totpCode('JBSW Y3DP-EHPK 3PXP'), /^\d{6}$/)
   for (const bad of ['', '1', 'otpauth://totp/x', 'not base32!']) t.throws(() => totpCode(bad), TypeError, bad)
