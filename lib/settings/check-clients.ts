@@ -31,7 +31,7 @@ export function reservedIds ({ audience, typ }: Settings['accessToken']): readon
  * Checks the clients that the host lists. Those of a client store are met at run time, and checked alike (see client-rows).
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
-export function checkClients ({ clients, scopes, keys, accessToken, acrValues }: Settings): void {
+export function checkClients ({ clients, connections, scopes, keys, accessToken, acrValues }: Settings): void {
   if (!Array.isArray(clients)) return
   const algorithms = Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null
   const seen = new Set<string>()
@@ -42,6 +42,7 @@ export function checkClients ({ clients, scopes, keys, accessToken, acrValues }:
     checkClient(client, { scopes, algorithms, reserved: reservedIds(accessToken), acrValues }, (field, got, takes) => invalid(`${path}.${field}`, got, takes))
     // Of a row in a client store the other grants go on; that one is refused when it is asked for.
     if (client.firstParty === false && client.grantTypes?.includes(TOKEN_EXCHANGE_GRANT) === true) throw invalid(`${path}.grantTypes`, TOKEN_EXCHANGE_GRANT, 'the token exchange only without firstParty: false, for nobody is asked there what the client may')
+    if (client.grantTypes?.includes(TOKEN_EXCHANGE_GRANT) === true && !connections.some(({ audiences }) => audiences.length > 0)) throw invalid(`${path}.grantTypes`, TOKEN_EXCHANGE_GRANT, 'the token exchange only where a connection has audiences: there are no ID tokens to be exchanged without')
     if (client.firstParty === false && client.grantTypes?.includes('password') === true) throw invalid(`${path}.grantTypes`, 'password', '"password" only without firstParty: false, for nobody should tell a password to other people\'s programs')
   }
 }

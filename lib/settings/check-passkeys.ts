@@ -6,7 +6,7 @@ import type { Settings } from './settings.ts'
 
 /** @throws StartError `FST_AUTHORITY_INVALID_OPTIONS` */
 export function checkPasskeys ({ passkeys: given }: AuthorityOptions, { issuer, factors }: Settings): void {
-  if (factors === null && Object.keys(given === false ? {} : given ?? {}).length > 0) throw invalid('passkeys', given, 'nothing where the option factors is not set')
+  if (factors === null && given !== undefined && given !== false) throw invalid('passkeys', given, 'nothing where the option factors is not set: it is where passkeys are kept, also those that people sign in with alone')
   const passkeys = factors?.passkeys ?? null
   if (passkeys === null) return
   const { origin, hostname } = new URL(issuer)

@@ -110,9 +110,11 @@ function checkFactors ({ factors, mfa, pages, secret }: AuthorityOptions): void 
     if (Object.keys(mfa ?? {}).length > 0) throw invalid('mfa', mfa, 'nothing where the option factors is not set')
     return
   }
-  const { methods = FACTOR_METHODS, required = false } = mfa ?? {}
+  const { methods = FACTOR_METHODS, required = false, rememberDevice = false, totpIssuer } = mfa ?? {}
   if (methods.every((method) => method === 'recovery_code')) throw invalid('mfa.methods', methods, 'an array with "totp" or "passkey" in it: recovery codes stand in for one of these')
   if (required !== false && !methods.includes('totp')) throw invalid('mfa.methods', methods, 'an array with "totp" in it where mfa.required is set: it is what people are led to set up')
+  if (pages === false && rememberDevice !== false) throw invalid('mfa.rememberDevice', rememberDevice, 'false where pages is false: the box for it is on the page of the second factor')
+  if (totpIssuer?.includes(':') === true) throw invalid('mfa.totpIssuer', totpIssuer, 'a name without a colon: apps part it from the account by one')
   if (required !== false && pages === false) throw invalid('mfa.required', required, 'false where pages is false: a second factor is set up on them before anybody is signed in')
   const missing = FACTOR_STORE_METHODS.find((method) => !hasMethod(factors, method))
   if (missing !== undefined) throw invalid('factors', factors, `${FACTOR_STORE_TAKES}: it lacks ${missing}`)

@@ -65,5 +65,15 @@ function show (value: unknown): string {
     return JSON.stringify(shown.length > 80 ? `${shown.slice(0, 80)}…` : shown)
   }
   if (value === null || typeof value === 'number' || typeof value === 'boolean') return String(value)
-  return Array.isArray(value) ? 'an array' : typeof value === 'object' ? 'an object' : `a ${typeof value}`
+  if (Array.isArray(value)) return showAll(value)
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+const MOST_SHOWN = 5
+
+/** Of an array what is in it, for that is what does not fit. */
+function showAll (values: unknown[]): string {
+  if (values.length === 0) return 'an empty array'
+  const shown = values.slice(0, MOST_SHOWN).map((value) => Array.isArray(value) ? 'an array' : show(value))
+  return `an array of ${shown.join(', ')}${values.length > MOST_SHOWN ? ` and ${values.length - MOST_SHOWN} more` : ''}`
 }

@@ -27,7 +27,7 @@ function messageOf (options: unknown): string {
 }
 
 /** Value that none of the numeric options takes, with how it is shown. */
-const NO_NUMBER: Array<[unknown, string]> = [['7', '"7"'], [null, 'null'], [true, 'true'], [1.5, '1.5'], [Number.NaN, 'NaN'], [Infinity, 'Infinity'], [-1, '-1'], [[], 'an array'], [{}, 'an object']]
+const NO_NUMBER: Array<[unknown, string]> = [['7', '"7"'], [null, 'null'], [true, 'true'], [1.5, '1.5'], [Number.NaN, 'NaN'], [Infinity, 'Infinity'], [-1, '-1'], [[], 'an empty array'], [{}, 'an object']]
 const NUMBERS: Array<[section: string, name: string, min: number, max: number]> = [
   ['accessToken', 'expiresIn', 1, 86_400],
   ['refreshToken', 'expiresIn', 1, 31_536_000],
@@ -129,7 +129,7 @@ t.test('every other option with what it does not take', async (t) => {
     ...['requirePkce', 'firstParty'].map((name): Row => [client({ [name]: 'yes' }), `clients[1].${name}`, '"yes"', /^true or false/]),
     ...[undefined, 'web'].flatMap((applicationType) => ['redirectUris', 'postLogoutRedirectUris'].map((name): Row => [client({ applicationType, [name]: ['https://a.b/cb', 'com.example.app:/cb'] }), `clients[1].${name}[1]`, '"com.example.app:/cb"', /^https:, or http: on localhost.*private-use scheme only where applicationType is "native"/])),
     ...[1, 'desktop', ''].map((applicationType): Row => [client({ applicationType }), 'clients[1].applicationType', JSON.stringify(applicationType), /"web", "native"/]),
-    ...[1, null, ['password']].map((acr): Row => [client({ acr }), 'clients[1].acr', Array.isArray(acr) ? 'an array' : String(acr), /^a string/]),
+    ...[1, null, ['password']].map((acr): Row => [client({ acr }), 'clients[1].acr', Array.isArray(acr) ? 'an array of "password"' : String(acr), /^a string/]),
     ...['', 'mfa', 'phr', 'email', 'connection', 'PASSWORD', 'password mfa'].map((acr): Row => [client({ acr }), 'clients[1].acr', JSON.stringify(acr), /^what a sign-in of this configuration can be worth \(password\)/]),
     ...[true, 'all'].map((idTokenClaims): Row => [client({ idTokenClaims }), 'clients[1].idTokenClaims', JSON.stringify(idTokenClaims), /"requested", "scopes"/]),
     ...['logoUri', 'clientUri'].flatMap((name) => ['http://a.b/x', 'javascript:alert(1)', 'data:image/png;base64,x', '/logo.svg'].map((uri): Row => [client({ [name]: uri }), `clients[1].${name}`, JSON.stringify(uri), /http: on localhost|^an absolute URI|^a URI/])),
@@ -151,8 +151,8 @@ t.test('every other option with what it does not take', async (t) => {
     [client({ requirePkce: false }), 'clients[1].requirePkce', 'false', /only with a clientSecret/],
     [client({ grantTypes: ['password', 'client_credentials'] }), 'clients[1].grantTypes', '"client_credentials"', /only with a clientSecret/],
     [client({ firstParty: false, grantTypes: ['password'] }), 'clients[1].grantTypes', '"password"', /only without firstParty: false/],
-    [client({ grantTypes: ['authorization_code'] }), 'clients[1].redirectUris', 'an array', /^one URI at least/],
-    [client({ grantTypes: ['authorization_code'], redirectUris: [] }), 'clients[1].redirectUris', 'an array', /^one URI at least/],
+    [client({ grantTypes: ['authorization_code'] }), 'clients[1].redirectUris', 'an empty array', /^one URI at least/],
+    [client({ grantTypes: ['authorization_code'], redirectUris: [] }), 'clients[1].redirectUris', 'an empty array', /^one URI at least/],
     ...['session', 'idToken', 'authorizationCode'].map((name): Row => [{ [name]: 3600 }, name, '3600', /^an object/]),
     [{ session: { idleTimeout: 43_201 } }, 'session.idleTimeout', '43201', /session\.expiresIn \(43200\)/],
     [{ session: { expiresIn: 60, idleTimeout: 61 } }, 'session.idleTimeout', '61', /session\.expiresIn \(60\)/],
@@ -167,19 +167,21 @@ t.test('every other option with what it does not take', async (t) => {
     [{ pages: { texts: { en: { loginTitle: 1 } } } }, 'pages.texts.en.loginTitle', '1', /^a text/],
     [{ pages: { texts: { en: { loginTitle: '' } } } }, 'pages.texts.en.loginTitle', '""', /^a text/],
     [{ pages: { texts: { en: null } } }, 'pages.texts.en', 'null', /^an object of texts/],
-    [{ pages: { texts: [] } }, 'pages.texts', 'an array', /^texts by language/],
+    [{ pages: { texts: [] } }, 'pages.texts', 'an empty array', /^texts by language/],
     ...['javascript:alert(1)', '//evil.example', 'http://a.b/', 'mailto:a@b.c'].map((terms): Row => [{ pages: { links: { terms } } }, 'pages.links.terms', JSON.stringify(terms), /^a path/]),
     ...['mailto:', 'mailto:a@b.c?body=x', 'tel:1'].map((support): Row => [{ pages: { links: { support } } }, 'pages.links.support', JSON.stringify(support), /^a path/]),
     [{ pages: { render: 'x' } }, 'pages.render', '"x"', /^a function/],
     ...['logoUrl', 'logoUrlDark', 'faviconUrl', 'stylesheetUrl', 'home', 'loginUrl'].flatMap((name): Row[] => ['//evil.example', '/\\evil.example', '/\t/evil.example', '/..//evil.example', 'home', 'http://a.b/', 'javascript:alert(1)', 'data:image/png;base64,x', 'com.example:/x', 'https:a.b', 'https://a.b/#x'].map((value): Row => [{ pages: { [name]: value } }, `pages.${name}`, JSON.stringify(value), /^a path such as/])),
     ...[true, 'all', null, 0].map((passwordGrant): Row => [{ passwordGrant }, 'passwordGrant', JSON.stringify(passwordGrant), /"first-party", "clients", false/]),
     [{ scopes: 'openid' }, 'scopes', '"openid"', /^an array/],
-    [{ scopes: [] }, 'scopes', 'an array', /^an array/],
+    [{ scopes: [] }, 'scopes', 'an empty array', /^an array/],
     [{ scopes: {} }, 'scopes', 'an object', /^an array/],
+    [{ scopes: ['a', 'b', 'c', 'd', 'e', 'f', 'a'] }, 'scopes', 'an array of "a", "b", "c", "d", "e" and 2 more', /each once/],
+    [{ users: ['postgres://me:hunter2@db', {}, [1], null, 'x'.repeat(90)] }, 'users', `an array of "postgres://…@db", an object, an array, null, "${'x'.repeat(80)}…"`, /^a UserStore/],
     [{ scopes: { 'a b': {} } }, 'scopes.a b', 'an object', /or an object of them/],
     [{ scopes: { openid: 'x' } }, 'scopes.openid', '"x"', /by language/],
     [{ scopes: { openid: { en: 1 } } }, 'scopes.openid.en', '1', /^a text/],
-    [{ scopes: ['a', 'a'] }, 'scopes', 'an array', /each once/],
+    [{ scopes: ['a', 'a'] }, 'scopes', 'an array of "a", "a"', /each once/],
     ...['a b', '', 'a"b', 'ä'].map((scope): Row => [{ scopes: ['openid', scope] }, 'scopes[1]', JSON.stringify(scope), /^a scope token/]),
     [{ accessToken: 900 }, 'accessToken', '900', /^an object/],
     ...['at', 'jwt', 1].map((typ): Row => [{ accessToken: { typ } }, 'accessToken.typ', JSON.stringify(typ), /"at\+jwt", "JWT"/]),
@@ -189,10 +191,10 @@ t.test('every other option with what it does not take', async (t) => {
     ...['all', true].map((claims): Row => [{ idToken: { claims } }, 'idToken.claims', JSON.stringify(claims), /"requested", "scopes"/]),
     [{ allowInsecureIssuer: 'yes' }, 'allowInsecureIssuer', '"yes"', /^true or false/],
     [{ accessToken: { audience: '' } }, 'accessToken.audience', '""', /^a string/],
-    [{ accessToken: { audience: [] } }, 'accessToken.audience', 'an array', /^a string/],
+    [{ accessToken: { audience: [] } }, 'accessToken.audience', 'an empty array', /^a string/],
     [{ accessToken: { audience: ['a', 1] } }, 'accessToken.audience[1]', '1', /^a string/],
     [{ accessToken: { expiresIn: 900 }, refreshToken: { expiresIn: 899 } }, 'accessToken.expiresIn', '900', /refreshToken\.expiresIn \(899\)/],
-    [{ refreshToken: [] }, 'refreshToken', 'an array', /^an object/],
+    [{ refreshToken: [] }, 'refreshToken', 'an empty array', /^an object/],
     ...[true, 'on', null].map((rotate): Row => [{ refreshToken: { rotate } }, 'refreshToken.rotate', JSON.stringify(rotate), /"oauth", "always", "never"/]),
     [{ password: 'argon2' }, 'password', '"argon2"', /^an object/],
     [{ password: { memoryCost: 8192 } }, 'password.timeCost', '2', /35840 or more \(it is 16384\)/],
@@ -284,7 +286,7 @@ t.test('redis takes true or a client', async (t) => {
 })
 
 t.test('no options at all', async (t) => {
-  for (const [options, got] of [[undefined, 'nothing'], [null, 'null'], ['x', '"x"'], [[], 'an array']] as const) {
+  for (const [options, got] of [[undefined, 'nothing'], [null, 'null'], ['x', '"x"'], [[], 'an empty array']] as const) {
     t.equal(messageOf(options), `Invalid option "options": got ${got}; it takes an object with issuer and users.`)
   }
   t.match(messageOf({}), /^Invalid option "issuer": got nothing/)

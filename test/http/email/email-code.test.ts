@@ -283,3 +283,14 @@ t.test('neither log nor error of a mailer has the code', async (t) => {
   t.ok(sent.length >= 3)
   for (const secret of sent) t.notMatch(lines.join('\n') + JSON.stringify(subject.events), secret)
 })
+
+t.test('with a sign-in page of the host\'s own it is a page that the host links to', async (t) => {
+  const { browser, mail } = await emailApp(t, { pages: { loginUrl: '/sign-in' } })
+  const here = '?return_to=%2Fcart'
+  const shown = await browser.get(`${PAGE}${here}`)
+  const back = (/href="(\/auth\/login[^"]*)"/.exec(shown.body)?.[1] ?? '').replaceAll('&amp;', '&')
+  t.match(await browser.get(back), { statusCode: 303, headers: { location: '/sign-in?return_to=%2Fcart' } }, 'and the way back is to the host\'s')
+  await ask(browser, ANN, here)
+  t.match(await enter(browser, (await mail()).code, here), { statusCode: 303, headers: { location: '/cart' } })
+  t.ok(hasSession(browser))
+})

@@ -165,7 +165,7 @@ t.test('undefined in what is alone in its section', async (t) => {
   const bare = settingsOf({ issuer: ISSUER, users })
   for (const path of OPTIONAL.filter(([first]) => first !== 'issuer' && first !== 'users' && first !== 'clients' && first !== 'keys')) {
     // What has a required part of its own can't be given without it, nor what is about factors where there are none.
-    if (path.length > 1 && ['apiKey', 'firebase', 'hasher', 'clock', 'connections', 'rememberDevice', 'emailSignIn'].some((whole) => path.slice(0, -1).includes(whole))) continue
+    if (path.length > 1 && ['apiKey', 'firebase', 'hasher', 'clock', 'connections', 'rememberDevice', 'emailSignIn', 'passkeys'].some((whole) => path.slice(0, -1).includes(whole))) continue
     const options = path.reduceRight<unknown>((value, step) => ({ [step]: value }), undefined) as Given
     t.strictSame(settingsOf({ issuer: ISSUER, users, ...options }), bare, path.join('.'))
   }

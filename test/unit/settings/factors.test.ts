@@ -1,0 +1,56 @@
+/** What second factors, passkeys and codes by e-mail can never be: each mistake is one error with its path. What can be is taken. */
+import t from 'tap'
+import { google } from '../../../lib/connections/index.ts'
+import { memoryFactorStore, memoryUserStore, type StartError } from '../../../lib/index.ts'
+import { settingsOf } from '../../../lib/settings/check.ts'
+import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
+
+const base = { issuer: 'https://auth.example', users: memoryUserStore(), secret: 'a secret of more than 32 bytes, for tests only' }
+const factors = memoryFactorStore()
+const sendMessage = async (): Promise<void> => {}
+const app = { clientId: 'app', grantTypes: [TOKEN_EXCHANGE_GRANT] }
+const connection = (more: object = {}) => google({ clientId: 'client', clientSecret: 'secret', ...more })
+
+function refusal (options: object): string {
+  try {
+    settingsOf({ ...base, ...options })
+    return 'taken'
+  } catch (error) {
+    t.equal((error as StartError).code, 'FST_AUTHORITY_INVALID_OPTIONS')
+    return (error as StartError).message
+  }
+}
+
+const rows: Array<[options: object, message: RegExp]> = [
+  [{ passkeys: {} }, /^Invalid option "passkeys": got an object; it takes nothing where the option factors is not set/],
+  [{ passkeys: { rpName: undefined } }, /^Invalid option "passkeys"/],
+  [{ passkeys: { prompt: false } }, /^Invalid option "passkeys"/],
+  [{ clients: [app] }, /^Invalid option "clients\[0\]\.grantTypes": got "urn:ietf:params:oauth:grant-type:token-exchange"; it takes the token exchange only where a connection has audiences/],
+  [{ clients: [{ clientId: 'other' }, app], connections: [connection()] }, /^Invalid option "clients\[1\]\.grantTypes"/],
+  [{ factors, pages: false, mfa: { rememberDevice: {} } }, /^Invalid option "mfa\.rememberDevice": got an object; it takes false where pages is false/],
+  [{ factors, pages: false, mfa: { rememberDevice: { expiresIn: 600 } } }, /^Invalid option "mfa\.rememberDevice"/],
+  [{ factors, mfa: { totpIssuer: 'Acme: Accounts' } }, /^Invalid option "mfa\.totpIssuer": got "Acme: Accounts"; it takes a name without a colon/],
+  [{ factors, mfa: { methods: ['totp', 'totp'] } }, /^Invalid option "mfa\.methods": got an array of "totp", "totp"; it takes an array of .* each once/],
+  [{ factors, mfa: { methods: ['totp', 'passkey', 'recovery_code', 'passkey'] } }, /^Invalid option "mfa\.methods"/]
+]
+
+t.test('what can never work is refused, and the error names the option', async (t) => {
+  for (const [options, message] of rows) t.match(refusal(options), message)
+})
+
+t.test('what can work is not', async (t) => {
+  const taken: object[] = [
+    { passkeys: false },
+    { passkeys: undefined },
+    { passkeys: {}, factors },
+    { mfa: {} },
+    { clients: [app], connections: [connection({ audiences: ['ios'] })] },
+    { clients: { findById: async () => null } },
+    { factors, pages: false, mfa: { rememberDevice: false } },
+    { factors, pages: { loginUrl: '/sign-in' }, mfa: { rememberDevice: {} } },
+    { factors, pages: { title: 'Acme: Accounts' } },
+    { factors, mfa: { methods: ['passkey', 'totp'], totpIssuer: 'Acme' } },
+    { emailSignIn: {}, sendMessage, pages: { loginUrl: '/sign-in' } }
+  ]
+  for (const options of taken) t.equal(refusal(options), 'taken', JSON.stringify(options))
+})
