@@ -1,7 +1,8 @@
 /** Strangers who ask for codes of somebody, or guess at them, in the eyes of a browser which that person uses. */
 import t from 'tap'
+import { memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { testBrowser } from '../../support/browser.ts'
-import { ANN, ask, emailApp, enter, hasSession, otherThan, STRANGER } from './support.ts'
+import { ANN, ask, emailApp, enter, hasSession, otherThan, PAGE, STRANGER } from './support.ts'
 
 const SIGNED_OUT = ['authority_session', 'authority_email']
 
@@ -108,4 +109,42 @@ t.test('nobody is looked up beforehand for a browser without the cookie, and an 
   t.same(await counted(subject.browser, ANN), [503, 2])
   broken.on = false
   t.same(await counted(subject.browser, ANN), [303, 2], 'an outage is counted nowhere')
+})
+
+// covers EC-06
+t.test('an address that nobody has takes the same calls of the stores, asked for and guessed at, also where a browser is known for another', async (t) => {
+  const calls: string[] = []
+  const told = <Store extends object>(name: string, store: Store): Store => new Proxy(store, {
+    get (target, method, receiver) {
+      const found: unknown = Reflect.get(target, method, receiver)
+      if (typeof found !== 'function') return found
+      return (...args: unknown[]): unknown => {
+        calls.push(`${name}.${String(method)}`)
+        return Reflect.apply(found, target, args)
+      }
+    }
+  })
+  const state = memoryState()
+  const subject = await emailApp(t, { users: told('users', memoryUserStore()), state: { ...state, oneTimeTokens: told('oneTimeTokens', state.oneTimeTokens), browserSessions: told('browserSessions', state.browserSessions), tokens: told('tokens', state.tokens) }, factors: told('factors', memoryFactorStore()), rateLimit: { emailCode: { windowMs: 3_600_000, max: 100 } } })
+  await ask(subject.browser)
+  await enter(subject.browser, (await subject.mail()).code)
+  const device = subject.browser.cookies.get('authority_device') ?? ''
+  const bob = 'bob@mail.example'
+  await subject.users.create?.({ username: bob, email: bob, emailVerified: true, passwordHash: null })
+  const callsOf = async (username: string, cookie: string | null): Promise<string[][]> => {
+    const browser = testBrowser(subject.app)
+    if (cookie !== null) browser.cookies.set('authority_device', cookie)
+    const found: string[][] = []
+    for (const step of [async () => await ask(browser, username), async () => await browser.get(PAGE), async () => await enter(browser, '00000000'), async () => await browser.submit(PAGE, { decision: 'resend' })]) {
+      calls.length = 0
+      await step()
+      found.push([...calls])
+    }
+    return found
+  }
+  for (const cookie of [null, device, 'made-up']) {
+    const known = await callsOf(bob, cookie)
+    t.match(known[0], ['users.findByUsername'])
+    t.same(await callsOf(STRANGER, cookie), known)
+  }
 })
