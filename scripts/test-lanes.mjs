@@ -27,8 +27,8 @@ const UNCOUNTED = [
 
 /** So many that starting is little beside testing, and so few that what holds one up holds up few. */
 const MOST_TOGETHER = 16
-/** Scenarios take long, and the last must not wait for a process with many. */
-const MOST_SCENARIOS_TOGETHER = 4
+/** Scenarios take long, and the last must not wait for a process with many; what waits for nothing is over soon. */
+const MOST_OF_THESE_TOGETHER = { 'test/faults/': 4, 'test/http/': 32, 'test/security/': 20, 'test/unit/': 60 }
 
 export function allTests (root) {
   return readdirSync(join(root, 'test'), { recursive: true }).map((file) => `test/${file.replaceAll('\\', '/')}`).filter((file) => file.endsWith('.test.ts')).sort()
@@ -58,6 +58,6 @@ function kindOf (file) {
 }
 
 function inParts (files) {
-  const parts = Math.ceil(files.length / (files.every((file) => file.startsWith('test/faults/')) ? MOST_SCENARIOS_TOGETHER : MOST_TOGETHER))
+  const parts = Math.ceil(files.length / (MOST_OF_THESE_TOGETHER[SHARED.exec(files[0])?.[0]] ?? MOST_TOGETHER))
   return Array.from({ length: parts }, (_, part) => files.slice(Math.floor(part * files.length / parts), Math.floor((part + 1) * files.length / parts)))
 }
