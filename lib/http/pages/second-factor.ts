@@ -57,10 +57,12 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
   }
 
   /** The journey begins again where its first step is no good any more. That is no error of the person. */
-  const beginAgain = ({ journey: { query } }: Visit): Leave => async (reply) => {
+  const beginAgain = (visit: Visit): Leave => async (reply) => {
     stepCookie.clear(reply)
-    return await goOn(`${link('login')}${query}`)(reply)
+    return await toLogin(visit)(reply)
   }
+  // What is in the cookie may be good for another page: a visit, which any other site can bring about, leaves it.
+  const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
   formPage<'second_factor', Pending>(child, {
     name: 'second_factor',
@@ -71,7 +73,7 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
     fields: ['code', 'recovery_code', 'credential'],
     passkeys: factors.passkeys === null ? undefined : { renewUrl: null },
     leadsOn: true,
-    open: async (visit) => await pendingOf(visit.request) ?? beginAgain(visit),
+    open: async (visit) => await pendingOf(visit.request) ?? toLogin(visit),
     async submit (form, visit) {
       const { code, recovery_code: recoveryCode, credential, remember } = form
       const { request, locale } = visit

@@ -53,10 +53,12 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
     return { ...owing, isInvited: 'step' in owing ? owing.step.invitedAt === found.deviceEpoch : isInvited(invitationCookie?.read(request), user, found, accounts) }
   }
 
-  const beginAgain = ({ journey: { query } }: Visit): Leave => async (reply) => {
+  const beginAgain = (visit: Visit): Leave => async (reply) => {
     stepCookie.clear(reply)
-    return await goOn(`${link('login')}${query}`)(reply)
+    return await toLogin(visit)(reply)
   }
+  // What is in the cookie may be good for another page: a visit, which any other site can bring about, leaves it.
+  const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
   async function show (owing: Owing, form: Form | null): Promise<Shown> {
     const of = enrollerOf(owing)
@@ -102,7 +104,7 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
     leadsOn: true,
     async open (visit) {
       const owing = await owingOf(visit.request)
-      return owing === null ? beginAgain(visit) : await show(owing, null)
+      return owing === null ? toLogin(visit) : await show(owing, null)
     },
     async submit (form, visit) {
       const { request, journey, locale, origin } = visit

@@ -16,6 +16,18 @@ function browserWith (app: FastifyInstance, ticket: string): TestBrowser {
 }
 const cookies = (reply: { headers: Record<string, unknown> }): string[] => [reply.headers['set-cookie'] ?? []].flat().map(String)
 
+t.test('a visit that another site brings about takes no step back', async (t) => {
+  const subject = await factorApp(t)
+  const browser = testBrowser(subject.app)
+  await logIn(browser)
+  for (const page of ['/auth/second-factor/set-up', '/auth/second-factor', '/auth/login', '/auth/email-code', '/auth/passkey-prompt', '/auth/reauthenticate', '/auth/security']) {
+    const reply = await browser.get(page, { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' })
+    t.same(cookies(reply).filter((cookie) => STEP.test(cookie)), [], page)
+  }
+  t.equal((await browser.submit('/auth/second-factor', { code: subject.code() })).statusCode, 303)
+  t.ok(browser.cookies.has('authority_session'))
+})
+
 // covers SF-01 ADV-GHSA-xg6x-h9c9-2m83
 t.test('the right password alone begins no session, no code and no token', async (t) => {
   const subject = await factorApp(t)
