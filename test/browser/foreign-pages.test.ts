@@ -1,13 +1,17 @@
 /** What a page of another site can make its visitor's browser send: it costs the visitor no attempt, no session and no state. */
 import t from 'tap'
+import { memoryFactorStore } from '../../lib/index.ts'
 import { PASSWORD, signIn } from '../support/app.ts'
+import { testBrowser } from '../support/browser.ts'
+import { enrol, logIn } from '../support/factors.ts'
 import { withChromium } from './support/chromium.ts'
 import { signInOn } from './support/journeys.ts'
 import { startProvider, startSite } from './support/provider.ts'
+import { carryOver } from './support/state-steps.ts'
 
 const { newPage } = await withChromium(t)
 const RULE = { max: 2 }
-const LIMITS = { login: RULE, register: RULE, passwordReset: RULE, refresh: RULE, account: RULE }
+const LIMITS = { login: { max: 3 }, register: RULE, passwordReset: RULE, refresh: RULE, account: RULE, emailCode: RULE, secondFactor: RULE }
 const WRONG = 'A'.repeat(46)
 
 const POSTS: Record<string, Record<string, string>> = {
@@ -29,10 +33,25 @@ const POSTS: Record<string, Record<string, string>> = {
   '/auth/consent': { decision: 'allow' },
   '/auth/logout': { decision: 'sign_out' }
 }
-const GETS = [`/auth/reset-password?token=${WRONG}`, `/auth/verify-email?token=${WRONG}`, '/auth/login', '/auth/signup', '/auth/forgot-password', '/auth/logout', '/auth/session', '/auth/authorize?client_id=nobody', '/auth/userinfo', '/auth/sessions']
+/** To these a form is sent, and a request without CORS: what else can be sent is turned away for all routes alike. */
+const FORMS: Record<string, Record<string, string>> = {
+  '/auth/second-factor': { code: '000000' },
+  '/auth/second-factor/set-up': { decision: 'resend' },
+  '/auth/second-factor/link': { token: WRONG },
+  '/auth/security': { decision: 'codes' },
+  '/auth/security/totp': { code: '000000', enrolment: 'x' },
+  '/auth/security/passkeys': { credential: '{}' },
+  '/auth/passkey-prompt': { credential: '{}' },
+  '/auth/reauthenticate': { current_password: 'wrong wrong' },
+  '/auth/email-code': { username: 'app' },
+  '/auth/email-link': { token: WRONG },
+  '/auth/factors/totp': {},
+  '/auth/factors/recovery-codes': {}
+}
+const GETS = [`/auth/reset-password?token=${WRONG}`, `/auth/verify-email?token=${WRONG}`, '/auth/login', '/auth/signup', '/auth/forgot-password', '/auth/logout', '/auth/session', '/auth/authorize?client_id=nobody', '/auth/userinfo', '/auth/sessions', '/auth/second-factor', '/auth/second-factor/set-up', '/auth/security', '/auth/security/totp', '/auth/security/passkeys', '/auth/passkey-prompt', '/auth/reauthenticate', '/auth/email-code', `/auth/email-link?token=${WRONG}`, '/auth/factors']
 
 /** Everything that a page can do without asking: more often than any limit here lets pass. */
-const SCRIPT = `async (origin, posts, gets) => {
+const SCRIPT = `async (origin, posts, forms, gets) => {
   const quiet = (promise) => promise.catch(() => {})
   const post = (url, settings) => quiet(fetch(url, { method: 'POST', ...settings }))
   const posted = (url, fields, enctype, name) => new Promise((resolve) => {
@@ -58,6 +77,7 @@ const SCRIPT = `async (origin, posts, gets) => {
       posted(origin + path, fields, 'application/x-www-form-urlencoded', 'a' + index),
       posted(origin + path, fields, 'text/plain', 'b' + index)
     ]),
+    ...Object.entries(forms).flatMap(([path, fields], index) => [post(origin + path, { mode: 'no-cors', credentials: 'include', body: new URLSearchParams(fields) }), posted(origin + path, fields, 'application/x-www-form-urlencoded', 'c' + index)]),
     ...gets.flatMap((path) => [1, 2, 3].flatMap((time) => [seen(origin + path + (path.includes('?') ? '&' : '?') + 'n=' + time), quiet(fetch(origin + path, { mode: 'no-cors', credentials: 'include' }))]))
   ])
 }`
@@ -65,27 +85,38 @@ const SCRIPT = `async (origin, posts, gets) => {
 for (const [what, host] of [['another site', '127.0.0.1'], ['another origin of the same site', 'localhost']] as const) {
   // covers RL-29 A3
   t.test(`forms, scripts, images and navigations of ${what} cost the visitor nothing`, async (t) => {
-    const provider = await startProvider(t, { rateLimit: LIMITS })
+    const provider = await startProvider(t, { rateLimit: LIMITS, factors: memoryFactorStore(), mfa: { rememberDevice: {} }, emailSignIn: {} })
     const { app, ann, events, messages, origin } = provider
     const evil = await startSite(t, 'Evil', host)
     const arrived = new Map<string, number>()
     const page = await newPage(t, { locale: 'en', allow: [/./] })
+    await provider.addUser('app')
+    const own = testBrowser(app, origin)
+    await logIn(own, 'app')
+    await enrol(provider, own)
+    await messages.next('factor_added')
+    provider.clock.step(60 * 60_000)
     await page.goto(`${origin}/auth/login`)
     await signInOn(page)
     const tokens = await app.authority.issueTokens(ann.id)
-    const state = async (): Promise<unknown> => [await app.authority.sessions(ann.id), await page.context().cookies(origin)]
+    // In the same browser the password of another account was right, and no code was given yet.
+    const step = testBrowser(app, origin)
+    await logIn(step, 'app')
+    await carryOver(step, page, origin)
+    const told = messages.messages.length
+    const state = async (): Promise<unknown> => [await app.authority.sessions(ann.id), await app.authority.factors(ann.id), await page.context().cookies(origin)]
     const before = await state()
     const seen = events.length
     page.context().on('request', (request) => { if (request.url().startsWith(origin)) arrived.set(request.method(), (arrived.get(request.method()) ?? 0) + 1) })
 
     await page.goto(`${evil.origin}/evil`)
-    await page.evaluate(`(${SCRIPT})(${JSON.stringify(origin)}, ${JSON.stringify(POSTS)}, ${JSON.stringify(GETS)})`)
+    await page.evaluate(`(${SCRIPT})(${JSON.stringify(origin)}, ${JSON.stringify(POSTS)}, ${JSON.stringify(FORMS)}, ${JSON.stringify(GETS)})`)
     for (const path of GETS) {
       await page.goto(`${evil.origin}/evil`)
       await Promise.all([page.waitForURL((url) => url.origin === origin), page.evaluate(`location.assign(${JSON.stringify(origin + path)})`)])
     }
-    for (const path of ['/auth/token', '/auth/login', '/auth/reset-password', '/auth/session']) {
-      const fields = POSTS[path] ?? {}
+    for (const path of ['/auth/token', '/auth/login', '/auth/reset-password', '/auth/session', '/auth/second-factor', '/auth/security', '/auth/reauthenticate', '/auth/email-code']) {
+      const fields = POSTS[path] ?? FORMS[path] ?? {}
       await page.goto(`${evil.origin}/evil`)
       const inputs = Object.entries(fields).map(([name, value]) => `<input name="${name}" value="${value}">`).join('')
       await page.setContent(`<form method="post" action="${origin}${path}">${inputs}<button>Go</button></form>`)
@@ -96,7 +127,7 @@ for (const [what, host] of [['another site', '127.0.0.1'], ['another origin of t
     t.same(await state(), before, 'the same sessions and cookies')
     // Of her own sign-in she may be told at any moment; a foreign one would be `authenticated` too.
     t.same(events.slice(seen).map(({ name }) => name).filter((name) => name !== 'new_sign_in'), [], 'nothing happened')
-    t.same(messages.messages.filter(({ kind }) => kind !== 'new_sign_in'), [])
+    t.same(messages.messages.slice(told).filter(({ kind }) => kind !== 'new_sign_in'), [])
 
     const status = async (url: string, payload: object, headers: Record<string, string> = {}): Promise<number> => (await app.inject({ method: 'POST', url, payload, headers })).statusCode
     t.equal(await status('/auth/refresh', {}, { authorization: `Bearer ${tokens.refresh_token}` }), 200)
@@ -106,7 +137,11 @@ for (const [what, host] of [['another site', '127.0.0.1'], ['another origin of t
     t.same([await status('/auth/password-reset', reset), await status('/auth/password-reset', reset), await status('/auth/password-reset', reset)], [202, 202, 429], 'passwordReset')
     const register = async (username: string): Promise<number> => await status('/auth/register', { username, password: PASSWORD })
     t.same([await register('mallory'), await register('mike'), await register('mo')], [201, 201, 429], 'register, and the name is free')
+    const guess = async (): Promise<number> => (await step.submit('/auth/second-factor', { code: '000000' })).statusCode
+    t.same([await guess(), await guess(), await guess()], [400, 400, 429], 'secondFactor')
+    const ask = async (): Promise<number> => (await testBrowser(app, origin).submit('/auth/email-code', { username: 'nobody@example.com' })).statusCode
+    t.same([await ask(), await ask(), await ask()], [303, 303, 429], 'emailCode')
     await signIn(app)
-    t.equal(await status('/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD }), 429, 'login: her own sign-in at the start, and this one')
+    t.equal(await status('/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD }), 429, 'login: the two sign-ins at the start, and this one')
   })
 }
