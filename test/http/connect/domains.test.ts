@@ -120,3 +120,12 @@ t.test('the host sees the connections, hears of a sign-in and its tokens once, a
   await test.back((await test.start()).state, { code: 'bad' })
   t.equal(heard.length, 2, 'and of none that failed')
 })
+
+t.test('FED-24 enforce: no code by e-mail is sent to an address of the domain, by whatever name', async (t) => {
+  const users = memoryUserStore()
+  const test = await connectApp(t, { users, emailSignIn: {}, connection: { ...DOMAIN, enforce: true } })
+  await users.create({ username: 'bob', passwordHash: null, email: 'bob@example.com', emailVerified: true })
+  await users.create({ username: 'zoe', passwordHash: null, email: 'zoe@mail.example', emailVerified: true })
+  for (const username of ['bob', 'zoe']) t.match(await test.browser.submit('/auth/email-code', { username }), { statusCode: 303, headers: { location: '/auth/email-code' } })
+  t.equal((await test.messages.next('sign_in_code')).user.username, 'zoe', 'the first message is the other one')
+})
