@@ -119,7 +119,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   },
   'POST /auth/factors/totp/confirm': {
     what: 'Stores the app once a code of it is right. The first one of a user ends all their other sign-ins. `recovery_codes` where they had none.',
-    failures: '400 `invalid_request`, `invalid_code`, `invalid_token` (the enrolment is of another sign-in, or older than ten minutes); 401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 409 `factor_limit`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+    failures: '400 `invalid_request`, `invalid_code`, `invalid_token` (the enrolment is of another sign-in, or older than ten minutes); 401 `invalid_token`, `login_required` (the sign-in ended in this very moment); 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 409 `factor_limit`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
   },
   'POST /auth/factors/passkeys/options': {
     what: 'What `navigator.credentials.create` takes, for a passkey, or with `kind` for a security key that is a second factor alone. Nothing but the handle of the user is stored; the answer counts for ten minutes, for this sign-in. Exists where passkeys are on.',
@@ -127,7 +127,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   },
   'POST /auth/factors/passkeys': {
     what: 'Stores the passkey. The first second factor of a user ends all their other sign-ins. `recovery_codes` where they had none. Attestation is never looked at. Exists where passkeys are on.',
-    failures: '400 `invalid_request`, `invalid_credential` (it does not fit, or answers no options of this sign-in and of the last ten minutes); 401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 409 `duplicate_factor`, `factor_limit`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
+    failures: '400 `invalid_request`, `invalid_credential` (it does not fit, or answers no options of this sign-in and of the last ten minutes); 401 `invalid_token`, `login_required` (the sign-in ended in this very moment); 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 409 `duplicate_factor`, `factor_limit`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
   },
   'GET /auth/passkey-challenge': {
     what: 'What `navigator.credentials.get` takes for a sign-in by a passkey: alike for everybody, so it names nobody. Nothing is stored for it. The answer counts once, within ten minutes: at `POST /auth/token` or on the sign-in page. Exists where passkeys are on.',
@@ -220,7 +220,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'POST /auth/passkey-prompt': {
     what: 'Stores the passkey that the browser made with the options of that page: `credential`, with `name` for it. The first second factor of a person ends all their other sign-ins, and the answer shows the recovery codes.',
     success: '303 onward; 200, a page with the recovery codes',
-    failures: 'shown on the page: 400 `invalid_request`, `invalid_credential`; 409 `duplicate_factor`, `factor_limit`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures: 'shown on the page: 400 `invalid_request`, `invalid_credential`; 401 `login_required`; 409 `duplicate_factor`, `factor_limit`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/reauthenticate': {
     what: 'The page on which somebody who is signed in proves anew that it is them, for what takes a sign-in of just now, and goes on to `return_to`, a path of this origin. `app.authority.requireSession` and the account pages lead here. The name can\'t be changed. A passkey of the person is asked for, too; whoever signs in through other providers gets their buttons, and whoever has no password, where there is `emailSignIn`, a code to the address of the account. Each is good for this person alone: somebody else who signs in at the provider is refused (403 `access_denied`, on a page with the way back), and so is somebody else\'s passkey. Whoever has none of these is led to the sign-in page with `prompt=login`, as is everybody where there is `pages.loginUrl`, without this page.',
@@ -270,7 +270,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'POST /auth/second-factor/set-up': {
     what: 'Sets up the app by the form of that page: `code`, six digits that the app shows now, `enrolment` from the page and a `name`; or makes a passkey by `credential`, what the browser answered. Then the person is signed in, with both factors, and all other sign-ins of theirs end. `decision=resend` sends the message that confirms the address again.',
     success: '200, a page with the recovery codes, which are shown once, and the way on; 303 onward where there are none',
-    failures: 'shown on the page: 400 `invalid_code`, `invalid_credential`, `invalid_token` (the enrolment), `invalid_request`; 403 `access_denied` (the address is not confirmed); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures: 'shown on the page: 400 `invalid_code`, `invalid_credential`, `invalid_token` (the enrolment), `invalid_request`; 401 `login_required`; 403 `access_denied` (the address is not confirmed); 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/signup': {
     what: 'The sign-up page, with the fields of `registration.fields` that a form can hold. Exists where `POST /auth/register` does and there is no `pages.loginUrl`.',
@@ -365,7 +365,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
   'POST /auth/security/passkeys': {
     what: 'Stores the passkey that the browser made with the options of that page: `credential`, with `name` for it. The first second factor of a person ends all their other sign-ins, and the answer shows the recovery codes.',
     success: '200, a page with the recovery codes; 303 where there were some',
-    failures: 'shown on the page: 400 `invalid_request`, `invalid_credential`; 401 `insufficient_user_authentication`; 409 `duplicate_factor`, `factor_limit`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
+    failures: 'shown on the page: 400 `invalid_request`, `invalid_credential`; 401 `insufficient_user_authentication`, `login_required`; 409 `duplicate_factor`, `factor_limit`; 503 `temporarily_unavailable`. On a page of their own: 403 `access_denied` (a form of another site); 413, 415 `invalid_request`'
   },
   'GET /auth/security/totp': {
     what: 'The page to set up an authenticator app, with the key as QR code, as text and as a link. Nothing is stored for it. Exists where `GET /auth/security` does. A sign-in that is older than five minutes, or lacks the second factor of the account, is asked for anew.',

@@ -38,11 +38,11 @@ export async function withdrawUnlessFirst (userId: string, factorId: string, { f
 /**
  * Takes a factor back whose owner is not signed in any more, or has another password than the first factor was: what ended that in the moment
  * between the look at it and the commit (a reset, say) could not end this factor, by which a thief might come back.
- * @throws OAuthError `invalid_token`; then it is gone again
+ * @throws OAuthError `login_required`; then it is gone again
  */
 export async function withdrawUnlessSignedIn ({ user, sid }: Enroller, factorId: string, { users, sessions, factors: { store } }: Pick<PasskeyDeps, 'users' | 'sessions' | 'factors'>): Promise<void> {
   const now = await users.findById(user.id)
   if (isActive(now) && (sid === null ? now.passwordHash === user.passwordHash : await sessions.isAlive(user.id, sid))) return
   await store.removeFactor({ userId: user.id, factorId, keepOne: false })
-  throw new OAuthError('invalid_token', 'The sign-in has ended meanwhile. Begin again.', { statusCode: 400 })
+  throw new OAuthError('login_required', 'The sign-in has ended meanwhile. Sign in again.')
 }

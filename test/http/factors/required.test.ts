@@ -159,7 +159,7 @@ t.test('a password that is changed between the code and the session begins none,
     return added
   }
   const reply = await send()
-  t.match(reply, { statusCode: 400, body: /invalid_token/ })
+  t.match(reply, { statusCode: 401, body: /login_required/ })
   t.match(await app.authority.factors(sub), { factors: { length: 0 }, recoveryCodesLeft: 0 })
   t.same(await signedInAnywhere(browser), [])
 })

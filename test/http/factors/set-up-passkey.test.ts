@@ -118,7 +118,7 @@ t.test('a password that is changed between the passkey and the session begins no
     return added
   }
   const reply = await answer(browser, body, passkeyOf())
-  t.match(reply, { statusCode: 400, body: /invalid_token/ })
+  t.match(reply, { statusCode: 401, body: /login_required/ })
   t.match(await app.authority.factors(sub), { factors: { length: 0 }, recoveryCodesLeft: 0 })
   t.same(await signedInAnywhere(browser), [])
 })
