@@ -44,5 +44,5 @@ export async function withdrawUnlessSignedIn ({ user, sid }: Enroller, factorId:
   const now = await users.findById(user.id)
   if (isActive(now) && (sid === null ? now.passwordHash === user.passwordHash : await sessions.isAlive(user.id, sid))) return
   await store.removeFactor({ userId: user.id, factorId, keepOne: false })
-  throw new OAuthError('login_required', 'The sign-in has ended meanwhile. Sign in again.')
+  throw new OAuthError('login_required', 'The sign-in has ended meanwhile. Sign in again.', { statusCode: 401 })
 }
