@@ -66,7 +66,7 @@ t.test('of 30 callbacks and 30 ID tokens of one new person at once one makes the
 
 // covers FED-2
 t.test('an answer by form_post counts once, in the browser that began, however often it is sent at once', async (t) => {
-  const test = await socketApp(t, { connection: { responseMode: 'form_post' } })
+  const test = await socketApp(t, { connection: { responseMode: 'form_post', audiences: ['app'] } })
   const { browser, state } = await test.begin()
   const post = async (by: ReturnType<typeof socketBrowser>) => await by.ask('/auth/connect/acme/callback', { method: 'POST', headers: { ...CROSS, 'content-type': 'application/x-www-form-urlencoded' }, body: `state=${state}&code=good` })
   // A browser sends no cookie with a form of another site; this one keeps what it gets.
@@ -81,7 +81,7 @@ t.test('an answer by form_post counts once, in the browser that began, however o
 
 // covers FED-24
 t.test('a domain leads to its connection, whoever is there, and the connection takes nobody else', async (t) => {
-  const test = await socketApp(t, { connection: { domains: ['acme.com'], enforce: true }, fake: fakeUpstream({ subject: 'x', email: 'eve@example.com' }) })
+  const test = await socketApp(t, { connection: { domains: ['acme.com'], enforce: true, audiences: ['app'] }, fake: fakeUpstream({ subject: 'x', email: 'eve@example.com' }) })
   await test.users.create({ username: 'ann@acme.com', passwordHash: 'h', email: 'ann@acme.com' })
   const typed = async (username: string) => {
     const { status, text } = await socketBrowser(test.origin).ask('/auth/login', { method: 'POST', headers: { ...SAME, origin: test.origin, 'content-type': 'application/x-www-form-urlencoded' }, body: new URLSearchParams({ username, password: 'x' }).toString() })
