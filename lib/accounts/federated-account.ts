@@ -24,7 +24,7 @@ export function personOf ({ assertion, claims, tokens }: Pick<UpstreamResult, 'a
   const { issuer, subject, authenticatedAt } = assertion
   const email = usable(assertion.email)
   const sealed = tokens === undefined ? undefined : connection.keep(tokens)
-  return { issuer, subject, ...(email === undefined ? {} : { email }), ...(sealed === undefined ? {} : { sealed }), profile: withoutOddValues(profileFields(connection.profile(claims))), proof: proofOf(connection.assurance(claims), Math.min(now, authenticatedAt ?? now)) }
+  return { issuer, subject, ...(email === undefined ? {} : { email }), ...(sealed === undefined ? {} : { sealed }), profile: withoutOddValues(profileFields(connection.profile(claims))), proof: proofOf(connection.assurance(claims), { at: Math.min(now, authenticatedAt ?? now), here: now }) }
 }
 
 /** Of these, apps make links and pictures. @see OpenID Connect Core 1.0 §5.1 */
@@ -47,8 +47,8 @@ function usable (email: unknown): string | undefined {
   return name === null || checkNewUsername(name) !== null ? undefined : emailOf(name) ?? undefined
 }
 
-function proofOf ({ amr = [], acr }: ReturnType<Connection['assurance']>, at: number): AuthenticationProof {
-  return { method: 'connection', at, ...(amr.length === 0 ? {} : { amr }), ...(acr === undefined ? {} : { acr }) }
+function proofOf ({ amr = [], acr }: ReturnType<Connection['assurance']>, times: { at: number, here: number }): AuthenticationProof {
+  return { method: 'connection', ...times, ...(amr.length === 0 ? {} : { amr }), ...(acr === undefined ? {} : { acr }) }
 }
 
 /** Whether the connection takes people with this address; a connection without `domains` takes everybody. */

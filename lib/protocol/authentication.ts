@@ -9,6 +9,8 @@ export interface AuthenticationProof {
   method: AuthenticationMethod
   /** When the person did so, in milliseconds since the epoch. */
   at: number
+  /** When a sign-in by a `connection` came here, where that is known: its provider may have asked the person long before. */
+  here?: number
   /** What whoever vouches calls it. @see RFC 8176 §2 */
   amr?: string[]
   /** What the host says that the sign-in is worth: of a `connection`, or of a sign-in by the host's own code. */
@@ -94,7 +96,7 @@ export function contextOf ({ methods, authenticatedAt }: Authenticated, wanted: 
  * says of when it last asked.
  */
 export function provedSince ({ methods, authenticatedAt }: Authenticated): number {
-  return Math.min(authenticatedAt, ...methods.flatMap(({ method, at }) => method === 'connection' ? [] : [at]))
+  return Math.min(authenticatedAt, ...methods.map(({ method, at, here = method === 'connection' ? authenticatedAt : at }) => here))
 }
 
 /** Who has given a proof so short a time ago comes from the sign-in page, and would come back with the same. */
@@ -157,8 +159,8 @@ function parsed (text: unknown): unknown[] {
 }
 
 function isProof (value: unknown): value is AuthenticationProof {
-  const { method, at, amr, acr } = Object(value) as Record<string, unknown>
-  return typeof method === 'string' && METHODS.has(method) && Number.isSafeInteger(at) &&
+  const { method, at, here, amr, acr } = Object(value) as Record<string, unknown>
+  return typeof method === 'string' && METHODS.has(method) && Number.isSafeInteger(at) && (here === undefined || Number.isSafeInteger(here)) &&
     (amr === undefined || areWords(amr)) && (acr === undefined || (typeof acr === 'string' && (method === 'connection' || (acr === MFA_ACR && (method === 'host' || method === 'password')))))
 }
 
