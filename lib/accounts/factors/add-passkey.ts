@@ -6,7 +6,7 @@ import { addressed, type MessageCause } from '../outbox.ts'
 import { refuseUnconfirmed } from './confirmed-address.ts'
 import { hasSecondFactor } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
-import { endingOthers, withdrawUnlessFirst, withdrawUnlessSignedIn } from './addition.ts'
+import { endingOthers, lookAgain } from './addition.ts'
 import { additionBy, isChallengeOf, type PasskeyConfig } from './passkey-options.ts'
 import type { GivenCredential, PasskeyAdded, Enroller, PasskeyDeps, PasskeyKind } from './passkeys.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
@@ -32,8 +32,7 @@ export async function addPasskey ({ credential, name, locale, origin, ...of }: E
     const outcome = await store.addPasskey({ userId: user.id, factor, limit: config.maxPerUser, recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined })
     if (outcome.outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${config.maxPerUser} passkeys.`, { reason: 'passkey_limit' })
     if (outcome.outcome === 'duplicate') throw new OAuthError('duplicate_factor', 'The account has this passkey already.')
-    if (isFirst) await withdrawUnlessFirst(user.id, factor.id, deps)
-    await withdrawUnlessSignedIn(of, factor.id, deps)
+    await lookAgain(of, { factorId: factor.id, isFirst }, deps)
     events.emit('factor_added', { userId: user.id, factorId: factor.id, kind: 'passkey', sid }, origin)
     outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
     return outcome

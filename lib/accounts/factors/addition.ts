@@ -23,26 +23,33 @@ export async function endingOthers<Stored> ({ isFirst, userId, sid, origin }: { 
 }
 
 /**
- * Removes the factor again unless it is the user's only one. Of several that were stored at once as the first, at most one stays: somebody who
- * knows the password alone must not add a factor beside the owner's.
- * @throws OAuthError `invalid_token` where it was removed
+ * Looks again at a factor that was stored just now, and takes it back where it must not stay. Of several that were stored at once as the first, at
+ * most one stays: somebody who knows the password alone must not add a factor beside the owner's. And none stays whose owner is not signed in any
+ * more, or whose first factor does not count any more: what ended that between the first look and the commit (a reset, say) could not end this
+ * factor, by which a thief might come back. Where a store is down, the factor is taken back behind the reply, since nobody has seen its recovery
+ * codes.
+ * @throws OAuthError `invalid_token` or `login_required` where it was removed; `temporarily_unavailable`
  */
-export async function withdrawUnlessFirst (userId: string, factorId: string, { factors: { store } }: Pick<PasskeyDeps, 'factors'>): Promise<void> {
-  const { totp, passkeys } = await store.findFactors(userId)
-  const [first, ...others] = [totp[0], passkeys[0]].filter((factor) => factor !== undefined)
-  if (first?.id === factorId && others.length === 0) return
-  await store.removeFactor({ userId, factorId, keepOne: false })
-  throw new OAuthError('invalid_token', 'Another factor was added meanwhile. Begin again.', { statusCode: 400 })
+export async function lookAgain (of: Enroller, { factorId, isFirst }: { factorId: string, isFirst: boolean }, deps: Pick<PasskeyDeps, 'users' | 'sessions' | 'factors' | 'background'>): Promise<void> {
+  const { background, factors: { store } } = deps
+  const withdraw = async (): Promise<void> => { await store.removeFactor({ userId: of.user.id, factorId, keepOne: false }) }
+  let refused: OAuthError | null
+  try {
+    refused = await refusalOf(of, { factorId, isFirst }, deps)
+    if (refused !== null) await withdraw()
+  } catch (error) {
+    background.run(`withdraw ${factorId}`, 'a second factor that nobody was told of could not be taken back', withdraw)
+    throw error
+  }
+  if (refused !== null) throw refused
 }
 
-/**
- * Takes a factor back whose owner is not signed in any more, or has another password than the first factor was: what ended that in the moment
- * between the look at it and the commit (a reset, say) could not end this factor, by which a thief might come back.
- * @throws OAuthError `login_required`; then it is gone again
- */
-export async function withdrawUnlessSignedIn ({ user, sid }: Enroller, factorId: string, { users, sessions, factors: { store } }: Pick<PasskeyDeps, 'users' | 'sessions' | 'factors'>): Promise<void> {
-  const now = await users.findById(user.id)
-  if (isActive(now) && (sid === null ? now.passwordHash === user.passwordHash : await sessions.isAlive(user.id, sid))) return
-  await store.removeFactor({ userId: user.id, factorId, keepOne: false })
-  throw new OAuthError('login_required', 'The sign-in has ended meanwhile. Sign in again.', { statusCode: 401 })
+async function refusalOf (of: Enroller, { factorId, isFirst }: { factorId: string, isFirst: boolean }, { users, sessions, factors: { store } }: Pick<PasskeyDeps, 'users' | 'sessions' | 'factors'>): Promise<OAuthError | null> {
+  if (isFirst) {
+    const { totp, passkeys } = await store.findFactors(of.user.id)
+    const [first, ...others] = [totp[0], passkeys[0]].filter((factor) => factor !== undefined)
+    if (first?.id !== factorId || others.length > 0) return new OAuthError('invalid_token', 'Another factor was added meanwhile. Begin again.', { statusCode: 400 })
+  }
+  const holds = of.sid === null ? await of.holds() : isActive(await users.findById(of.user.id)) && await sessions.isAlive(of.user.id, of.sid)
+  return holds ? null : new OAuthError('login_required', 'The sign-in has ended meanwhile. Sign in again.', { statusCode: 401 })
 }

@@ -5,7 +5,7 @@ import { digest } from '../../protocol/digest.ts'
 import { matchTotp, readTotpCode, toBase32, TOTP_SECRET_BYTES, totpUri } from '../../protocol/totp.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import { requireConfirmedAddress } from './confirmed-address.ts'
-import { endingOthers, withdrawUnlessFirst, withdrawUnlessSignedIn } from './addition.ts'
+import { endingOthers, lookAgain } from './addition.ts'
 import type { Enroller } from './passkeys.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 import { newRecoveryCodes } from './recovery-codes.ts'
@@ -87,8 +87,7 @@ export async function confirmEnrolment ({ enrolment, code, name, locale, origin,
     const outcome = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS, recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined })
     if (outcome.outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
     if (outcome.outcome === 'duplicate') throw new OAuthError('invalid_token', 'The enrolment was used already.', { statusCode: 400 })
-    if (isFirst) await withdrawUnlessFirst(user.id, factorId, deps)
-    await withdrawUnlessSignedIn(of, factorId, deps)
+    await lookAgain(of, { factorId, isFirst }, deps)
     events.emit('factor_added', { userId: user.id, factorId, kind: 'totp', sid }, origin)
     outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
     return outcome

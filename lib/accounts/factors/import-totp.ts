@@ -15,10 +15,10 @@ const BYTES = { least: 10, most: 128 }
 /**
  * Adds an authenticator app that the user has set up with another system, of which the host knows the key. Nobody is told, and no recovery codes are
  * made. The first second factor of a user ends all their sign-ins. `already_added`: the user has an app with this key.
- * @throws OAuthError `invalid_request` where the key can't be one; `factor_limit`
+ * @throws OAuthError `invalid_request` where the key can't be one; `invalid_grant` where the user was removed meanwhile; `factor_limit`
  */
 export async function importTotp (user: User, { secret, name }: { secret: string | Uint8Array, name?: string | undefined }, deps: ProvingDeps): Promise<'added' | 'already_added'> {
-  const { issuer, clock, events, random, factors: { store, sealer } } = deps
+  const { issuer, clock, events, random, users, factors: { store, sealer } } = deps
   const key = keyOf(secret)
   const found = await store.findFactors(user.id)
   // An import that broke off is run again from the start.
@@ -33,6 +33,10 @@ export async function importTotp (user: User, { secret, name }: { secret: string
     const { outcome } = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS })
     if (outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
     if (outcome === 'duplicate') throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
+    if (await users.findById(user.id) === null) {
+      await store.removeFactorsOfUser(user.id)
+      throw new OAuthError('invalid_grant', 'There is no such user.')
+    }
     events.emit('factor_added', { userId: user.id, factorId: id, kind: 'totp', sid: null }, NO_REQUEST)
   }, deps)
   return 'added'

@@ -26,7 +26,7 @@ export type PasskeyKind = 'passkey' | 'security_key'
  * Who sets a factor up: a sign-in, or whoever has given a first factor and holds the ticket of it. `isInvited`: a link of the host's leads them here,
  * who has vouched for them, so that the address of the account need not be confirmed before.
  */
-export type Enroller = ({ user: User, sid: string } | { user: User, sid: null, ticket: string }) & { isInvited?: boolean | undefined }
+export type Enroller = ({ user: User, sid: string } | { user: User, sid: null, ticket: string, holds(): Promise<boolean> }) & { isInvited?: boolean | undefined }
 
 /** What a known person is asked for: after the first factor, or once more while they are signed in. */
 export type PasskeyPurpose = { purpose: 'second_factor' } | { purpose: 'reauthentication', sid: string }

@@ -5,7 +5,8 @@ import { type FactorDeps, hasSecondFactor } from '../../accounts/factors/deps.ts
 import { isInvited } from '../../accounts/factors/enrolment-link.ts'
 import { confirmEnrolment, reopenEnrolment, startEnrolment } from '../../accounts/factors/enrol-totp.ts'
 import type { Enroller, PasskeyAdded } from '../../accounts/factors/passkeys.ts'
-import { openStep, type PendingStep } from '../../accounts/factors/second-step.ts'
+import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
+import { openStep, type PendingStep, stepHolds } from '../../accounts/factors/second-step.ts'
 import { isRecentEnough } from '../../accounts/fresh-sign-in.ts'
 import { sendVerificationAgain } from '../../accounts/verify-email.ts'
 import type { SessionBegun } from '../../accounts/begin-session.ts'
@@ -61,7 +62,7 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
   const toLogin = ({ journey: { query } }: Visit): Leave => goOn(`${link('login')}${query}`)
 
   async function show (owing: Owing, form: Form | null): Promise<Shown> {
-    const of = enrollerOf(owing)
+    const of = enrollerOf(owing, accounts)
     if (!owing.isInvited && awaitsConfirmation(of.user, accounts)) return { owing, enrolment: null, passkey: null, name: '', sent: false }
     return { owing, enrolment: await enrolmentOf(of, form), passkey: passkeys === null ? null : passkeyFormOf(await passkeys.creationOptions(of, accounts), deps), name: form?.name ?? '', sent: false }
   }
@@ -75,7 +76,7 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
 
   /** A passkey where the form has one, or else an app. */
   async function added (owing: Owing, form: Form, { locale, origin }: Visit): Promise<PasskeyAdded> {
-    const given = { ...enrollerOf(owing), name: form.name ?? '', locale, origin }
+    const given = { ...enrollerOf(owing, accounts), name: form.name ?? '', locale, origin }
     const { credential = '' } = form
     if (passkeys !== null && credential !== '') return await passkeys.add({ ...given, credential }, accounts)
     const { enrolment, code } = required(form, ['enrolment', 'code'])
@@ -144,7 +145,7 @@ function userOf (owing: Owing): PendingStep['user'] {
   return 'step' in owing ? owing.step.user : owing.person.user
 }
 
-function enrollerOf (owing: Owing): Enroller {
+function enrollerOf (owing: Owing, accounts: ProvingDeps): Enroller {
   const { isInvited: invited } = owing
-  return 'step' in owing ? { user: owing.step.user, sid: null, ticket: owing.ticket, isInvited: invited } : { user: owing.person.user, sid: owing.person.session.sid, isInvited: invited }
+  return 'step' in owing ? { user: owing.step.user, sid: null, ticket: owing.ticket, holds: async () => await stepHolds(owing.step, accounts) !== null, isInvited: invited } : { user: owing.person.user, sid: owing.person.session.sid, isInvited: invited }
 }

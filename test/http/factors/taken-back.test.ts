@@ -1,0 +1,151 @@
+/** A factor that must not stay is taken back: after a lost first factor, an outage, a reset, a removed account. And a sign-in by a connection gets no younger. */
+import t from 'tap'
+import { type FactorStore, memoryFactorStore, memoryUserStore, type UserStore } from '../../../lib/index.ts'
+import { testApp, signUp } from '../../support/app.ts'
+import { testBrowser, type TestBrowser } from '../../support/browser.ts'
+import { codeFor, formOf, logIn } from '../../support/factors.ts'
+import { connectApp } from '../connect/support.ts'
+import { ask, emailApp, enter } from '../email/support.ts'
+
+const SET_UP = '/auth/second-factor/set-up'
+const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
+const secretIn = (body: string): string => (/<code dir="ltr">([A-Z2-7 ]+)</.exec(body)?.[1] ?? '').replaceAll(' ', '')
+
+/** What is done before or after a method of a store, once. */
+function hooked<Store extends object> (store: Store) {
+  const hooks = new Map<string, () => Promise<void>>()
+  const once = async (name: string): Promise<void> => {
+    const act = hooks.get(name)
+    hooks.delete(name)
+    await act?.()
+  }
+  return {
+    store: new Proxy(store, {
+      get (target, name: string) {
+        const act = Reflect.get(target, name) as unknown
+        if (typeof act !== 'function') return act
+        return async (...given: unknown[]) => {
+          await once(`before ${name}`)
+          const done = await (act as (...of: unknown[]) => Promise<unknown>).apply(target, given)
+          await once(`after ${name}`)
+          return done
+        }
+      }
+    }),
+    on: (when: string, act: () => Promise<void>) => { hooks.set(when, act) }
+  }
+}
+
+/** The form of an enrolment, which is sent by what this resolves to. */
+async function prepared (browser: TestBrowser, clock: { now(): number }, page: string) {
+  const { body } = await browser.get(page)
+  const { action, fields } = formOf(body)
+  return async () => await browser.submit(action, { ...fields, code: codeFor(secretIn(body), clock.now()), name: '' })
+}
+
+t.test('a ticket whose first factor is gone adds nothing', async (t) => {
+  const left = async (factors: FactorStore, userId: string) => await factors.findFactors(userId).then(({ totp, recoveryCodesLeft }) => [totp.length, recoveryCodesLeft])
+  {
+    const { store, on } = hooked(memoryFactorStore())
+    const test = await connectApp(t, { factors: store, mfa: { required: true } })
+    await test.through()
+    const sub = String(test.events.find(({ name }) => name === 'registered')?.payload.userId)
+    await test.app.authority.changePassword(sub, 'correct horse battery staple')
+    const browser = testBrowser(test.app)
+    await test.through('', browser)
+    const send = await prepared(browser, test.clock, SET_UP)
+    on('before addTotp', async () => {
+      const [link] = await test.app.authority.identities(sub)
+      t.equal(await test.app.authority.unlinkIdentity(sub, link?.id ?? ''), 'unlinked')
+    })
+    t.match(await send(), { statusCode: 401, body: /^(?![^]*<li><code>)/ }, 'no recovery codes either')
+    t.same(await left(store, sub), [0, 0], 'a connection that was unlinked')
+  }
+  const { store, on } = hooked(memoryFactorStore())
+  const users = memoryUserStore()
+  const test = await emailApp(t, { factors: store, users, mfa: { required: true } })
+  await ask(test.browser)
+  await enter(test.browser, (await test.mail()).code)
+  const send = await prepared(test.browser, test.clock, SET_UP)
+  on('before addTotp', async () => { await users.update?.(test.sub, { email: 'new@mail.example', username: 'new@mail.example', emailVerified: true }) })
+  t.match(await send(), { statusCode: 401 })
+  t.same(await left(store, test.sub), [0, 0], 'a mailbox that is not theirs any more')
+})
+
+t.test('where a store is down when the factor is looked at again, it is taken back once that is up', async (t) => {
+  for (const what of ['findFactors', 'findById', 'removeFactor']) {
+    let isDown = false
+    const breaking = <Store extends object>(store: Store): Store => new Proxy(store, {
+      get: (target, name, receiver) => name === what && isDown ? async () => { throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' }) } : Reflect.get(target, name, receiver) as unknown
+    })
+    const { store, on } = hooked(breaking(memoryFactorStore()))
+    const { app, clock, events, close } = await testApp({ factors: store, users: breaking(memoryUserStore() as UserStore) })
+    const { sub } = await signUp(app)
+    const browser = testBrowser(app)
+    await logIn(browser)
+    const send = await prepared(browser, clock, '/auth/security/totp')
+    on('before addTotp', async () => { await app.authority.changePassword(sub, 'correct horse battery staple') })
+    on('after addTotp', async () => { isDown = true })
+    t.equal((await send()).statusCode, 503, what)
+    isDown = false
+    // Ends when what runs behind replies has.
+    await close()
+    t.match(await store.findFactors(sub), { totp: [], recoveryCodesLeft: 0 }, what)
+    t.notOk(events.some(({ name }) => name === 'factor_added'))
+  }
+})
+
+t.test('a reset leaves no factor of a sign-in that began while it went on', async (t) => {
+  const { store, on } = hooked(memoryFactorStore())
+  const { app, clock, close } = await testApp({ factors: store })
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  await app.authority.importTotp(sub, { secret: KEY })
+  const thief = testBrowser(app)
+  on('before removeFactorsOfUser', async () => {
+    await logIn(thief)
+    await thief.submit('/auth/second-factor', { code: codeFor(KEY, clock.now()) })
+  })
+  on('after removeFactorsOfUser', async () => {
+    const added = await (await prepared(thief, clock, '/auth/security/totp'))()
+    t.equal(added.statusCode, 200, 'it is in time')
+  })
+  t.equal(await app.authority.resetFactors(sub), 2)
+  t.match(await store.findFactors(sub), { totp: [], recoveryCodesLeft: 0 })
+})
+
+t.test('an import leaves nothing of a user who was removed meanwhile', async (t) => {
+  const { store, on } = hooked(memoryFactorStore())
+  const { app, close } = await testApp({ factors: store })
+  t.teardown(close)
+  const { sub } = await signUp(app)
+  on('before addTotp', async () => { await app.authority.deleteUser(sub) })
+  await t.rejects(app.authority.importTotp(sub, { secret: KEY }), { error: 'invalid_grant' } as unknown as Error)
+  t.same((await store.findFactors(sub)).totp, [])
+})
+
+t.test('what was proved at a provider gets no younger by a code or a change of factors here', async (t) => {
+  const test = await connectApp(t, { factors: memoryFactorStore(), mfa: { rememberDevice: {} } })
+  const { app, browser, clock } = test
+  const mayChange = async (): Promise<boolean> => secretIn((await browser.get('/auth/security/totp')).body) !== ''
+  await test.through()
+  const sub = await test.who() ?? ''
+  await app.authority.importTotp(sub, { secret: KEY })
+  await test.through()
+  await browser.submit('/auth/second-factor', { code: codeFor(KEY, clock.now()), remember: 'on' })
+  t.equal(await mayChange(), true, 'both just now')
+  clock.step(60_000)
+  browser.cookies.delete('authority_session')
+  await test.through()
+  t.equal(await test.who(), sub, 'the browser is remembered')
+  clock.step(3_600_000)
+  t.equal((await browser.submit('/auth/second-factor?return_to=%2Fx', { code: codeFor(KEY, clock.now()) })).statusCode, 303)
+  t.equal(await mayChange(), false, 'the code is of now, and the sign-in an hour old')
+
+  const other = await connectApp(t, { factors: memoryFactorStore() })
+  await other.through()
+  other.clock.step(280_000)
+  t.equal((await (await prepared(other.browser, other.clock, '/auth/security/totp'))()).statusCode, 200)
+  other.clock.step(280_000)
+  t.equal(secretIn((await other.browser.get('/auth/security/totp')).body), '', 'more than five minutes after the sign-in')
+})
