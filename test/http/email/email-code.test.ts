@@ -116,6 +116,8 @@ t.test('an address that nobody has gets the same pages, and no message', async (
     return { asked: [asked.statusCode, asked.headers.location, asked.body], page: without(page.body), wrong: [wrong.statusCode, without(wrong.body)] }
   }
   t.same(await pages(STRANGER), await pages(ANN))
+  // Messages leave in the order in which they were posted, so one to the stranger would be there before this.
+  t.equal((await subject.messages.next('sign_in_code')).user.username, ANN)
   t.same(subject.sent().map(({ user }) => user.username), [ANN])
 })
 
