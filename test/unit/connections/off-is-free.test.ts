@@ -1,4 +1,4 @@
-/** What is not switched on is not loaded: no file of sign-in with others' adapter or providers is among those that a start opens. */
+/** What is not switched on is not loaded: of sign-in with others, of passkeys and of QR codes nothing is among the files that a start opens. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { oidc } from '../../../lib/connections/index.ts'
@@ -31,6 +31,12 @@ t.test('the plugin alone opens nothing of it', async (t) => {
   t.ok(loaded.length > 200 && loaded.some((one) => one.endsWith('/lib/composition/connections.ts')))
   t.strictSame(loaded.filter((one) => one === 'oauth4webapi' || /\/lib\/(?:connections|adapters\/upstream)\//.test(one)), [])
   t.ok(loads(new URL('../../../lib/adapters/upstream/upstream.ts', import.meta.url)).has('oauth4webapi'), 'and the walk finds it where it is')
+})
+
+t.test('nor what makes and proves passkeys, nor what draws QR codes', async (t) => {
+  const late = ['accounts/factors/create-passkeys.ts', 'accounts/factors/prove-passkey.ts', 'http/api/passkeys.ts', 'pages/qr.ts'].map((file) => new URL(`../../../lib/${file}`, import.meta.url))
+  const loaded = loads(new URL('../../../lib/index.ts', import.meta.url))
+  for (const file of late) t.ok(loads(file).has(file.href) && !loaded.has(file.href), file.pathname)
 })
 
 t.test('the entry with the providers opens neither the plugin nor the engine', async (t) => {
