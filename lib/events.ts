@@ -83,7 +83,7 @@ export interface EventFacts {
   /** `password_reset`, `disowned`: it was made while nobody had confirmed the user's address, and went with the former password. */
   identity_unlinked: { userId: string, connection: string, by: 'user' | 'host' | 'password_reset' | 'disowned' }
   /** `sid`: the sign-in that asked. */
-  account_removed: { userId: string, sid: string | null }
+  account_removed: { userId: string, sid: string | null, admin?: string }
   logged_out: { userId: string, sids: string[], by: 'user' | 'host' | 'password_changed' | 'disabled' | 'code_reused' | 'undone' | 'account_removed' | 'identity_linked' | 'factors_changed' }
   /** `sid`: the browser session in which the person allowed it. `scope`: all that the client may now do. */
   consent_granted: { userId: string, sid: string, clientId: string, scope: string }

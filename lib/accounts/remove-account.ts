@@ -11,6 +11,8 @@ interface Removal extends MessageCause {
   user: User
   /** The sign-in that asks; `null`: the host does. */
   sid: string | null
+  /** Who of the host's asks, where it says so. */
+  admin?: string | undefined
 }
 
 /**
@@ -24,7 +26,7 @@ interface Removal extends MessageCause {
  *
  * @throws OAuthError `temporarily_unavailable`
  */
-export async function removeAccount ({ user, sid, locale, origin }: Removal, deps: AccountsDeps): Promise<void> {
+export async function removeAccount ({ user, sid, admin, locale, origin }: Removal, deps: AccountsDeps): Promise<void> {
   if (deps.users.remove === undefined) throw new OAuthError('server_error', 'Accounts can not be removed here.', { detail: 'the user store has no remove' })
   await endAll(user.id, { ...(sid === null ? {} : { exceptSid: sid }), origin }, deps)
   const links = await listLinks(user.id, deps)
@@ -37,7 +39,7 @@ export async function removeAccount ({ user, sid, locale, origin }: Removal, dep
   // Access tokens of this sign-in are refused here from now on, even where the state could not be reached to end it.
   if (sid !== null) deps.sessions.forget(sid)
   for (const link of links) withdrawGrant(link, deps)
-  deps.events.emit('account_removed', { userId: user.id, sid }, origin)
+  deps.events.emit('account_removed', { userId: user.id, sid, ...(admin === undefined ? {} : { admin }) }, origin)
   deps.outbox?.post({ kind: 'account_removed', user: addressed(user), locale, origin })
   const what = 'what a removed user left behind could not be ended'
   try {

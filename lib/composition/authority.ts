@@ -134,7 +134,7 @@ export interface Authority {
   /**
    * Removes all second factors of a user who has lost them, with their recovery codes, ends all their sessions and tells them. Afterwards their
    * password alone signs in, so make sure by means of your own that it is them who ask. Resolves to how many factors there were.
-   * `by`: who of yours did it, such as the id of an admin; it is the field `admin` of the event `factor_removed`.
+   * `by`: who of yours did it, such as the id of an admin; it is the field `admin` of the event `factor_removed`. A TypeError for what can't be that.
    * @throws OAuthError `invalid_grant` where there is no such user; `temporarily_unavailable`
    */
   resetFactors(userId: string, options?: { by?: string | undefined }): Promise<number>
@@ -166,10 +166,10 @@ export interface Authority {
   /**
    * Removes the account for good and tells the user: their sessions and tokens end first, then what they allowed to clients and their open links,
    * then `users.remove` is called, and last their second factors go. A call that failed on its way can be repeated. `false`: there was no such
-   * user; what a former call may have left of them has ended.
+   * user; what a former call may have left of them has ended. `by`: as for `resetFactors`, in the event `account_removed`.
    * @throws OAuthError `server_error` where the user store has no `remove`; `temporarily_unavailable`
    */
-  deleteUser(userId: string): Promise<boolean>
+  deleteUser(userId: string, options?: { by?: string | undefined }): Promise<boolean>
   /** Sends the user a reset message, in the language of their claim `locale`. Rejects where there is no such user or no `sendMessage`. */
   startPasswordReset(userId: string): Promise<void>
   /**

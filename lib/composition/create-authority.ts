@@ -81,7 +81,7 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
         throw error
       }
     },
-    resetFactors: async (userId, { by } = {}) => await resetFactors(await existing(userId), by, withFactors()),
+    resetFactors: async (userId, options) => await resetFactors(await existing(userId), adminOf(options), withFactors()),
     async startEnrolment (userId) {
       const deps = withFactors()
       if (enrolmentUrl === null) throw badOption('pages', 'got false; app.authority.startEnrolment needs the page that its link leads to')
@@ -133,9 +133,10 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
       const user = await accounts.users.findById(userId)
       return user === null ? 'unknown' : await unlinkIdentity(user, id, { by: 'host', locale: undefined, origin: NO_REQUEST }, accounts)
     },
-    async deleteUser (userId) {
+    async deleteUser (userId, options) {
+      const admin = adminOf(options)
       const user = await accounts.users.findById(userId)
-      if (user !== null) await removeAccount({ user, sid: null, locale: undefined, origin: NO_REQUEST }, accounts)
+      if (user !== null) await removeAccount({ user, sid: null, admin, locale: undefined, origin: NO_REQUEST }, accounts)
       else await endRest(userId, NO_REQUEST, accounts)
       return user !== null
     },
@@ -156,4 +157,11 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
     on: (name, handler) => { events.on(name, handler) },
     off: (name, handler) => { events.off(name, handler) }
   }
+}
+
+/** Who of the host's acts. A mistake must not leave an audit trail without a name. */
+function adminOf (options: { by?: string | undefined } = {}): string | undefined {
+  const { by, ...others } = options
+  if (Object.keys(others).length > 0 || (by !== undefined && (typeof by !== 'string' || by === '' || by.length > 128))) throw new TypeError('app.authority: the options are { by }, a string of at most 128 characters that names who of yours does this.')
+  return by
 }

@@ -112,7 +112,7 @@ export const TEST_PROOFS: unique symbol = Symbol('proofs')
 /** What has to be proved for this `acr`, at this time. @throws RangeError where there is no such value */
 export function proofsFor (acr: string, at: number): AuthenticationProof[] {
   const found = CONTEXTS.find((context) => context.acr === acr)
-  if (found === undefined) throw new RangeError(`acr must be one of ${CONTEXTS.map((context) => context.acr).filter((value) => value !== null).join(', ')}.`)
+  if (found === undefined) throw new RangeError(`acr must be one of ${[...new Set(CONTEXTS.flatMap(({ acr: known }) => known ?? []))].join(', ')}.`)
   return found.by.map((method) => ({ method, at }))
 }
 

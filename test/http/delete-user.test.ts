@@ -68,4 +68,10 @@ t.test('the event names who of the host\'s has reset somebody\'s factors, where 
   t.match(events.at(-1), { name: 'factor_removed', payload: { userId: sub, factorId: null, by: 'host', admin: 'admin-7' } })
   await app.authority.resetFactors(sub, { by: undefined })
   t.notOk('admin' in (events.at(-1)?.payload ?? {}))
+  for (const odd of [{ by: 5 }, { by: '' }, { by: 'x'.repeat(129) }, { admin: 'admin-7' }, { by: null }] as unknown as Array<{ by: string }>) {
+    await t.rejects(app.authority.resetFactors(sub, odd), TypeError)
+    await t.rejects(app.authority.deleteUser(sub, odd), TypeError)
+  }
+  t.equal(await app.authority.deleteUser(sub, { by: 'admin-7' }), true)
+  t.match(events.find(({ name }) => name === 'account_removed'), { payload: { admin: 'admin-7' } })
 })
