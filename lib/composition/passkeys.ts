@@ -3,7 +3,7 @@ import type { Random } from '../ports/random.ts'
 import type { Settings } from '../settings/settings.ts'
 import { deriveKey } from './secrets.ts'
 
-/** Where passkeys are off, nothing of them is loaded. Without a secret, a challenge is good for as long as this process lives. */
+/** Where passkeys are off, what makes and proves them is not loaded. Without a secret, a challenge is good for as long as this process lives. */
 export async function passkeysOf ({ issuer, secrets, factors }: Pick<Settings, 'issuer' | 'secrets' | 'factors'>, random: Random): Promise<Passkeys | null> {
   const settings = factors?.passkeys ?? null
   if (settings === null) return null

@@ -8,7 +8,6 @@ import { useStrictValidation } from './edge/body.ts'
 import { browserSessionRoutes } from './api/browser-session.ts'
 import { createGuards, type GuardDeps } from './edge/caller-guards.ts'
 import { useCallers } from './edge/callers.ts'
-import { connectRoutes } from './pages/connect/routes.ts'
 import { connectionRoutes } from './api/connections.ts'
 import { consentPage } from './pages/consent.ts'
 import type { Cors, CorsPolicy } from './edge/cors.ts'
@@ -16,16 +15,12 @@ import { guardSenders, type SendersDeps } from './edge/senders.ts'
 import type { HttpDeps } from './edge/deps.ts'
 import { tellOfLateDocuments, useDocuments } from './edge/documents.ts'
 import { useErrorReply, usePlainJson } from './edge/error-reply.ts'
-import { emailCodePage } from './pages/email/email-code.ts'
-import { emailLinkPage } from './pages/email/email-link.ts'
-import { factorRoutes } from './api/factors.ts'
 import { introspectRoute } from './api/introspect.ts'
 import { jwksRoute } from './api/jwks.ts'
 import { redactLoggedUrls } from './edge/log-redaction.ts'
 import { loginPage } from './pages/login.ts'
 import { logoutRoutes } from './pages/logout.ts'
 import { metadataRoute } from './api/metadata.ts'
-import { passkeyPromptPage } from './pages/passkey-prompt.ts'
 import { pageAssetRoutes } from './pages/assets.ts'
 import type { PageDeps } from './pages/deps.ts'
 import { usePageErrors } from './pages/errors.ts'
@@ -34,10 +29,7 @@ import { isPageReply } from './pages/reply.ts'
 import { reauthenticatePage } from './pages/reauthenticate.ts'
 import { refreshRoute } from './api/refresh.ts'
 import { revokeRoute } from './api/revoke.ts'
-import { secondFactorLinkPage } from './pages/second-factor-link.ts'
-import { secondFactorPage } from './pages/second-factor.ts'
 import { securitySchemes } from './edge/security-schemes.ts'
-import { setUpSecondFactorPage } from './pages/set-up-second-factor.ts'
 import { sessionRoutes } from './api/sessions.ts'
 import type { PathName } from '../settings/paths.ts'
 import { tokenRoute } from './api/token.ts'
@@ -127,7 +119,7 @@ function groupsOf (deps: RouteDeps, { jwksConstraints, metadataConstraints, open
     { register: (child) => { ownAccountRoutes(child, deps) } },
     { register: (child) => { sessionRoutes(child, deps) } },
     { register: (child) => { connectionRoutes(child, deps) } },
-    ...(factors === null ? [] : [{ register: (child: FastifyInstance) => { factorRoutes(child, deps, factors) } }, ...passkeyGroups(deps, factors, webauthnConstraints)]),
+    ...(factors === null ? [] : [{ register: async (child: FastifyInstance) => { (await import('./api/factors.ts')).factorRoutes(child, deps, factors) } }, ...passkeyGroups(deps, factors, webauthnConstraints)]),
     { cors: cors.anyOrigin, register: wellKnown },
     ...(hasKeySet ? [{ cors: cors.ofAccessTokens, register: (child: FastifyInstance) => { userinfoRoute(child, deps) } }] : []),
     ...(pages === null ? [] : pageGroups(pages, { cors, redirectLogin: openid !== null }))
@@ -151,33 +143,42 @@ function passkeyGroups (deps: RouteDeps, factors: NonNullable<RouteDeps['grants'
   ]
 }
 
-/** Only where there are second factors. */
-function secondFactor (child: FastifyInstance, pages: PageDeps): void {
+/** Loaded only where there are second factors. */
+async function secondFactor (child: FastifyInstance, pages: PageDeps): Promise<void> {
   const { factors } = pages.authorize.accounts
   if (factors === null) return
+  const [{ secondFactorPage }, { passkeyPromptPage }, { secondFactorLinkPage }, { setUpSecondFactorPage }] = await Promise.all([
+    import('./pages/second-factor.ts'), import('./pages/passkey-prompt.ts'), import('./pages/second-factor-link.ts'), import('./pages/set-up-second-factor.ts')
+  ])
   secondFactorPage(child, pages, factors)
   passkeyPromptPage(child, pages)
   secondFactorLinkPage(child, pages, factors)
   setUpSecondFactorPage(child, pages, factors)
 }
 
-/** Only where people sign in by e-mail. */
-function emailSignIn (child: FastifyInstance, pages: PageDeps): void {
+/** Loaded only where people sign in by e-mail. */
+async function emailSignIn (child: FastifyInstance, pages: PageDeps): Promise<void> {
   const { accounts } = pages.authorize
   const { emailSignIn: given } = accounts
   if (given === null) return
+  const [{ emailCodePage }, { emailLinkPage }] = await Promise.all([import('./pages/email/email-code.ts'), import('./pages/email/email-link.ts')])
   emailCodePage(child, pages, { ...accounts, emailSignIn: given })
   emailLinkPage(child, pages, { ...accounts, emailSignIn: given })
 }
 
+/** Loaded only where there are connections. */
+async function connect (child: FastifyInstance, pages: PageDeps): Promise<void> {
+  (await import('./pages/connect/routes.ts')).connectRoutes(child, pages)
+}
+
 function pageGroups (pages: PageDeps, { cors, redirectLogin }: { cors: Cors, redirectLogin: boolean }): Group[] {
-  const group = (...parts: Array<(child: FastifyInstance, deps: PageDeps) => void>): Group => ({
+  const group = (...parts: Array<(child: FastifyInstance, deps: PageDeps) => void | Promise<void>>): Group => ({
     cors: cors.noOrigin,
     pages,
-    register: (child) => { for (const part of parts) part(child, pages) }
+    async register (child) { for (const part of parts) await part(child, pages) }
   })
   return [
-    group(loginPage, secondFactor, emailSignIn, ...(pages.loginUrl === null ? [reauthenticatePage] : []), accountPages, logoutRoutes, connectRoutes),
+    group(loginPage, secondFactor, emailSignIn, ...(pages.loginUrl === null ? [reauthenticatePage] : []), accountPages, logoutRoutes, connect),
     { cors: cors.noOrigin, register: (child) => { browserSessionRoutes(child, pages) } },
     { register: (child) => { pageAssetRoutes(child, pages.pages.assets, { prefix: pages.prefix }) } },
     ...(pages.offers.account

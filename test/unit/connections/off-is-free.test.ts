@@ -33,8 +33,9 @@ t.test('the plugin alone opens nothing of it', async (t) => {
   t.ok(loads(new URL('../../../lib/adapters/upstream/upstream.ts', import.meta.url)).has('oauth4webapi'), 'and the walk finds it where it is')
 })
 
-t.test('nor what makes and proves passkeys, nor what draws QR codes', async (t) => {
-  const late = ['accounts/factors/create-passkeys.ts', 'accounts/factors/prove-passkey.ts', 'http/api/passkeys.ts', 'pages/qr.ts'].map((file) => new URL(`../../../lib/${file}`, import.meta.url))
+t.test('nor what makes and proves passkeys, what draws QR codes, nor the routes of factors, of codes by e-mail and of connections', async (t) => {
+  const pages = ['second-factor', 'passkey-prompt', 'second-factor-link', 'set-up-second-factor', 'email/email-code', 'email/email-link', 'connect/routes', 'connect/callback'].map((page) => `http/pages/${page}.ts`)
+  const late = [...pages, 'http/api/factors.ts', 'accounts/email-sign-in/sign-in.ts', 'accounts/email-sign-in/take-mailbox.ts', 'accounts/factors/create-passkeys.ts', 'accounts/factors/prove-passkey.ts', 'http/api/passkeys.ts', 'pages/qr.ts'].map((file) => new URL(`../../../lib/${file}`, import.meta.url))
   const loaded = loads(new URL('../../../lib/index.ts', import.meta.url))
   for (const file of late) t.ok(loads(file).has(file.href) && !loaded.has(file.href), file.pathname)
 })
