@@ -28,11 +28,11 @@ export async function addPasskey ({ credential, name, locale, origin, ...of }: E
   const { codes, digests } = newRecoveryCodes(deps)
   const factor = { id: random.id(), ...made, rpId: config.rpId, name: nameOf(name), createdAt: now, lastUsedAt: null }
   const isFirst = !hasSecondFactor(found)
-  const added = await endingOthers({ isFirst, userId: user.id, sid, origin }, async () => {
+  const added = await endingOthers({ endsOthers: isFirst && sid !== null, userId: user.id, sid, origin }, async () => {
     const outcome = await store.addPasskey({ userId: user.id, factor, limit: config.maxPerUser, recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined })
     if (outcome.outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${config.maxPerUser} passkeys.`, { reason: 'passkey_limit' })
     if (outcome.outcome === 'duplicate') throw new OAuthError('duplicate_factor', 'The account has this passkey already.')
-    await lookAgain(of, { factorId: factor.id, isFirst }, deps)
+    await lookAgain(of, { factorId: factor.id, isFirst, origin }, deps)
     events.emit('factor_added', { userId: user.id, factorId: factor.id, kind: 'passkey', sid }, origin)
     outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
     return outcome

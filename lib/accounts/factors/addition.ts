@@ -4,11 +4,12 @@ import type { Origin } from '../../sessions/sessions.ts'
 import type { Enroller, PasskeyDeps } from './passkeys.ts'
 
 /**
- * Stores a factor. The first one of a user ends all their other sign-ins, before it is stored and after: whoever got in by the password alone
- * is out.
+ * Stores a factor. With `endsOthers`, for the first one of a user, all their other sign-ins end before it is stored and after: whoever got in by
+ * the password alone is out. Where it is set up before there is a session, `lookAgain` ends them, once it is stored: by then somebody who sent
+ * the form twice may be signed in by the first of the two.
  */
-export async function endingOthers<Stored> ({ isFirst, userId, sid, origin }: { isFirst: boolean, userId: string, sid: string | null, origin: Origin }, store: () => Promise<Stored>, deps: Pick<PasskeyDeps, 'sessions' | 'background' | 'onError'>): Promise<Stored> {
-  if (!isFirst) return await store()
+export async function endingOthers<Stored> ({ endsOthers, userId, sid, origin }: { endsOthers: boolean, userId: string, sid: string | null, origin: Origin }, store: () => Promise<Stored>, deps: Pick<PasskeyDeps, 'sessions' | 'background' | 'onError'>): Promise<Stored> {
+  if (!endsOthers) return await store()
   const endOthers = async (): Promise<void> => { await deps.sessions.revokeAll(userId, 'factors_changed', { exceptSid: sid ?? undefined, origin }) }
   await endOthers()
   const stored = await store()
@@ -27,16 +28,17 @@ export async function endingOthers<Stored> ({ isFirst, userId, sid, origin }: { 
  * most one stays: somebody who knows the password alone must not add a factor beside the owner's. And none stays whose owner is not signed in any
  * more, or whose first factor does not count any more: what ended that between the first look and the commit (a reset, say) could not end this
  * factor, by which a thief might come back. Where a store is down, the factor is taken back behind the reply, since nobody has seen its recovery
- * codes.
+ * codes. One that stays, is the first and was set up before there is a session ends every other sign-in.
  * @throws OAuthError `invalid_token` or `login_required` where it was removed; `temporarily_unavailable`
  */
-export async function lookAgain (of: Enroller, { factorId, isFirst }: { factorId: string, isFirst: boolean }, deps: Pick<PasskeyDeps, 'users' | 'sessions' | 'factors' | 'background'>): Promise<void> {
-  const { background, factors: { store } } = deps
+export async function lookAgain (of: Enroller, { factorId, isFirst, origin }: { factorId: string, isFirst: boolean, origin: Origin }, deps: Pick<PasskeyDeps, 'users' | 'sessions' | 'factors' | 'background'>): Promise<void> {
+  const { background, sessions, factors: { store } } = deps
   const withdraw = async (): Promise<void> => { await store.removeFactor({ userId: of.user.id, factorId, keepOne: false }) }
   let refused: OAuthError | null
   try {
     refused = await refusalOf(of, { factorId, isFirst }, deps)
     if (refused !== null) await withdraw()
+    else if (isFirst && of.sid === null) await sessions.revokeAll(of.user.id, 'factors_changed', { origin })
   } catch (error) {
     background.run(`withdraw ${factorId}`, 'a second factor that nobody was told of could not be taken back', withdraw)
     throw error

@@ -83,11 +83,11 @@ export async function confirmEnrolment ({ enrolment, code, name, locale, origin,
   const isFirst = !hasSecondFactor(found)
   const { codes, digests } = newRecoveryCodes(deps)
   const factor = { id: factorId, sealedSecret: sealTotpSecret(secret, { issuer, userId: user.id, factorId }, sealer), lastStep: step, failures: 0, disabled: false, name: nameOf(name), createdAt: now, lastUsedAt: null }
-  const added = await endingOthers({ isFirst, userId: user.id, sid, origin }, async () => {
+  const added = await endingOthers({ endsOthers: isFirst && sid !== null, userId: user.id, sid, origin }, async () => {
     const outcome = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS, recoveryDigests: policy.methods.includes('recovery_code') ? digests : undefined })
     if (outcome.outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
     if (outcome.outcome === 'duplicate') throw new OAuthError('invalid_token', 'The enrolment was used already.', { statusCode: 400 })
-    await lookAgain(of, { factorId, isFirst }, deps)
+    await lookAgain(of, { factorId, isFirst, origin }, deps)
     events.emit('factor_added', { userId: user.id, factorId, kind: 'totp', sid }, origin)
     outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
     return outcome

@@ -29,7 +29,7 @@ export async function importTotp (user: User, { secret, name }: { secret: string
   if (same) return 'already_added'
   const id = random.id()
   const factor = { id, sealedSecret: sealTotpSecret(key, { issuer, userId: user.id, factorId: id }, sealer), lastStep: 0, failures: 0, disabled: false, name: typeof name === 'string' ? nameOf(name) : null, createdAt: clock.now(), lastUsedAt: null }
-  await endingOthers({ isFirst: !hasSecondFactor(found), userId: user.id, sid: null, origin: NO_REQUEST }, async () => {
+  await endingOthers({ endsOthers: !hasSecondFactor(found), userId: user.id, sid: null, origin: NO_REQUEST }, async () => {
     const { outcome } = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS })
     if (outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
     if (outcome === 'duplicate') throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')

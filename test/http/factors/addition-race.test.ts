@@ -1,13 +1,16 @@
 /** Whoever adds a second factor loses their sign-in in the moment before it is stored: by a reset of the password, say. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import t from 'tap'
-import { type FactorStore, memoryFactorStore } from '../../../lib/index.ts'
+import { type FactorStore, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
 import { softPasskey } from '../../../lib/testing/index.ts'
-import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'
+import { bearer, ISSUER, type LightMyRequestResponse, PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
-import { codeFor, formOf, logIn } from '../../support/factors.ts'
+import { codeFor, formOf, logIn, signedInAnywhere } from '../../support/factors.ts'
 import { answer } from '../../support/passkey-pages.ts'
 
 const NEXT = 'correct horse battery staple'
+
+const secretIn = (body: string): string => (/<code dir="ltr">([A-Z2-7 ]+)</.exec(body)?.[1] ?? '').replaceAll(' ', '')
 
 t.test('a factor is not stored by a sign-in that ended while it was looked at', async (t) => {
   let meanwhile: () => Promise<void> = async () => {}
@@ -25,7 +28,6 @@ t.test('a factor is not stored by a sign-in that ended while it was looked at', 
   const { app, clock, events, close } = await testApp({ factors, mfa: { required: () => isRequired } })
   t.teardown(close)
 
-  const secretIn = (body: string): string => (/<code dir="ltr">([A-Z2-7 ]+)</.exec(body)?.[1] ?? '').replaceAll(' ', '')
   const totpBy = async (browser: TestBrowser, page: string) => {
     const { body } = await browser.get(page)
     const { action, fields } = formOf(body)
@@ -87,6 +89,47 @@ t.test('a factor is not stored by a sign-in that ended while it was looked at', 
       isRequired = false
       const { factors: stored, recoveryCodesLeft } = await factors.findFactors(sub).then(({ totp, passkeys, recoveryCodesLeft }) => ({ factors: [...totp, ...passkeys].length, recoveryCodesLeft }))
       t.same({ way, what, stored, codes: recoveryCodesLeft > 0, told: events.some(({ name }) => name === 'factor_added') }, { way, what, stored: end === undefined ? 1 : 0, codes: end === undefined, told: end === undefined })
+    }
+  }
+})
+
+t.test('of two that set a factor up by one sign-in at once one does, and stays signed in, wherever the other one is held up', async (t) => {
+  const slow = new AsyncLocalStorage<{ calls: number, heldAt: number, until: Promise<unknown> }>()
+  const held = <Store extends object>(store: Store): Store => new Proxy(store, {
+    get (target, name) {
+      const act = Reflect.get(target, name) as unknown
+      if (typeof act !== 'function') return typeof act === 'object' && act !== null ? held(act) : act
+      return (...given: unknown[]): unknown => {
+        const call = (): unknown => Reflect.apply(act, target, given)
+        const one = slow.getStore()
+        return one !== undefined && one.calls++ === one.heldAt ? one.until.then(call) : call()
+      }
+    }
+  })
+  const { app, clock, close } = await testApp({ users: held(memoryUserStore()), state: held(memoryState()), factors: held(memoryFactorStore()), mfa: { required: true } })
+  t.teardown(close)
+  const ways: Record<string, (browser: TestBrowser, body: string) => Promise<LightMyRequestResponse>> = {
+    'an app': async (browser, body) => await browser.submit('/auth/second-factor/set-up', { ...formOf(body).fields, code: codeFor(secretIn(body), clock.now()) }),
+    'a passkey': async (browser, body) => await answer(browser, body, softPasskey({ origin: ISSUER }))
+  }
+  let users = 0
+  for (const [way, finish] of Object.entries(ways)) {
+    for (let heldAt = 0, isHeld = true; isHeld; heldAt++) {
+      const username = `user${++users}`
+      await signUp(app, username)
+      const [one, other] = [testBrowser(app), testBrowser(app)]
+      await logIn(one, username)
+      const { body } = await one.get('/auth/second-factor/set-up')
+      for (const [name, value] of one.cookies) other.cookies.set(name, value)
+      let release = (): void => {}
+      const held = { calls: 0, heldAt, until: new Promise<void>((resolve) => { release = resolve }) }
+      const late = slow.run(held, async () => await finish(other, body))
+      const reply = await finish(one, body)
+      release()
+      const replies: Array<[TestBrowser, LightMyRequestResponse]> = [[one, reply], [other, await late]]
+      const winners = replies.filter(([, { body }]) => body.includes('<li><code>'))
+      isHeld = held.calls > heldAt
+      t.same({ way, heldAt, winners: winners.length, signedIn: (await signedInAnywhere(winners[0]?.[0] ?? one)).length > 0 }, { way, heldAt, winners: 1, signedIn: true })
     }
   }
 })

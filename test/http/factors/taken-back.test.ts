@@ -1,6 +1,6 @@
 /** A factor that must not stay is taken back: after a lost first factor, an outage, a reset, a removed account. And a sign-in by a connection gets no younger. */
 import t from 'tap'
-import { type FactorStore, memoryFactorStore, memoryUserStore, type UserStore } from '../../../lib/index.ts'
+import { type FactorStore, memoryFactorStore, memoryState, memoryUserStore, type UserStore } from '../../../lib/index.ts'
 import { testApp, signUp } from '../../support/app.ts'
 import { testBrowser, type TestBrowser } from '../../support/browser.ts'
 import { codeFor, formOf, logIn } from '../../support/factors.ts'
@@ -73,18 +73,21 @@ t.test('a ticket whose first factor is gone adds nothing', async (t) => {
 })
 
 t.test('where a store is down when the factor is looked at again, it is taken back once that is up', async (t) => {
-  for (const what of ['findFactors', 'findById', 'removeFactor']) {
+  for (const what of ['findFactors', 'findById', 'removeFactor', 'revokeFamiliesOfUser']) {
     let isDown = false
     const breaking = <Store extends object>(store: Store): Store => new Proxy(store, {
       get: (target, name, receiver) => name === what && isDown ? async () => { throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' }) } : Reflect.get(target, name, receiver) as unknown
     })
     const { store, on } = hooked(breaking(memoryFactorStore()))
-    const { app, clock, events, close } = await testApp({ factors: store, users: breaking(memoryUserStore() as UserStore) })
+    // What ends the other sign-ins, where the factor is set up before there is one.
+    const isSetUp = what === 'revokeFamiliesOfUser'
+    const state = memoryState()
+    const { app, clock, events, close } = await testApp({ factors: store, users: breaking(memoryUserStore() as UserStore), state: { ...state, tokens: breaking(state.tokens) }, mfa: { required: isSetUp } })
     const { sub } = await signUp(app)
     const browser = testBrowser(app)
     await logIn(browser)
-    const send = await prepared(browser, clock, '/auth/security/totp')
-    on('before addTotp', async () => { await app.authority.changePassword(sub, 'correct horse battery staple') })
+    const send = await prepared(browser, clock, isSetUp ? SET_UP : '/auth/security/totp')
+    if (!isSetUp) on('before addTotp', async () => { await app.authority.changePassword(sub, 'correct horse battery staple') })
     on('after addTotp', async () => { isDown = true })
     t.equal((await send()).statusCode, 503, what)
     isDown = false
