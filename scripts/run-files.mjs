@@ -3,13 +3,16 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { isCounted, laneOf, processesOf } from './test-lanes.mjs'
+import { laneOf, processesOf } from './test-lanes.mjs'
 
 const LOADER = new URL('typescript-loader.mjs', import.meta.url).href
 const TOGETHER = fileURLToPath(new URL('run-together.mjs', import.meta.url))
 /** Of one file, in seconds: long enough for a machine that does much beside it. */
 const TIMEOUT = 240
 const AT_ONCE = 4
+/** Of those that drive a browser and wait for it most of the time: so others run beside them, and as many as usual afterwards. */
+const BROWSERS_AT_ONCE = 3
+const BESIDE_BROWSERS = 2
 /** Of the scenarios of faults: their instances and servers are processes of their own. */
 const FAULTS_AT_ONCE = 2
 
@@ -36,14 +39,23 @@ export async function runFiles (root, files, env = {}) {
     }
   }
 
-  const [faults, main, alone] = ['faults', 'main', 'faults-alone'].map((lane) => processesOf(files.filter((file) => laneOf(file) === lane)))
-  for (const [lane, atOnce] of [[faults, FAULTS_AT_ONCE], [main, AT_ONCE], [alone, 1]]) await Promise.all(Array.from({ length: atOnce }, async () => { await work(lane) }))
+  const lane = (...names) => processesOf(files.filter((file) => names.includes(laneOf(file))))
+  const atOnce = async (count, each) => { await Promise.all(Array.from({ length: count }, (_, index) => each(index))) }
+  const faults = lane('faults')
+  await atOnce(FAULTS_AT_ONCE, async () => { await work(faults) })
+  const [browsers, others] = [[], []]
+  for (const together of lane('main', 'built')) (together[0].startsWith('test/browser/') ? browsers : others).push(together)
+  await atOnce(BROWSERS_AT_ONCE + BESIDE_BROWSERS, async (index) => {
+    if (index < BROWSERS_AT_ONCE) await work(browsers)
+    if (index >= BROWSERS_AT_ONCE + BESIDE_BROWSERS - AT_ONCE) await work(others)
+  })
+  await work(lane('faults-alone'))
   return { status, text: texts.join('\n') }
 }
 
 /** Resolves to the TAP and the result of each file that ran. */
 async function runProcess (root, files, env) {
-  const uncounted = files.every((file) => !isCounted(file)) ? { NODE_V8_COVERAGE: undefined } : {}
+  const uncounted = files.every((file) => laneOf(file) !== 'main') ? { NODE_V8_COVERAGE: undefined } : {}
   const timeout = TIMEOUT + 3 * Number(process.env.FAULTS_SECONDS ?? 0)
   const child = spawn(process.execPath, ['--enable-source-maps', `--import=${LOADER}`, TOGETHER, ...files], { cwd: root, env: { TAP_TIMEOUT: String(timeout), ...process.env, ...env, ...uncounted }, stdio: ['ignore', 'pipe', 'inherit'] })
   const results = []

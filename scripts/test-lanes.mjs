@@ -13,14 +13,14 @@ const OWN_PROCESS = [
   'test/http/warnings',
   // The threads of all hashers of a process.
   'test/unit/passwords/hashing-threads',
-  // The compiler, which nothing counts (below).
+  // The compiler.
   'test/security/expressions'
 ].map((name) => `${name}.test.ts`)
 /**
- * They read the code, or run what was built of it, and execute nothing of `lib` that others don't. Where V8 counts what is executed, the
- * compiler takes half as long again.
+ * They read the code, or run what was built of it, and execute nothing of `lib` that others don't: what they execute need not be counted, and
+ * they can run beside anything.
  */
-const UNCOUNTED = [
+const BUILT = [
   'test/architecture', 'test/dead-exports', 'test/concurrency/shared-keys-processes', 'test/flow/example-server', 'test/flow/example-smtp', 'test/security/expressions',
   ...['links', 'log-codes', 'mutation', 'performance', 'public-types', 'security-policy', 'snippets', 'troubleshooting', 'user-store-guides', 'workflows'].map((name) => `test/docs/${name}`)
 ].map((name) => `${name}.test.ts`)
@@ -34,15 +34,11 @@ export function allTests (root) {
   return readdirSync(join(root, 'test'), { recursive: true }).map((file) => `test/${file.replaceAll('\\', '/')}`).filter((file) => file.endsWith('.test.ts')).sort()
 }
 
-/** `main` has coverage. The faults' own processes have none. */
+/** What `main` executes counts as covered, and nothing else does. */
 export function laneOf (file) {
+  if (BUILT.includes(file)) return 'built'
   if (!file.startsWith('test/faults/')) return 'main'
   return ALONE.includes(file) ? 'faults-alone' : 'faults'
-}
-
-/** Whether what it executes counts as covered. Files that share a process are alike in this. */
-export function isCounted (file) {
-  return laneOf(file) === 'main' && !UNCOUNTED.includes(file)
 }
 
 /** The files process by process, in the same way each time: which ones share a process never depends on how long others take. */
@@ -51,10 +47,10 @@ export function processesOf (files) {
   return kinds.flatMap((kind) => inParts(files.filter((file) => kindOf(file) === kind)))
 }
 
-/** Files of a kind share processes. */
+/** Files of a kind share processes, and are in one lane. */
 function kindOf (file) {
   const directory = SHARED.exec(file)?.[0]
-  return OWN_PROCESS.includes(file) || directory === undefined ? file : `${directory} ${isCounted(file) ? 'counted' : ''}`
+  return OWN_PROCESS.includes(file) || directory === undefined ? file : `${directory} ${laneOf(file)}`
 }
 
 function inParts (files) {
