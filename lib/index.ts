@@ -73,7 +73,7 @@ export type { Assertion, ConnectionOption, ConnectionOptions, OauthProvider, Ope
 export type { ConnectionSignIn, Linking, UpstreamTokens, UpstreamWishes } from './ports/upstream.ts'
 export type { JsonWebKeyObject } from './ports/jwt.ts'
 export type { KeyStore, StoredKey } from './ports/key-store.ts'
-export type { CodeMessage, LinkKind, LinkMessage, Message, MessageCommon, MessageKind, MessageUser, NewSignInMessage, NoticeKind, NoticeMessage, SendMessage } from './ports/message.ts'
+export type { AccountRemovedMessage, CodeMessage, FactorAddedMessage, FactorRemovedMessage, LinkKind, LinkMessage, Message, MessageCommon, MessageKind, MessageUser, NewSignInMessage, NoticeKind, NoticeMessage, SendMessage } from './ports/message.ts'
 export type { CodeGuess, CodeOutcome, MessageTokenPurpose, OneTimeToken, OneTimeTokenPurpose, OneTimeTokenStore } from './ports/one-time-token-store.ts'
 export type { Argon2Parameters, PasswordHasher } from './ports/password-hasher.ts'
 export type { BrowserSession, SessionRenewal, SessionStore, SessionUse } from './ports/session-store.ts'

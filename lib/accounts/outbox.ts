@@ -1,7 +1,7 @@
 import { boundedQueue } from '../delivery/bounded-queue.ts'
 import type { Events, Origin } from '../events.ts'
 import type { Clock } from '../ports/clock.ts'
-import type { CodeMessage, LinkMessage, Message, MessageUser, NewSignInMessage, NoticeMessage, SendMessage } from '../ports/message.ts'
+import type { Message, MessageUser, SendMessage } from '../ports/message.ts'
 import type { User } from '../ports/user-store.ts'
 import { emailOf } from './username.ts'
 
@@ -14,7 +14,10 @@ export interface MessageCause {
 }
 
 /** A message with its cause. */
-export type Post = (Omit<LinkMessage, 'locale'> | Omit<NoticeMessage, 'locale'> | Omit<NewSignInMessage, 'locale'> | Omit<CodeMessage, 'locale'>) & MessageCause
+export type Post = MessageCause & OmitEach<Message, 'locale' | 'hasPassword'>
+
+/** `Omit` of each member of a union. */
+type OmitEach<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never
 
 export interface Outbox {
   /** Takes the message and returns at once; never throws. */
@@ -93,7 +96,7 @@ export function createOutbox (sendMessage: SendMessage, { clock, events, onError
   return {
     post ({ origin, ...message }) {
       const user = withoutHash(message.user)
-      add({ message: { ...message, user, locale: message.locale ?? localeOf(user) }, origin })
+      add({ message: { ...message, user, locale: message.locale ?? localeOf(user), hasPassword: typeof message.user['passwordHash'] === 'string' }, origin })
     },
     close
   }

@@ -40,7 +40,7 @@ export async function removeAccount ({ user, sid, admin, locale, origin }: Remov
   if (sid !== null) deps.sessions.forget(sid)
   for (const link of links) withdrawGrant(link, deps)
   deps.events.emit('account_removed', { userId: user.id, sid, ...(admin === undefined ? {} : { admin }) }, origin)
-  deps.outbox?.post({ kind: 'account_removed', user: addressed(user), locale, origin })
+  deps.outbox?.post({ kind: 'account_removed', by: sid === null ? 'host' : 'user', user: addressed(user), locale, origin })
   const what = 'what a removed user left behind could not be ended'
   try {
     await endRest(user.id, origin, deps)

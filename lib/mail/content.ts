@@ -1,7 +1,8 @@
 import { chooseLocale } from '../pages/locale.ts'
 import { directionOf, durationOf, format, type Locale, messagesOf, timeOf } from '../pages/texts.ts'
 import { knownDevice } from '../pages/device-name.ts'
-import type { CodeMessage, Message, NewSignInMessage, NoticeMessage } from '../ports/message.ts'
+import type { CodeMessage, Message, NewSignInMessage } from '../ports/message.ts'
+import type { MailSubject, MailTexts } from './mail-texts.ts'
 import { MAIL_TEXTS } from './texts.ts'
 
 /** What a mail says. Its two forms, HTML and plain text, are made of this alone. */
@@ -38,8 +39,9 @@ export function contentOf (message: Message, { title, now, links = {} }: { title
   const wanted: unknown = message.locale
   const lang = chooseLocale(typeof wanted === 'string' ? [wanted] : [], undefined)
   const texts = MAIL_TEXTS[lang]
-  if (!Object.hasOwn(texts, message.kind) || typeof texts[message.kind] !== 'object') throw new TypeError(`renderMessage: there are no texts for the kind ${JSON.stringify(message.kind)}.`)
-  const { heading, text, otherwise } = texts[message.kind]
+  const about = subjectOf(message)
+  if (!Object.hasOwn(texts, about) || typeof texts[about] !== 'object') throw new TypeError(`renderMessage: there are no texts for the kind ${JSON.stringify(message.kind)}${about === message.kind ? '' : ` (${about})`}.`)
+  const { heading, text } = texts[about]
   const named = oneLine(title, MAX_TITLE)
   return {
     lang,
@@ -50,11 +52,27 @@ export function contentOf (message: Message, { title, now, links = {} }: { title
     text,
     code: message.kind === 'sign_in_code' ? codeOf(message, lang, now) : null,
     details: message.kind === 'new_sign_in' ? detailsOf(message, lang) : [],
-    action: 'url' in message && message.url !== undefined ? actionOf(message, lang, now) : null,
-    otherwise,
+    action: actionOf(message, lang, now),
+    otherwise: adviceOf(message, about, texts),
     account: accountOf(message, texts.account),
     links: linksOf(links, lang)
   }
+}
+
+/** Some kinds have a text for each thing that they may be about. A field that says nothing of it (`JSON.parse`) leads to a kind without texts. */
+function subjectOf (message: Message): MailSubject {
+  if (message.kind === 'account_removed') return `account_removed_${message.by}`
+  if (message.kind === 'factor_added') return `factor_added_${message.factor}`
+  return message.kind === 'factor_removed' ? `factor_removed_${message.factor ?? 'all'}` : message.kind
+}
+
+/** What to do for whoever has not done it. */
+function adviceOf (message: Message, about: MailSubject, texts: MailTexts): string {
+  const { otherwise } = texts[about]
+  if ('by' in message && message.by === 'host') return texts.notAsked
+  // Who connects an account at another provider knew the password, where there is one.
+  if (message.hasPassword === false && (otherwise === undefined || about === 'identity_linked')) return texts.secureWithoutPassword
+  return otherwise ?? texts.secure
 }
 
 function linksOf ({ terms, privacy, support }: MailLinks, lang: Locale): MailContent['links'] {
@@ -91,9 +109,12 @@ function codeOf ({ code, expiresAt, askedAt, userAgent }: CodeMessage, lang: Loc
   }
 }
 
-function actionOf (message: Exclude<Message, NoticeMessage>, lang: Locale, now: number): MailContent['action'] {
-  const { [message.kind]: { button }, hint, validity } = MAIL_TEXTS[lang]
-  const url = webUrl(message.url ?? '', 'url')
+/** A kind that has no link is told without one, whatever the host's queue has put into it. */
+function actionOf (message: Message, lang: Locale, now: number): MailContent['action'] {
+  const { [subjectOf(message)]: texts, hint, validity } = MAIL_TEXTS[lang]
+  if (message.url === undefined || !('button' in texts)) return null
+  const url = webUrl(message.url, 'url')
+  const { button } = texts
   return { label: button, hint, url, validity: message.kind === 'new_sign_in' ? '' : format(validity, { duration: spanUntil(message.expiresAt, lang, now) }) }
 }
 

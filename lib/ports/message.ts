@@ -20,6 +20,8 @@ export interface MessageCommon {
    * message; where neither asked for one of them, that of the user's own claim `locale`; English where there is none.
    */
   locale: string
+  /** Whether the account has a password. Who has none is not told to set a new one. Absent: it has. */
+  hasPassword?: boolean | undefined
 }
 
 /** Kinds with a link. */
@@ -45,6 +47,29 @@ export interface NoticeMessage<Kind extends NoticeKind = NoticeKind> extends Mes
   url?: undefined
   token?: undefined
   expiresAt?: undefined
+}
+
+/** Something was set up to sign in with. */
+export interface FactorAddedMessage extends NoticeMessage<'factor_added'> {
+  factor: 'totp' | 'passkey' | 'recovery_codes'
+}
+
+/** `factor`: `null` where all were removed at once, which the host does alone. `by`: who did it. */
+export interface FactorRemovedMessage extends NoticeMessage<'factor_removed'> {
+  factor: 'totp' | 'passkey' | null
+  by: 'user' | 'host'
+}
+
+/** `by`: who wanted it. */
+export interface AccountRemovedMessage extends NoticeMessage<'account_removed'> {
+  by: 'user' | 'host'
+}
+
+/** The kinds that say more of what happened. */
+interface ParticularNotices {
+  factor_added: FactorAddedMessage
+  factor_removed: FactorRemovedMessage
+  account_removed: AccountRemovedMessage
 }
 
 /** Somebody signed in in a browser in which the account never had a session. Once an hour at the most. */
@@ -79,7 +104,7 @@ export interface CodeMessage extends MessageCommon {
 }
 
 /** What `sendMessage` gets: `kind` tells which fields there are. */
-export type Message = { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind] | { [Kind in NoticeKind]: NoticeMessage<Kind> }[NoticeKind] | NewSignInMessage | CodeMessage
+export type Message = { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind] | { [Kind in NoticeKind]: Kind extends keyof ParticularNotices ? ParticularNotices[Kind] : NoticeMessage<Kind> }[NoticeKind] | NewSignInMessage | CodeMessage
 
 /** The option `sendMessage`. */
 export type SendMessage = (message: Message) => void | Promise<void>

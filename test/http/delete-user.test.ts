@@ -22,7 +22,7 @@ t.test('a host removes an account with all that it has', async (t) => {
   events.length = 0
   t.equal(await app.authority.deleteUser(sub), true)
   t.match(events.find(({ name }) => name === 'account_removed')?.payload, { userId: sub, sid: null })
-  t.match(await messages.next('account_removed'), { user: { email: 'ann@example.com' } })
+  t.match(await messages.next('account_removed'), { by: 'host', user: { email: 'ann@example.com' } })
   t.same(await app.authority.sessions(sub), [])
   t.match(await factors.findFactors(sub), { totp: [], recoveryCodesLeft: 0 })
   t.equal((await app.inject({ url: '/me', headers: bearer(tokens.access_token) })).statusCode, 401)

@@ -272,7 +272,7 @@ t.test('DELETE /auth/account ends everything of every kind', async (t) => {
   for (const [what, url, headers] of [['its own token', '/me', bearer(token)], ['another', '/me', bearer(other.access_token)], ['a session', '/auth/sessions', cookie], ['the profile', '/auth/profile', bearer(token)]] as const) t.equal((await app.inject({ url, headers })).statusCode, 401, what)
   for (const refresh of [other.refresh_token, ofClient]) if (refresh !== '') t.equal((await app.inject({ method: 'POST', url: '/auth/refresh', headers: bearer(refresh) })).statusCode, 401)
   t.equal((await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token: reset, password: 'another long one' } })).statusCode, 400)
-  t.match(await messages.next('account_removed'), { user: { email: ANN } })
+  t.match(await messages.next('account_removed'), { by: 'user', hasPassword: true, user: { email: ANN } })
   t.equal(events.filter(({ name }) => name === 'account_removed').length, 1)
   t.same([(await state.tokens.listFamiliesOfUser(sub, clock.now())).length, (await state.browserSessions.listSessionsOfUser(sub, clock.now())).length, (await state.consents.listConsents(sub, clock.now())).length], [0, 0, 0])
   t.equal((await send('DELETE', '/auth/account')).statusCode, 401, 'a second time')

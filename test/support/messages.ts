@@ -14,12 +14,24 @@ export function linkMessage (fields: Partial<LinkMessage<'password_reset'>> = {}
   }
 }
 
-/** One of every kind, to somebody whose username is not their address. */
+/** What a message says besides its kind, where its kind alone has no texts. */
+const PARTICULAR: Record<string, object> = {
+  account_removed_user: { kind: 'account_removed', by: 'user' },
+  account_removed_host: { kind: 'account_removed', by: 'host' },
+  factor_added_totp: { kind: 'factor_added', factor: 'totp' },
+  factor_added_passkey: { kind: 'factor_added', factor: 'passkey' },
+  factor_added_recovery_codes: { kind: 'factor_added', factor: 'recovery_codes' },
+  factor_removed_totp: { kind: 'factor_removed', factor: 'totp', by: 'user' },
+  factor_removed_passkey: { kind: 'factor_removed', factor: 'passkey', by: 'user' },
+  factor_removed_all: { kind: 'factor_removed', factor: null, by: 'host' }
+}
+
+/** One of everything that a mail can be about, to somebody whose username is not their address. */
 export function everyMessage (locale: string): Message[] {
   const { kind: _, url, token, expiresAt, ...rest } = linkMessage({ locale })
   const common = { ...rest, user: { ...rest.user, username: 'ann' } }
   return Object.entries(MAIL_TEXTS.en).flatMap(([kind, texts]) => {
     if (typeof texts === 'string') return []
-    return [{ ...common, kind, ...(kind === 'new_sign_in' ? { url: 'https://auth.example.com/auth/security', at: new Date(Date.UTC(2026, 0, 1, 12)), ip: '203.0.113.7', userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' } : 'button' in texts ? { url, token, expiresAt } : {}), ...(kind === 'sign_in_code' ? { code: '1234 5678', askedAt: new Date(Date.UTC(2026, 0, 1, 12)), userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' } : {}) } as Message]
+    return [{ ...common, kind, ...(kind === 'new_sign_in' ? { url: 'https://auth.example.com/auth/security', at: new Date(Date.UTC(2026, 0, 1, 12)), ip: '203.0.113.7', userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' } : 'button' in texts ? { url, token, expiresAt } : {}), ...(kind === 'sign_in_code' ? { code: '1234 5678', askedAt: new Date(Date.UTC(2026, 0, 1, 12)), userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0' } : {}), ...PARTICULAR[kind] } as Message]
   })
 }

@@ -34,7 +34,7 @@ export async function addPasskey ({ credential, name, locale, origin, ...of }: E
     if (outcome.outcome === 'duplicate') throw new OAuthError('duplicate_factor', 'The account has this passkey already.')
     await lookAgain(of, { factorId: factor.id, isFirst, origin }, deps)
     events.emit('factor_added', { userId: user.id, factorId: factor.id, kind: 'passkey', sid }, origin)
-    outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
+    outbox?.post({ kind: 'factor_added', factor: 'passkey', user: addressed(user), locale, origin })
     return outcome
   }, deps)
   return { factorId: factor.id, recoveryCodes: added.codesStored ? codes : null, proof: { method: made.uvInitialized ? 'passkey' : 'security_key', at: now } }

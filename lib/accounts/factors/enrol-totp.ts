@@ -89,7 +89,7 @@ export async function confirmEnrolment ({ enrolment, code, name, locale, origin,
     if (outcome.outcome === 'duplicate') throw new OAuthError('invalid_token', 'The enrolment was used already.', { statusCode: 400 })
     await lookAgain(of, { factorId, isFirst, origin }, deps)
     events.emit('factor_added', { userId: user.id, factorId, kind: 'totp', sid }, origin)
-    outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
+    outbox?.post({ kind: 'factor_added', factor: 'totp', user: addressed(user), locale, origin })
     return outcome
   }, deps)
   return { factorId, recoveryCodes: added.codesStored ? codes : null, proof: { method: 'otp', at: now } }

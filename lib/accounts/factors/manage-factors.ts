@@ -70,7 +70,7 @@ export async function removeFactor ({ user, factorId, by, sid, isLowered = false
     throw lastWayIn()
   }
   events.emit('factor_removed', { userId, factorId, kind, by }, origin)
-  outbox?.post({ kind: 'factor_removed', user: addressed(user), locale, origin })
+  outbox?.post({ kind: 'factor_removed', factor: kind, by, user: addressed(user), locale, origin })
   const what = 'the sign-ins that rested on a removed factor could not be ended'
   let left = false
   const end = async (): Promise<void> => {
@@ -111,7 +111,7 @@ export async function resetFactors (user: User, admin: string | undefined, { ses
   await endAll()
   const removed = await store.removeFactorsOfUser(user.id)
   events.emit('factor_removed', { userId: user.id, factorId: null, kind: null, by: 'host', ...(admin === undefined ? {} : { admin }) }, origin)
-  outbox?.post({ kind: 'factor_removed', user: addressed(user), locale: undefined, origin })
+  outbox?.post({ kind: 'factor_removed', factor: null, by: 'host', user: addressed(user), locale: undefined, origin })
   await endAll()
   // A sign-in that began between the end of all and the removal may have added one. From now on it finds that it has ended.
   return removed + await store.removeFactorsOfUser(user.id)

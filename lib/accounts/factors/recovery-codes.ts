@@ -19,6 +19,6 @@ export async function replaceRecoveryCodes ({ user, sid, locale, origin }: Messa
   const { codes, digests } = newRecoveryCodes(deps)
   if (!await deps.factors.store.replaceRecoveryCodes(user.id, digests)) throw new OAuthError('invalid_request', 'Recovery codes go with a second factor, and there is none.', { statusCode: 409 })
   deps.events.emit('recovery_codes_replaced', { userId: user.id, sid }, origin)
-  deps.outbox?.post({ kind: 'factor_added', user: addressed(user), locale, origin })
+  deps.outbox?.post({ kind: 'factor_added', factor: 'recovery_codes', user: addressed(user), locale, origin })
   return codes
 }

@@ -5,7 +5,7 @@ export const EN: MailTexts = {
     heading: 'Set a new password',
     text: 'Somebody asked for a link to set a new password for your account.',
     button: 'Set a new password',
-    otherwise: 'If that was not you, you can ignore this message: your password stays as it is.'
+    otherwise: 'If that was not you, you can ignore this message: nothing changes.'
   },
   verify_email: {
     heading: 'Confirm your e-mail address',
@@ -15,24 +15,22 @@ export const EN: MailTexts = {
   },
   already_registered: {
     heading: 'You already have an account',
-    text: 'Somebody tried to sign up with this e-mail address, but it has an account already. If that was you, sign in with your password, or set a new one here.',
+    text: 'Somebody tried to sign up with this e-mail address, but it has an account already. If that was you, sign in, or set a new password here.',
     button: 'Set a new password',
     otherwise: 'If that was not you, you can ignore this message.'
   },
   password_changed: {
     heading: 'Your password was changed',
-    text: 'The password of your account was changed, and all other devices were signed out.',
-    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
+    text: 'The password of your account was changed, and all other devices were signed out.'
   },
   new_sign_in: {
     heading: 'New sign-in to your account',
     text: 'Somebody signed in to your account with a device or a browser that was not used for it before.',
-    button: 'Check your account',
-    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
+    button: 'Check your account'
   },
   email_change: {
     heading: 'Confirm your new e-mail address',
-    text: 'Somebody asked for this e-mail address to become the one of their account. If that was you, confirm the address: from then on you sign in and get messages with it.',
+    text: 'Somebody asked for this e-mail address to become the one of their account. If that was you, confirm the address: from then on it takes the place of the former one.',
     button: 'Confirm address',
     otherwise: 'If that was not you, do not confirm it. You can ignore this message.'
   },
@@ -46,10 +44,14 @@ export const EN: MailTexts = {
     text: 'Your account has another e-mail address now. Messages no longer go to this one, and links that were sent to it no longer work.',
     otherwise: 'If that was not you, get in touch with us at once.'
   },
-  account_removed: {
+  account_removed_user: {
     heading: 'Your account was removed',
     text: 'Your account was removed, as somebody who was signed in to it asked for. All devices were signed out.',
     otherwise: 'If that was not you, get in touch with us at once.'
+  },
+  account_removed_host: {
+    heading: 'Your account was removed',
+    text: 'We removed your account. All devices were signed out.'
   },
   identity_linked: {
     heading: 'New way to sign in to your account',
@@ -58,28 +60,39 @@ export const EN: MailTexts = {
   },
   identity_unlinked: {
     heading: 'A way to sign in to your account was removed',
-    text: 'An account at another provider was disconnected from your account. Nobody can sign in to your account with it any more.',
-    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
+    text: 'An account at another provider was disconnected from your account. Nobody can sign in to your account with it any more.'
   },
   second_factor_failed: {
     heading: 'A sign-in stopped at the second step',
-    text: 'Somebody entered the right password of your account, but a wrong code at the second step.',
-    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
+    text: 'Somebody passed the first step of a sign-in to your account, but failed at the second.'
   },
-  factor_added: {
-    heading: 'Your two-step sign-in was changed',
-    text: 'A passkey, an authenticator app or new recovery codes were set up for your account.',
-    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
+  factor_added_totp: {
+    heading: 'An authenticator app was added',
+    text: 'An authenticator app was set up for your account. From now on its codes count at sign-in.'
   },
-  factor_removed: {
+  factor_added_passkey: {
+    heading: 'A passkey was added',
+    text: 'A passkey was set up for your account. From now on it counts at sign-in.'
+  },
+  factor_added_recovery_codes: {
+    heading: 'New recovery codes were made',
+    text: 'New recovery codes were made for your account. The former ones no longer work.'
+  },
+  factor_removed_totp: {
     heading: 'An authenticator app was removed',
-    text: 'A passkey or an authenticator app no longer belongs to your account, and does not count at sign-in.',
-    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
+    text: 'An authenticator app no longer belongs to your account. Its codes do not count at sign-in any more.'
+  },
+  factor_removed_passkey: {
+    heading: 'A passkey was removed',
+    text: 'A passkey no longer belongs to your account, and does not count at sign-in any more.'
+  },
+  factor_removed_all: {
+    heading: 'Your two-step sign-in was reset',
+    text: 'All passkeys, authenticator apps and recovery codes of your account were removed, and all devices were signed out.'
   },
   recovery_code_used: {
     heading: 'A recovery code was used',
-    text: 'The password and a recovery code were used to sign in to your account. That code no longer works.',
-    otherwise: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.'
+    text: 'A recovery code was used to sign in to your account. That code no longer works.'
   },
   passkey_counter_regressed: {
     heading: 'A passkey may have been copied',
@@ -92,6 +105,9 @@ export const EN: MailTexts = {
     button: 'Sign in',
     otherwise: 'Tell nobody this code: nobody of ours will ever ask you for it. If you did not ask for it, you can ignore this message.'
   },
+  secure: 'If that was not you, set a new password at once: choose “Forgot your password?” on the sign-in page.',
+  secureWithoutPassword: 'If that was not you, open your account page at once: choose “Sign out everywhere else”, and remove what is not yours.',
+  notAsked: 'If you did not ask us for that, get in touch with us at once.',
   validity: 'The link is valid for {duration} and works once.',
   codeValidity: 'The code is valid for {duration} and works once.',
   codeAsked: 'It was asked for on {time} with: {browser}',

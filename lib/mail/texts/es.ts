@@ -5,7 +5,7 @@ export const ES: MailTexts = {
     heading: 'Establecer una contraseña nueva',
     text: 'Alguien ha pedido un enlace para establecer una contraseña nueva para su cuenta.',
     button: 'Establecer una contraseña nueva',
-    otherwise: 'Si no ha sido usted, puede ignorar este mensaje: su contraseña no cambia.'
+    otherwise: 'Si no ha sido usted, puede ignorar este mensaje: no cambia nada.'
   },
   verify_email: {
     heading: 'Confirmar su correo electrónico',
@@ -15,24 +15,22 @@ export const ES: MailTexts = {
   },
   already_registered: {
     heading: 'Ya tiene una cuenta',
-    text: 'Alguien ha intentado registrarse con este correo electrónico, pero ya existe una cuenta con él. Si ha sido usted, inicie sesión con su contraseña o establezca una nueva aquí.',
+    text: 'Alguien ha intentado registrarse con este correo electrónico, pero ya existe una cuenta con él. Si ha sido usted, inicie sesión o establezca aquí una contraseña nueva.',
     button: 'Establecer una contraseña nueva',
     otherwise: 'Si no ha sido usted, puede ignorar este mensaje.'
   },
   password_changed: {
     heading: 'Su contraseña ha cambiado',
-    text: 'La contraseña de su cuenta ha cambiado y se ha cerrado la sesión en todos los demás dispositivos.',
-    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+    text: 'La contraseña de su cuenta ha cambiado y se ha cerrado la sesión en todos los demás dispositivos.'
   },
   new_sign_in: {
     heading: 'Nuevo inicio de sesión en su cuenta',
     text: 'Alguien ha iniciado sesión en su cuenta con un dispositivo o un navegador que no se había usado antes para ello.',
-    button: 'Revisar su cuenta',
-    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+    button: 'Revisar su cuenta'
   },
   email_change: {
     heading: 'Confirmar su nuevo correo electrónico',
-    text: 'Alguien ha pedido que este correo electrónico sea el de una cuenta. Si ha sido usted, confírmelo: desde entonces iniciará sesión y recibirá los mensajes con él.',
+    text: 'Alguien ha pedido que este correo electrónico sea el de una cuenta. Si ha sido usted, confírmelo: desde entonces sustituirá al anterior.',
     button: 'Confirmar correo electrónico',
     otherwise: 'Si no ha sido usted, no lo confirme. Puede ignorar este mensaje.'
   },
@@ -46,10 +44,14 @@ export const ES: MailTexts = {
     text: 'Su cuenta tiene ahora otro correo electrónico. Los mensajes ya no llegan a este, y los enlaces que se enviaron aquí ya no funcionan.',
     otherwise: 'Si no ha sido usted, póngase en contacto con nosotros de inmediato.'
   },
-  account_removed: {
+  account_removed_user: {
     heading: 'Su cuenta se ha eliminado',
     text: 'Su cuenta se ha eliminado, como ha pedido alguien que había iniciado sesión en ella. Se ha cerrado la sesión en todos los dispositivos.',
     otherwise: 'Si no ha sido usted, póngase en contacto con nosotros de inmediato.'
+  },
+  account_removed_host: {
+    heading: 'Su cuenta se ha eliminado',
+    text: 'Hemos eliminado su cuenta. Se ha cerrado la sesión en todos los dispositivos.'
   },
   identity_linked: {
     heading: 'Nueva forma de iniciar sesión en su cuenta',
@@ -58,28 +60,39 @@ export const ES: MailTexts = {
   },
   identity_unlinked: {
     heading: 'Se ha quitado una forma de iniciar sesión en su cuenta',
-    text: 'Se ha desvinculado de su cuenta una cuenta de otro proveedor. Ya nadie puede iniciar sesión en su cuenta con ella.',
-    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+    text: 'Se ha desvinculado de su cuenta una cuenta de otro proveedor. Ya nadie puede iniciar sesión en su cuenta con ella.'
   },
   second_factor_failed: {
     heading: 'Un inicio de sesión se detuvo en el segundo paso',
-    text: 'Alguien ha introducido la contraseña correcta de su cuenta, pero un código incorrecto en el segundo paso.',
-    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+    text: 'Alguien ha superado el primer paso de un inicio de sesión en su cuenta, pero ha fallado en el segundo.'
   },
-  factor_added: {
-    heading: 'Se ha cambiado su inicio de sesión en dos pasos',
-    text: 'Se han configurado una llave de acceso, una aplicación de autenticación o nuevos códigos de recuperación para su cuenta.',
-    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+  factor_added_totp: {
+    heading: 'Se ha añadido una aplicación de autenticación',
+    text: 'Se ha configurado una aplicación de autenticación para su cuenta. Desde ahora, sus códigos sirven para iniciar sesión.'
   },
-  factor_removed: {
+  factor_added_passkey: {
+    heading: 'Se ha añadido una llave de acceso',
+    text: 'Se ha configurado una llave de acceso para su cuenta. Desde ahora sirve para iniciar sesión.'
+  },
+  factor_added_recovery_codes: {
+    heading: 'Se han creado nuevos códigos de recuperación',
+    text: 'Se han creado nuevos códigos de recuperación para su cuenta. Los anteriores ya no funcionan.'
+  },
+  factor_removed_totp: {
     heading: 'Se ha quitado una aplicación de autenticación',
-    text: 'Una llave de acceso o una aplicación de autenticación ya no pertenece a su cuenta y no sirve para iniciar sesión.',
-    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+    text: 'Una aplicación de autenticación ya no pertenece a su cuenta. Sus códigos ya no sirven para iniciar sesión.'
+  },
+  factor_removed_passkey: {
+    heading: 'Se ha quitado una llave de acceso',
+    text: 'Una llave de acceso ya no pertenece a su cuenta y no sirve para iniciar sesión.'
+  },
+  factor_removed_all: {
+    heading: 'Se ha restablecido su inicio de sesión en dos pasos',
+    text: 'Se han quitado de su cuenta todas las llaves de acceso, aplicaciones de autenticación y códigos de recuperación, y se ha cerrado la sesión en todos los dispositivos.'
   },
   recovery_code_used: {
     heading: 'Se ha usado un código de recuperación',
-    text: 'Se han usado la contraseña y un código de recuperación para iniciar sesión en su cuenta. Ese código ya no funciona.',
-    otherwise: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.'
+    text: 'Se ha usado un código de recuperación para iniciar sesión en su cuenta. Ese código ya no funciona.'
   },
   passkey_counter_regressed: {
     heading: 'Es posible que se haya copiado una llave de acceso',
@@ -92,6 +105,9 @@ export const ES: MailTexts = {
     button: 'Iniciar sesión',
     otherwise: 'No digas este código a nadie: nadie de nuestro equipo te lo pedirá nunca. Si no lo pediste, puedes ignorar este mensaje.'
   },
+  secure: 'Si no ha sido usted, establezca una contraseña nueva de inmediato: elija «¿Ha olvidado su contraseña?» en la página de inicio de sesión.',
+  secureWithoutPassword: 'Si no ha sido usted, abra de inmediato la página de su cuenta: elija «Cerrar las demás sesiones» y quite lo que no sea suyo.',
+  notAsked: 'Si no nos lo ha pedido usted, póngase en contacto con nosotros de inmediato.',
   validity: 'El enlace es válido durante {duration} y funciona una sola vez.',
   codeValidity: 'El código es válido durante {duration} y funciona una sola vez.',
   codeAsked: 'Se pidió el {time} con: {browser}',

@@ -5,7 +5,7 @@ export const IT: MailTexts = {
     heading: 'Imposti una nuova password',
     text: 'È stato richiesto un link per impostare una nuova password per il suo account.',
     button: 'Imposta una nuova password',
-    otherwise: 'Se non riconosce questa operazione, può ignorare questo messaggio: la password resta invariata.'
+    otherwise: 'Se non riconosce questa operazione, può ignorare questo messaggio: non cambia nulla.'
   },
   verify_email: {
     heading: 'Confermi il suo indirizzo e-mail',
@@ -15,24 +15,22 @@ export const IT: MailTexts = {
   },
   already_registered: {
     heading: 'Ha già un account',
-    text: 'Qualcuno ha tentato di creare un account con questo indirizzo e-mail, ma ne esiste già uno. Se la richiesta è sua, acceda con la sua password o ne imposti qui una nuova.',
+    text: 'Qualcuno ha tentato di creare un account con questo indirizzo e-mail, ma ne esiste già uno. Se la richiesta è sua, acceda o imposti qui una nuova password.',
     button: 'Imposta una nuova password',
     otherwise: 'Se non riconosce questa operazione, può ignorare questo messaggio.'
   },
   password_changed: {
     heading: 'La sua password è stata modificata',
-    text: 'La password del suo account è stata modificata e tutti gli altri dispositivi sono stati disconnessi.',
-    otherwise: 'Se non riconosce questa operazione, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+    text: 'La password del suo account è stata modificata e tutti gli altri dispositivi sono stati disconnessi.'
   },
   new_sign_in: {
     heading: 'Nuovo accesso al suo account',
     text: 'È stato effettuato l’accesso al suo account da un dispositivo o un browser mai usato prima.',
-    button: 'Controlli il suo account',
-    otherwise: 'Se non riconosce questa operazione, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+    button: 'Controlli il suo account'
   },
   email_change: {
     heading: 'Confermi il suo nuovo indirizzo e-mail',
-    text: 'Qualcuno ha chiesto di usare questo indirizzo e-mail per il proprio account. Se la richiesta è sua, confermi l’indirizzo: da quel momento lo userà per accedere e riceverà qui i messaggi.',
+    text: 'Qualcuno ha chiesto di usare questo indirizzo e-mail per il proprio account. Se la richiesta è sua, confermi l’indirizzo: da quel momento sostituirà quello precedente.',
     button: 'Conferma indirizzo',
     otherwise: 'Se non riconosce questa operazione, non lo confermi. Può ignorare questo messaggio.'
   },
@@ -46,10 +44,14 @@ export const IT: MailTexts = {
     text: 'Il suo account ha ora un altro indirizzo e-mail. I messaggi non arrivano più a questo indirizzo e i link inviati qui non funzionano più.',
     otherwise: 'Se non riconosce questa operazione, ci contatti subito.'
   },
-  account_removed: {
+  account_removed_user: {
     heading: 'Il suo account è stato eliminato',
     text: 'Il suo account è stato eliminato su richiesta di una persona che vi aveva effettuato l’accesso. Tutti i dispositivi sono stati disconnessi.',
     otherwise: 'Se non riconosce questa operazione, ci contatti subito.'
+  },
+  account_removed_host: {
+    heading: 'Il suo account è stato eliminato',
+    text: 'Abbiamo eliminato il suo account. Tutti i dispositivi sono stati disconnessi.'
   },
   identity_linked: {
     heading: 'Nuovo modo di accedere al suo account',
@@ -58,28 +60,39 @@ export const IT: MailTexts = {
   },
   identity_unlinked: {
     heading: 'Un modo di accedere al suo account è stato rimosso',
-    text: 'Un account presso un altro fornitore è stato scollegato dal suo account. Nessuno può più usarlo per accedere al suo account.',
-    otherwise: 'Se non riconosce questa operazione, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+    text: 'Un account presso un altro fornitore è stato scollegato dal suo account. Nessuno può più usarlo per accedere al suo account.'
   },
   second_factor_failed: {
     heading: 'Un accesso si è fermato al secondo passaggio',
-    text: 'È stata inserita la password corretta del suo account, ma un codice errato al secondo passaggio.',
-    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+    text: 'Qualcuno ha superato il primo passaggio di un accesso al suo account, ma non il secondo.'
   },
-  factor_added: {
-    heading: 'Il suo accesso in due passaggi è stato modificato',
-    text: 'Per il suo account sono stati configurati una passkey, un’app di autenticazione o nuovi codici di recupero.',
-    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+  factor_added_totp: {
+    heading: 'Un’app di autenticazione è stata aggiunta',
+    text: 'Per il suo account è stata configurata un’app di autenticazione. D’ora in poi i suoi codici valgono per l’accesso.'
   },
-  factor_removed: {
+  factor_added_passkey: {
+    heading: 'Una passkey è stata aggiunta',
+    text: 'Per il suo account è stata configurata una passkey. D’ora in poi vale per l’accesso.'
+  },
+  factor_added_recovery_codes: {
+    heading: 'Sono stati creati nuovi codici di recupero',
+    text: 'Per il suo account sono stati creati nuovi codici di recupero. Quelli precedenti non funzionano più.'
+  },
+  factor_removed_totp: {
     heading: 'Un’app di autenticazione è stata rimossa',
-    text: 'Una passkey o un’app di autenticazione non appartiene più al suo account e non vale più per l’accesso.',
-    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+    text: 'Un’app di autenticazione non appartiene più al suo account. I suoi codici non valgono più per l’accesso.'
+  },
+  factor_removed_passkey: {
+    heading: 'Una passkey è stata rimossa',
+    text: 'Una passkey non appartiene più al suo account e non vale più per l’accesso.'
+  },
+  factor_removed_all: {
+    heading: 'Il suo accesso in due passaggi è stato reimpostato',
+    text: 'Tutte le passkey, le app di autenticazione e i codici di recupero del suo account sono stati rimossi e tutti i dispositivi sono stati disconnessi.'
   },
   recovery_code_used: {
     heading: 'È stato usato un codice di recupero',
-    text: 'Per accedere al suo account sono stati usati la password e un codice di recupero. Quel codice non funziona più.',
-    otherwise: 'Se non è stato lei, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.'
+    text: 'Per accedere al suo account è stato usato un codice di recupero. Quel codice non funziona più.'
   },
   passkey_counter_regressed: {
     heading: 'Una passkey potrebbe essere stata copiata',
@@ -92,6 +105,9 @@ export const IT: MailTexts = {
     button: 'Accedi',
     otherwise: 'Non dire a nessuno questo codice: nessuno di noi te lo chiederà mai. Se non lo hai richiesto, puoi ignorare questo messaggio.'
   },
+  secure: 'Se non riconosce questa operazione, imposti subito una nuova password: scelga «Password dimenticata?» nella pagina di accesso.',
+  secureWithoutPassword: 'Se non è stato lei, apra subito la pagina del suo account: scelga «Esci da tutti gli altri dispositivi» e rimuova ciò che non è suo.',
+  notAsked: 'Se non ce lo ha chiesto lei, ci contatti subito.',
   validity: 'Il link è valido per {duration} e può essere usato una sola volta.',
   codeValidity: 'Il codice è valido per {duration} e funziona una volta sola.',
   codeAsked: 'È stato richiesto il {time} con: {browser}',

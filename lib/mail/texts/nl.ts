@@ -5,7 +5,7 @@ export const NL: MailTexts = {
     heading: 'Nieuw wachtwoord instellen',
     text: 'Iemand heeft een link aangevraagd om een nieuw wachtwoord voor uw account in te stellen.',
     button: 'Nieuw wachtwoord instellen',
-    otherwise: 'Was u dat niet, dan kunt u dit bericht negeren: uw wachtwoord blijft zoals het is.'
+    otherwise: 'Was u dat niet, dan kunt u dit bericht negeren: er verandert niets.'
   },
   verify_email: {
     heading: 'Bevestig uw e-mailadres',
@@ -15,24 +15,22 @@ export const NL: MailTexts = {
   },
   already_registered: {
     heading: 'U hebt al een account',
-    text: 'Iemand wilde met dit e-mailadres een account aanmaken, maar er bestaat al een account mee. Was u dat, log dan in met uw wachtwoord of stel hier een nieuw wachtwoord in.',
+    text: 'Iemand wilde met dit e-mailadres een account aanmaken, maar er bestaat al een account mee. Was u dat, log dan in of stel hier een nieuw wachtwoord in.',
     button: 'Nieuw wachtwoord instellen',
     otherwise: 'Was u dat niet, dan kunt u dit bericht negeren.'
   },
   password_changed: {
     heading: 'Uw wachtwoord is gewijzigd',
-    text: 'Het wachtwoord van uw account is gewijzigd en alle andere apparaten zijn uitgelogd.',
-    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+    text: 'Het wachtwoord van uw account is gewijzigd en alle andere apparaten zijn uitgelogd.'
   },
   new_sign_in: {
     heading: 'Er is ingelogd op uw account',
     text: 'Iemand heeft op uw account ingelogd met een apparaat of browser die daar niet eerder voor is gebruikt.',
-    button: 'Account controleren',
-    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+    button: 'Account controleren'
   },
   email_change: {
     heading: 'Bevestig uw nieuwe e-mailadres',
-    text: 'Iemand wil dit e-mailadres voor zijn of haar account gaan gebruiken. Was u dat, bevestig dan het adres: vanaf dat moment logt u ermee in en ontvangt u er berichten op.',
+    text: 'Iemand wil dit e-mailadres voor zijn of haar account gaan gebruiken. Was u dat, bevestig dan het adres: vanaf dat moment vervangt het uw vorige adres.',
     button: 'Adres bevestigen',
     otherwise: 'Was u dat niet, bevestig het adres dan niet. U kunt dit bericht negeren.'
   },
@@ -46,10 +44,14 @@ export const NL: MailTexts = {
     text: 'Uw account heeft nu een ander e-mailadres. Er worden geen berichten meer naar dit adres gestuurd, en links die hierheen zijn gestuurd, werken niet meer.',
     otherwise: 'Was u dat niet, neem dan direct contact met ons op.'
   },
-  account_removed: {
+  account_removed_user: {
     heading: 'Uw account is verwijderd',
     text: 'Uw account is verwijderd op verzoek van iemand die erop was ingelogd. Alle apparaten zijn uitgelogd.',
     otherwise: 'Was u dat niet, neem dan direct contact met ons op.'
+  },
+  account_removed_host: {
+    heading: 'Uw account is verwijderd',
+    text: 'Wij hebben uw account verwijderd. Alle apparaten zijn uitgelogd.'
   },
   identity_linked: {
     heading: 'Nieuwe manier om in te loggen op uw account',
@@ -58,28 +60,39 @@ export const NL: MailTexts = {
   },
   identity_unlinked: {
     heading: 'Een manier om in te loggen op uw account is verwijderd',
-    text: 'Een account bij een andere aanbieder is van uw account losgekoppeld. Niemand kan er nog mee inloggen op uw account.',
-    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+    text: 'Een account bij een andere aanbieder is van uw account losgekoppeld. Niemand kan er nog mee inloggen op uw account.'
   },
   second_factor_failed: {
     heading: 'Een inlogpoging stopte bij de tweede stap',
-    text: 'Iemand heeft het juiste wachtwoord van uw account ingevuld, maar bij de tweede stap een onjuiste code.',
-    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+    text: 'Iemand is bij het inloggen op uw account voorbij de eerste stap gekomen, maar niet voorbij de tweede.'
   },
-  factor_added: {
-    heading: 'Uw inloggen in twee stappen is gewijzigd',
-    text: 'Voor uw account zijn een passkey, een authenticator-app of nieuwe herstelcodes ingesteld.',
-    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+  factor_added_totp: {
+    heading: 'Een authenticator-app is toegevoegd',
+    text: 'Voor uw account is een authenticator-app ingesteld. De codes ervan tellen vanaf nu bij het inloggen.'
   },
-  factor_removed: {
+  factor_added_passkey: {
+    heading: 'Een passkey is toegevoegd',
+    text: 'Voor uw account is een passkey ingesteld. Die telt vanaf nu bij het inloggen.'
+  },
+  factor_added_recovery_codes: {
+    heading: 'Er zijn nieuwe herstelcodes gemaakt',
+    text: 'Voor uw account zijn nieuwe herstelcodes gemaakt. De vorige werken niet meer.'
+  },
+  factor_removed_totp: {
     heading: 'Een authenticator-app is verwijderd',
-    text: 'Een passkey of authenticator-app hoort niet meer bij uw account en telt niet meer bij het inloggen.',
-    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+    text: 'Een authenticator-app hoort niet meer bij uw account. De codes ervan tellen niet meer bij het inloggen.'
+  },
+  factor_removed_passkey: {
+    heading: 'Een passkey is verwijderd',
+    text: 'Een passkey hoort niet meer bij uw account en telt niet meer bij het inloggen.'
+  },
+  factor_removed_all: {
+    heading: 'Uw inloggen in twee stappen is gereset',
+    text: 'Alle passkeys, authenticator-apps en herstelcodes van uw account zijn verwijderd en alle apparaten zijn uitgelogd.'
   },
   recovery_code_used: {
     heading: 'Een herstelcode is gebruikt',
-    text: 'Voor het inloggen op uw account zijn het wachtwoord en een herstelcode gebruikt. Die code werkt niet meer.',
-    otherwise: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.'
+    text: 'Voor het inloggen op uw account is een herstelcode gebruikt. Die code werkt niet meer.'
   },
   passkey_counter_regressed: {
     heading: 'Mogelijk is een passkey gekopieerd',
@@ -92,6 +105,9 @@ export const NL: MailTexts = {
     button: 'Inloggen',
     otherwise: 'Vertel deze code aan niemand: niemand van ons zal er ooit om vragen. Hebt u hem niet aangevraagd, dan kunt u dit bericht negeren.'
   },
+  secure: 'Was u dat niet, stel dan direct een nieuw wachtwoord in: kies “Wachtwoord vergeten?” op de inlogpagina.',
+  secureWithoutPassword: 'Was u dat niet, open dan direct uw accountpagina: kies “Overal elders uitloggen” en verwijder wat niet van u is.',
+  notAsked: 'Hebt u ons daar niet om gevraagd, neem dan direct contact met ons op.',
   validity: 'De link is {duration} geldig en werkt één keer.',
   codeValidity: 'De code is {duration} geldig en werkt één keer.',
   codeAsked: 'Hij is aangevraagd op {time} met: {browser}',

@@ -5,7 +5,7 @@ export const PL: MailTexts = {
     heading: 'Ustaw nowe hasło',
     text: 'Otrzymaliśmy prośbę o link do ustawienia nowego hasła do Twojego konta.',
     button: 'Ustaw nowe hasło',
-    otherwise: 'Jeśli ta prośba nie pochodzi od Ciebie, zignoruj tę wiadomość: Twoje hasło się nie zmieni.'
+    otherwise: 'Jeśli ta prośba nie pochodzi od Ciebie, zignoruj tę wiadomość: nic się nie zmieni.'
   },
   verify_email: {
     heading: 'Potwierdź adres e-mail',
@@ -15,24 +15,22 @@ export const PL: MailTexts = {
   },
   already_registered: {
     heading: 'Masz już konto',
-    text: 'Ktoś próbował zarejestrować konto na ten adres e-mail, ale takie konto już istnieje. Jeśli to Ty, zaloguj się swoim hasłem albo ustaw tutaj nowe.',
+    text: 'Ktoś próbował zarejestrować konto na ten adres e-mail, ale takie konto już istnieje. Jeśli to Ty, zaloguj się albo ustaw tutaj nowe hasło.',
     button: 'Ustaw nowe hasło',
     otherwise: 'Jeśli to nie Ty, możesz zignorować tę wiadomość.'
   },
   password_changed: {
     heading: 'Twoje hasło zostało zmienione',
-    text: 'Hasło do Twojego konta zostało zmienione, a wszystkie inne urządzenia wylogowano.',
-    otherwise: 'Jeśli ta zmiana nie pochodzi od Ciebie, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+    text: 'Hasło do Twojego konta zostało zmienione, a wszystkie inne urządzenia wylogowano.'
   },
   new_sign_in: {
     heading: 'Nowe logowanie na Twoje konto',
     text: 'Ktoś zalogował się na Twoje konto z urządzenia lub przeglądarki, z których wcześniej nie korzystano.',
-    button: 'Sprawdź swoje konto',
-    otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+    button: 'Sprawdź swoje konto'
   },
   email_change: {
     heading: 'Potwierdź nowy adres e-mail',
-    text: 'Otrzymaliśmy prośbę o przypisanie tego adresu e-mail do konta. Jeśli pochodzi od Ciebie, potwierdź adres: od tej chwili będzie służyć do logowania i odbierania wiadomości.',
+    text: 'Otrzymaliśmy prośbę o przypisanie tego adresu e-mail do konta. Jeśli pochodzi od Ciebie, potwierdź adres: od tej chwili zastąpi on poprzedni.',
     button: 'Potwierdź adres',
     otherwise: 'Jeśli ta prośba nie pochodzi od Ciebie, nie potwierdzaj adresu. Możesz zignorować tę wiadomość.'
   },
@@ -46,10 +44,14 @@ export const PL: MailTexts = {
     text: 'Twoje konto ma teraz inny adres e-mail. Wiadomości nie będą już przychodzić na ten adres, a wysłane tu linki straciły ważność.',
     otherwise: 'Jeśli ta zmiana nie pochodzi od Ciebie, natychmiast się z nami skontaktuj.'
   },
-  account_removed: {
+  account_removed_user: {
     heading: 'Twoje konto zostało usunięte',
     text: 'Twoje konto zostało usunięte na prośbę zalogowanej na nim osoby. Wszystkie urządzenia wylogowano.',
     otherwise: 'Jeśli ta prośba nie pochodzi od Ciebie, natychmiast się z nami skontaktuj.'
+  },
+  account_removed_host: {
+    heading: 'Twoje konto zostało usunięte',
+    text: 'Usunęliśmy Twoje konto. Wszystkie urządzenia wylogowano.'
   },
   identity_linked: {
     heading: 'Nowy sposób logowania na Twoje konto',
@@ -58,28 +60,39 @@ export const PL: MailTexts = {
   },
   identity_unlinked: {
     heading: 'Usunięto jeden ze sposobów logowania na Twoje konto',
-    text: 'Konto u innego dostawcy zostało odłączone od Twojego konta. Nikt już nie zaloguje się za jego pomocą na Twoje konto.',
-    otherwise: 'Jeśli ta zmiana nie pochodzi od Ciebie, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+    text: 'Konto u innego dostawcy zostało odłączone od Twojego konta. Nikt już nie zaloguje się za jego pomocą na Twoje konto.'
   },
   second_factor_failed: {
     heading: 'Logowanie zatrzymane na drugim etapie',
-    text: 'Ktoś podał prawidłowe hasło do Twojego konta, ale nieprawidłowy kod na drugim etapie.',
-    otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+    text: 'Ktoś przeszedł pierwszy etap logowania na Twoje konto, ale nie przeszedł drugiego.'
   },
-  factor_added: {
-    heading: 'Zmieniono logowanie dwuetapowe',
-    text: 'Na Twoim koncie skonfigurowano klucz dostępu, aplikację uwierzytelniającą lub nowe kody odzyskiwania.',
-    otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+  factor_added_totp: {
+    heading: 'Dodano aplikację uwierzytelniającą',
+    text: 'Na Twoim koncie skonfigurowano aplikację uwierzytelniającą. Od teraz jej kody służą do logowania.'
   },
-  factor_removed: {
+  factor_added_passkey: {
+    heading: 'Dodano klucz dostępu',
+    text: 'Na Twoim koncie skonfigurowano klucz dostępu. Od teraz służy do logowania.'
+  },
+  factor_added_recovery_codes: {
+    heading: 'Utworzono nowe kody odzyskiwania',
+    text: 'Dla Twojego konta utworzono nowe kody odzyskiwania. Poprzednie już nie działają.'
+  },
+  factor_removed_totp: {
     heading: 'Usunięto aplikację uwierzytelniającą',
-    text: 'Klucz dostępu lub aplikacja uwierzytelniająca nie jest już powiązana z Twoim kontem i nie działa przy logowaniu.',
-    otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+    text: 'Aplikacja uwierzytelniająca nie jest już powiązana z Twoim kontem. Jej kody nie działają już przy logowaniu.'
+  },
+  factor_removed_passkey: {
+    heading: 'Usunięto klucz dostępu',
+    text: 'Klucz dostępu nie jest już powiązany z Twoim kontem i nie działa już przy logowaniu.'
+  },
+  factor_removed_all: {
+    heading: 'Zresetowano logowanie dwuetapowe',
+    text: 'Z Twojego konta usunięto wszystkie klucze dostępu, aplikacje uwierzytelniające i kody odzyskiwania, a wszystkie urządzenia wylogowano.'
   },
   recovery_code_used: {
     heading: 'Użyto kodu odzyskiwania',
-    text: 'Do zalogowania na Twoje konto użyto hasła i kodu odzyskiwania. Ten kod już nie działa.',
-    otherwise: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.'
+    text: 'Do zalogowania na Twoje konto użyto kodu odzyskiwania. Ten kod już nie działa.'
   },
   passkey_counter_regressed: {
     heading: 'Klucz dostępu mógł zostać skopiowany',
@@ -92,6 +105,9 @@ export const PL: MailTexts = {
     button: 'Zaloguj się',
     otherwise: 'Nie podawaj nikomu tego kodu: nikt od nas nigdy o niego nie zapyta. Jeśli to nie Ty o niego prosisz, możesz zignorować tę wiadomość.'
   },
+  secure: 'Jeśli to nie Ty, natychmiast ustaw nowe hasło: wybierz „Nie pamiętasz hasła?” na stronie logowania.',
+  secureWithoutPassword: 'Jeśli to nie Ty, natychmiast otwórz stronę swojego konta: wybierz „Wyloguj się wszędzie poza tą przeglądarką” i usuń to, co nie należy do Ciebie.',
+  notAsked: 'Jeśli nie było to na Twoją prośbę, natychmiast się z nami skontaktuj.',
   validity: 'Czas ważności linku: {duration}. Można go użyć tylko raz.',
   codeValidity: 'Kod jest ważny przez {duration} i działa jeden raz.',
   codeAsked: 'Poproszono o niego {time}; przeglądarka: {browser}',

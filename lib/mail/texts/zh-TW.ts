@@ -5,7 +5,7 @@ export const ZH_TW: MailTexts = {
     heading: '設定新密碼',
     text: '我們收到了為您的帳號設定新密碼的要求。',
     button: '設定新密碼',
-    otherwise: '若這不是您本人的操作，請忽略此郵件，您的密碼不會變更。'
+    otherwise: '若這不是您本人的操作，請忽略此郵件，不會有任何變更。'
   },
   verify_email: {
     heading: '確認您的電子郵件地址',
@@ -15,24 +15,22 @@ export const ZH_TW: MailTexts = {
   },
   already_registered: {
     heading: '您已經有帳號',
-    text: '有人使用此電子郵件地址建立帳號，但此地址已有帳號。若是您本人的操作，請使用您的密碼登入，或在此設定新密碼。',
+    text: '有人使用此電子郵件地址建立帳號，但此地址已有帳號。若是您本人的操作，請登入，或在此設定新密碼。',
     button: '設定新密碼',
     otherwise: '若這不是您本人的操作，請忽略此郵件。'
   },
   password_changed: {
     heading: '您的密碼已變更',
-    text: '您的帳號密碼已變更，其他所有裝置均已登出。',
-    otherwise: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。'
+    text: '您的帳號密碼已變更，其他所有裝置均已登出。'
   },
   new_sign_in: {
     heading: '您的帳號有新的登入',
     text: '有人使用未曾登入過的裝置或瀏覽器登入了您的帳號。',
-    button: '檢查您的帳戶',
-    otherwise: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。'
+    button: '檢查您的帳戶'
   },
   email_change: {
     heading: '確認您的新電子郵件地址',
-    text: '有人要求將此電子郵件地址用於其帳號。若是您本人的操作，請確認此地址：此後您將使用此地址登入並接收郵件。',
+    text: '有人要求將此電子郵件地址用於其帳號。若是您本人的操作，請確認此地址：此後它將取代原來的地址。',
     button: '確認地址',
     otherwise: '若這不是您本人的操作，請勿確認。您可以忽略此郵件。'
   },
@@ -46,10 +44,14 @@ export const ZH_TW: MailTexts = {
     text: '您的帳號現在使用另一個電子郵件地址。郵件不會再寄到此地址，先前寄到此地址的連結也已失效。',
     otherwise: '若這不是您本人的操作，請立即與我們聯絡。'
   },
-  account_removed: {
+  account_removed_user: {
     heading: '您的帳號已刪除',
     text: '應已登入該帳號之使用者的要求，您的帳號已刪除。所有裝置均已登出。',
     otherwise: '若這不是您本人的操作，請立即與我們聯絡。'
+  },
+  account_removed_host: {
+    heading: '您的帳號已刪除',
+    text: '我們已刪除您的帳號。所有裝置均已登出。'
   },
   identity_linked: {
     heading: '您的帳號新增了一種登入方式',
@@ -58,28 +60,39 @@ export const ZH_TW: MailTexts = {
   },
   identity_unlinked: {
     heading: '您的帳號已移除一種登入方式',
-    text: '其他服務商的一個帳號已與您的帳號解除連結。任何人都無法再用它登入您的帳號。',
-    otherwise: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。'
+    text: '其他服務商的一個帳號已與您的帳號解除連結。任何人都無法再用它登入您的帳號。'
   },
   second_factor_failed: {
     heading: '一次登入止於第二步驟',
-    text: '有人輸入了您帳號的正確密碼，但在第二步驟輸入了錯誤的驗證碼。',
-    otherwise: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。'
+    text: '有人通過了登入您帳號的第一步驟，但未能通過第二步驟。'
   },
-  factor_added: {
-    heading: '您的兩步驟登入已變更',
-    text: '您的帳號設定了通行密鑰、驗證器應用程式或新的復原碼。',
-    otherwise: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。'
+  factor_added_totp: {
+    heading: '已新增一個驗證器應用程式',
+    text: '您的帳號設定了一個驗證器應用程式。今後登入時可使用其驗證碼。'
   },
-  factor_removed: {
+  factor_added_passkey: {
+    heading: '已新增一個通行密鑰',
+    text: '您的帳號設定了一個通行密鑰。今後登入時可使用它。'
+  },
+  factor_added_recovery_codes: {
+    heading: '已產生新的復原碼',
+    text: '您的帳號產生了新的復原碼。先前的復原碼已失效。'
+  },
+  factor_removed_totp: {
     heading: '一個驗證器應用程式已被移除',
-    text: '一個通行密鑰或驗證器應用程式已不再屬於您的帳號，不能再用於登入。',
-    otherwise: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。'
+    text: '一個驗證器應用程式已不再屬於您的帳號，其驗證碼無法再用於登入。'
+  },
+  factor_removed_passkey: {
+    heading: '一個通行密鑰已被移除',
+    text: '一個通行密鑰已不再屬於您的帳號，無法再用於登入。'
+  },
+  factor_removed_all: {
+    heading: '您的兩步驟登入已重設',
+    text: '您帳號的所有通行密鑰、驗證器應用程式和復原碼均已移除，所有裝置均已登出。'
   },
   recovery_code_used: {
     heading: '一個復原碼已被使用',
-    text: '有人使用密碼和復原碼登入您的帳號。該復原碼已失效。',
-    otherwise: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。'
+    text: '有人使用復原碼登入了您的帳號。該復原碼已失效。'
   },
   passkey_counter_regressed: {
     heading: '通行密鑰可能已遭複製',
@@ -92,6 +105,9 @@ export const ZH_TW: MailTexts = {
     button: '登入',
     otherwise: '請勿將此驗證碼告訴任何人：我們的人員絕不會向您索取。如果您沒有要求過，可以忽略此郵件。'
   },
+  secure: '若這不是您本人的操作，請立即設定新密碼：在登入頁面選擇「忘記密碼？」。',
+  secureWithoutPassword: '若這不是您本人的操作，請立即開啟帳號頁面：選擇「登出其他所有裝置」，並移除不屬於您的項目。',
+  notAsked: '若您未曾向我們提出此要求，請立即與我們聯絡。',
   validity: '此連結在 {duration}內有效，且只能使用一次。',
   codeValidity: '驗證碼在{duration}內有效，只能使用一次。',
   codeAsked: '要求時間：{time}，瀏覽器：{browser}',

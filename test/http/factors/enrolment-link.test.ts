@@ -30,7 +30,7 @@ t.test('who has lost everything: the host resets and hands the link over, the pe
   const { app, sub, clock } = subject
   await t.rejects(app.authority.startEnrolment(sub), { error: 'invalid_request', message: /resetFactors/ }, 'it never stands in for a factor that there is')
   t.equal(await app.authority.resetFactors(sub), 1)
-  await subject.messages.next('factor_removed')
+  t.match(await subject.messages.next('factor_removed'), { factor: null, by: 'host' })
   subject.events.length = 0
   const { url, expiresAt } = await app.authority.startEnrolment(sub)
   t.equal(expiresAt.getTime(), clock.now() + DAY_MS)

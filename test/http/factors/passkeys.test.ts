@@ -55,7 +55,7 @@ t.test('the first one brings recovery codes and a message, and ends all other si
   t.equal(codes.length, 10)
   t.equal((await app.inject({ url: '/auth/factors', headers: bearer(other) })).statusCode, 401, 'the other sign-in has ended')
   t.match((await app.inject({ url: '/auth/factors', headers: bearer(token) })).json(), { factors: [{ id, kind: 'passkey', name: 'My laptop', disabled: false, synced: false, last_used_at: null }], recovery_codes_left: 10 })
-  t.match(await subject.messages.next('factor_added'), { user: { id: sub } })
+  t.match(await subject.messages.next('factor_added'), { factor: 'passkey', user: { id: sub } })
   t.match(subject.events.filter(({ name }) => name === 'factor_added').map(({ payload }) => payload), [{ userId: sub, factorId: id, kind: 'passkey' }])
 
   const strong = (await grant(subject, passkey.get(await signInOptions(subject)))).json<{ access_token: string }>().access_token

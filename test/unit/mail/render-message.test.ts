@@ -18,26 +18,26 @@ function seen (html: string): string {
 const spaced = (text: string): string => text.replace(/\s+/g, ' ')
 
 t.test('every kind in every language: a subject, a heading, a way on and how long it is open', async (t) => {
-  const subjects = new Set<string>()
+  const said = new Set<string>()
   for (const locale of LOCALES) {
     for (const message of everyMessage(locale)) {
       const name = `${message.kind} ${locale}`
       const { subject, text, html } = renderMessage(message, { title: 'Example Shop' })
-      const { heading, otherwise } = MAIL_TEXTS[locale][message.kind]
-      subjects.add(subject)
+      const { heading, text: what, otherwise } = contentOf(message, { title: '', now: Date.now() })
+      said.add(heading + what)
       t.equal(subject, `${heading} – Example Shop`, name)
       t.match(html, new RegExp(`^<!doctype html>\n<html lang="${locale}" dir="${locale === 'ar' ? 'rtl' : 'ltr'}">`), name)
       t.ok(spaced(text).startsWith(spaced(`Example Shop ${heading} `)), name)
-      for (const said of [heading, MAIL_TEXTS[locale][message.kind].text, otherwise]) {
-        t.ok(text.includes(said), `${name}: ${said}`)
-        t.ok(seen(html).includes(spaced(said)), `${name}: ${said}`)
+      for (const part of [heading, what, otherwise]) {
+        t.ok(text.includes(part), `${name}: ${part}`)
+        t.ok(seen(html).includes(spaced(part)), `${name}: ${part}`)
       }
       t.notMatch(text + subject + html, /\{\w+\}|\b(?:undefined|null|NaN)\b/, `${name}: everything is filled in`)
       t.equal(html.match(/class="button"/g)?.length ?? 0, message.url === undefined ? 0 : 1, name)
       t.equal(text.split(message.url ?? URL_WITH_TOKEN).length - 1, message.url === undefined ? 0 : 1, name)
     }
   }
-  t.equal(subjects.size, LOCALES.length * everyMessage('en').length)
+  t.equal(said.size, LOCALES.length * everyMessage('en').length, 'no two say the same')
   t.ok(everyMessage('en').length >= 5)
 })
 
@@ -69,7 +69,61 @@ t.test('the texts are whole, typographic and in their own language', async (t) =
       // Dutch and Italian say account, too.
       if (locale !== 'en' && !(key === 'account' && ['it', 'nl'].includes(locale))) t.not(text, english[index]?.[1], `${locale} ${key} is not left in English`)
     }
-    for (const kind of ['password_changed', 'new_sign_in'] as const) t.ok(MAIL_TEXTS[locale][kind].otherwise.includes(messagesOf(locale).forgotLink), `${locale}: the words of the sign-in page`)
+    for (const advice of [MAIL_TEXTS[locale].secure, MAIL_TEXTS[locale].email_change_requested.otherwise ?? '']) t.ok(advice.includes(messagesOf(locale).forgotLink), `${locale}: the words of the sign-in page`)
+    t.ok(MAIL_TEXTS[locale].secureWithoutPassword.includes(messagesOf(locale).sessionsEndOthers), `${locale}: the words of the account page`)
+  }
+})
+
+t.test('a mail about a factor names that factor, and no other', async (t) => {
+  const words: Record<string, RegExp> = { totp: /\bapps?\b/i, passkey: /\bpasskeys?\b/i, recovery_codes: /\brecovery codes?\b/i }
+  for (const message of everyMessage('en')) {
+    if (!('factor' in message) || message.factor === null) continue
+    const { subject, text } = renderMessage(message)
+    for (const [factor, word] of Object.entries(words)) t.equal(word.test(subject) && word.test(text), factor === message.factor, `${message.kind} ${message.factor}: ${String(word)}`)
+    for (const [factor, word] of Object.entries(words)) if (factor !== message.factor) t.notMatch(text, word)
+  }
+  // The second step may have been failed with a passkey, and the first passed without a password.
+  for (const kind of ['second_factor_failed', 'recovery_code_used']) t.notMatch(MAIL_TEXTS.en[kind as 'recovery_code_used'].text, /password|wrong code/)
+})
+
+t.test('what the host did is not said of the person', async (t) => {
+  const common = everyMessage('en')[0]
+  const of = (fields: object): string => renderMessage({ ...common, url: undefined, ...fields } as Message).text
+  t.match(of({ kind: 'account_removed', by: 'user' }), /as somebody who was signed in to it asked for.*If that was not you/s)
+  const byHost = [of({ kind: 'account_removed', by: 'host' }), of({ kind: 'factor_removed', factor: null, by: 'host' }), of({ kind: 'factor_removed', factor: 'passkey', by: 'host' })]
+  for (const text of byHost) t.notMatch(text, /signed in to it|If that was not you|new password/)
+  for (const text of byHost) t.match(text, 'If you did not ask us for that, get in touch with us at once.')
+})
+
+t.test('whoever has no password is not told to set a new one', async (t) => {
+  for (const locale of LOCALES) {
+    const { secure, secureWithoutPassword, email_change_requested: change } = MAIL_TEXTS[locale]
+    const word = messagesOf(locale).forgotLink
+    for (const message of everyMessage(locale)) {
+      const advice = (hasPassword?: boolean): string => contentOf({ ...message, hasPassword }, { title: '', now: Date.now() }).otherwise
+      const name = `${message.kind} ${locale}`
+      t.equal(advice(true), advice(), name)
+      // A first password, set by a link to this address, is what stops the change.
+      if (message.kind === 'email_change_requested') t.equal(advice(false), change.otherwise, name)
+      else t.notOk(advice(false).includes(word), name)
+      if (advice() === secure || message.kind === 'identity_linked') t.equal(advice(false), secureWithoutPassword, name)
+      else t.equal(advice(false), advice(), name)
+    }
+    for (const kind of ['password_reset', 'already_registered'] as const) t.notMatch(contentOf({ ...linkMessage({ locale }), kind } as Message, { title: '', now: Date.now() }).otherwise, /your password/)
+  }
+})
+
+t.test('a notice has no button, whatever a queue puts into it', async (t) => {
+  for (const message of everyMessage('en')) {
+    if (message.url !== undefined) continue
+    const plain = renderMessage(message)
+    t.strictSame(renderMessage({ ...message, url: URL_WITH_TOKEN, expiresAt: new Date() } as unknown as Message), plain, message.kind)
+  }
+})
+
+t.test('a notice that does not say what it is about is refused', async (t) => {
+  for (const fields of [{ kind: 'account_removed' }, { kind: 'account_removed', by: 'nobody' }, { kind: 'factor_added' }, { kind: 'factor_added', factor: 'fingerprint' }, { kind: 'factor_added', factor: null }, { kind: 'factor_removed', factor: 'constructor', by: 'user' }]) {
+    t.throws(() => renderMessage({ ...linkMessage(), url: undefined, ...fields } as unknown as Message), { name: 'TypeError', message: `renderMessage: there are no texts for the kind "${fields.kind}" (${fields.kind}_${String((fields as { by?: string }).by !== undefined && fields.kind === 'account_removed' ? fields.by : (fields as { factor?: string }).factor)}).` }, JSON.stringify(fields))
   }
 })
 
