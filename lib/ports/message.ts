@@ -65,13 +65,6 @@ export interface AccountRemovedMessage extends NoticeMessage<'account_removed'> 
   by: 'user' | 'host'
 }
 
-/** The kinds that say more of what happened. */
-interface ParticularNotices {
-  factor_added: FactorAddedMessage
-  factor_removed: FactorRemovedMessage
-  account_removed: AccountRemovedMessage
-}
-
 /** Somebody signed in in a browser in which the account never had a session. Once an hour at the most. */
 export interface NewSignInMessage extends MessageCommon {
   kind: 'new_sign_in'
@@ -104,7 +97,7 @@ export interface CodeMessage extends MessageCommon {
 }
 
 /** What `sendMessage` gets: `kind` tells which fields there are. */
-export type Message = { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind] | { [Kind in NoticeKind]: Kind extends keyof ParticularNotices ? ParticularNotices[Kind] : NoticeMessage<Kind> }[NoticeKind] | NewSignInMessage | CodeMessage
+export type Message = { [Kind in LinkKind]: LinkMessage<Kind> }[LinkKind] | { [Kind in Exclude<NoticeKind, 'factor_added' | 'factor_removed' | 'account_removed'>]: NoticeMessage<Kind> }[Exclude<NoticeKind, 'factor_added' | 'factor_removed' | 'account_removed'>] | FactorAddedMessage | FactorRemovedMessage | AccountRemovedMessage | NewSignInMessage | CodeMessage
 
 /** The option `sendMessage`. */
 export type SendMessage = (message: Message) => void | Promise<void>

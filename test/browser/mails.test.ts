@@ -87,9 +87,9 @@ t.test('nothing is loaded but the logo, and what is hostile stays text', async (
   const asked: string[] = []
   await page.route('**/*', async (route) => { asked.push(route.request().url()); await route.fulfill({ contentType: 'image/svg+xml', body: '<svg xmlns="http://www.w3.org/2000/svg" width="2000" height="100"><rect width="2000" height="100"/></svg>' }) })
   const hostile = '\u202e<img src="https://evil.example/x.png"><a href="https://evil.example">x</a>" style="background:url(https://evil.example/y)"'
-  for (const message of everyMessage('en')) {
+  for (const [index, message] of everyMessage('en').entries()) {
     // Each another one, or the browser would have it already.
-    const logoUrl = `https://shop.example/${message.kind}.svg`
+    const logoUrl = `https://shop.example/${message.kind}-${index}.svg`
     const html = htmlOf({ ...message, user: { ...message.user, username: hostile, emailVerified: true } } as Message, { title: hostile, logoUrl })
     await page.setContent(html)
     await page.waitForLoadState('networkidle')
