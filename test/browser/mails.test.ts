@@ -82,6 +82,7 @@ t.test('light and dark are really two, and without the style sheet, as in some m
   t.ok((sight?.overflow[0] ?? 1) <= 0)
 })
 
+// covers ADV-GHSA-pgjx-7f9g-9463
 t.test('nothing is loaded but the logo, and what is hostile stays text', async (t) => {
   const { page, look } = await viewerIn(await chromium.newPage(t, { viewport: { width: 320, height: 800 } }))
   const asked: string[] = []

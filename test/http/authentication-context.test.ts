@@ -110,7 +110,7 @@ t.test('no claim of the host\'s or the user\'s takes the place of what was seen'
   t.strictSame(await everywhere(), alike([undefined, undefined, seconds()]))
 })
 
-// covers OIDC-5.5.1.1
+// covers OIDC-5.5.1.1 SU-01 SU-02
 t.test('acr_values that can be had are asked for, those that can not are refused, and others are wishes', async (t) => {
   const { browser, byHost, clock, app } = await subjectOf(t)
   const silent = async (params: Record<string, string>) => answerOf(String((await browser.get(authorizePath({ prompt: 'none', ...params }))).headers.location))

@@ -11,6 +11,7 @@ async function sessionOf ({ app, ann, browser }: Pick<OpenidApp, 'app' | 'ann' |
   browser.cookies.set(cookie.slice(0, at), cookie.slice(at + 1))
 }
 
+// covers SU-04
 t.test('a client of a certain acr gets no tokens of a weaker sign-in, by whatever way', async (t) => {
   const spa: Client = { clientId: 'spa', redirectUris: [CALLBACK], grantTypes: ['authorization_code', 'refresh_token', 'password'], acr: 'password' }
   const subject = await openidApp({ clients: [spa, { ...spa, clientId: 'any', acr: undefined }], scopes: ['openid', 'offline_access', 'profile', 'email'] })

@@ -35,6 +35,7 @@ t.test('a host removes an account with all that it has', async (t) => {
   t.equal(await app.authority.deleteUser('nobody\0at all'), false)
 })
 
+// covers SS-06
 t.test('what a removal left that failed behind the user store is ended by another call', async (t) => {
   const factors = memoryFactorStore()
   let isDown = true

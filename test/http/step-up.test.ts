@@ -42,7 +42,7 @@ async function subjectOf (t: Test, options: Partial<AuthorityOptions> = {}): Pro
 const OPEN = [200, undefined, null]
 const refused = (challenge: string) => [401, challenge, 'insufficient_user_authentication']
 
-// covers ASVS-10.3.4
+// covers ASVS-10.3.4 SU-06
 t.test('requireAuth lets a sign-in through for so many seconds, and not for one more', async (t) => {
   const { app, ask, clock } = await subjectOf(t, { accessToken: { expiresIn: 86_400 } })
   const { access_token: token } = await signIn(app)
@@ -61,6 +61,7 @@ t.test('requireAuth lets a sign-in through for so many seconds, and not for one 
   t.strictSame(await ask('/recent', (await signIn(app)).access_token), OPEN, 'a new sign-in')
 })
 
+// covers SU-09
 t.test('a refresh makes no sign-in younger', async (t) => {
   const { app, ask, clock } = await subjectOf(t)
   const { refresh_token: refresh } = await signIn(app)
@@ -73,6 +74,7 @@ t.test('a refresh makes no sign-in younger', async (t) => {
   }
 })
 
+// covers SU-07 SU-08
 t.test('what a token does not say is not met, and what has no user is refused for good', async (t) => {
   const { app, ask, sub } = await subjectOf(t, { claims: () => ({ acr: 'phr', auth_time: 9e9, sid: 'x' }) })
   const byHost = async (amr?: string[]): Promise<string> => (await app.authority.issueTokens(sub, { amr })).access_token

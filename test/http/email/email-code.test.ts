@@ -32,6 +32,7 @@ t.test('a code that was sent signs in, in the browser that asked for it', async 
   t.equal((await browser.get('/auth/account')).statusCode, 200)
 })
 
+// covers ASVS-6.6.2
 t.test('the message names the browser and the time, and the code opens nothing elsewhere', async (t) => {
   const subject = await emailApp(t)
   await subject.browser.submit(PAGE, { username: ANN }, { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'accept-language': 'de' })
@@ -48,7 +49,7 @@ t.test('the message names the browser and the time, and the code opens nothing e
   t.equal((await enter(subject.browser, message.code)).statusCode, 303, 'and is not used up by that')
 })
 
-// covers EC-03 EC-04 ADV-GHSA-9pvm-fcf6-9234
+// covers EC-03 EC-04 ADV-GHSA-9pvm-fcf6-9234 EC-07 ASVS-6.5.4 ASVS-6.6.3
 t.test('the sixth guess is not looked at, without any rate limit', async (t) => {
   const subject = await emailApp(t, { state: delayed(memoryState()) })
   const { browser } = subject
@@ -93,7 +94,7 @@ t.test('of 50 parallel guesses at most five are looked at, and of 50 right ones 
   t.equal((await subject.app.authority.sessions(subject.sub)).filter(({ kind }) => kind === 'browser').length, 1)
 })
 
-// covers EC-05
+// covers EC-05 ASVS-6.5.5
 for (const [offset, works] of [[-1, true], [0, false], [1, false]] as const) {
   t.test(`${offset} ms from its end a code ${works ? 'works' : 'does not work'}`, async (t) => {
     const subject = await emailApp(t, { emailSignIn: { expiresIn: 120 } })
@@ -186,7 +187,7 @@ t.test('a confirmed account keeps its password and its sessions', async (t) => {
   t.ok((await signIn(subject.app, ANN)).access_token)
 })
 
-// covers ADV-BA-9552 ADV-KR-4317
+// covers ADV-BA-9552 ADV-KR-4317 ADV-Capgo-2454
 t.test('whoever has a second factor is asked for it', async (t) => {
   const subject = await emailApp(t, { factors: memoryFactorStore() })
   const owner = testBrowser(subject.app)

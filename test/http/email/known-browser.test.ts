@@ -64,6 +64,7 @@ t.test('a stranger who asks and guesses takes neither the code nor the guesses o
   t.ok(hasSession(subject.browser))
 })
 
+// covers EC-07
 t.test('a browser that is known has five guesses, however often it asks', async (t) => {
   const subject = await annAtHome(t)
   await ask(subject.browser)

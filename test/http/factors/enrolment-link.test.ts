@@ -25,6 +25,7 @@ async function setUp ({ clock }: Pick<FactorApp, 'clock'>, browser: TestBrowser)
   return await browser.submit(action, { ...fields, code: codeFor(secret, clock.now()), name: '' })
 }
 
+// covers ASVS-6.4.6
 t.test('who has lost everything: the host resets and hands the link over, the person signs in and sets a new one up', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, clock } = subject

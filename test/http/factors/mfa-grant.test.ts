@@ -67,7 +67,7 @@ t.test('a request that lacks something, or brings what is none, is no guess', as
   t.match((await token(off, { grant_type: MFA, mfa_token: ticket, otp: '123456' })).json(), { error: 'unsupported_grant_type' })
 })
 
-// covers PG-07
+// covers PG-07 ENUM-f2
 t.test('a wrong password says nothing of a second factor', async (t) => {
   const subject = await factorApp(t)
   await signUp(subject.app, 'bob')
@@ -89,7 +89,7 @@ t.test('tokens of the password alone that race an enrolment are not handed out',
   t.notOk(subject.events.slice(-3).some(({ name }) => name === 'token_issued'))
 })
 
-// covers LIM-02 PG-05 ADV-CVE-2026-9798 ADV-CVE-2026-56450
+// covers LIM-02 PG-05 ADV-CVE-2026-9798 ADV-CVE-2026-56450 ADV-KC-46164 ASVS-6.3.1 ASVS-6.6.3
 t.test('five wrong codes in a quarter of an hour, whichever way and from wherever, and fifty at once', async (t) => {
   const subject = await factorApp(t, { rateLimit: { login: false, account: false } })
   const { app } = subject
@@ -129,7 +129,7 @@ t.test('a browser that the user has signed in with completely is not locked out 
   t.equal((await known.submit('/auth/second-factor', { code: subject.code() })).statusCode, 429)
 })
 
-// covers LIM-01 ADV-CVE-2026-9798
+// covers LIM-01 ADV-CVE-2026-9798 ADV-BA-8627
 t.test('a hundred wrong codes in a row disable the app for good, also without limits; a recovery code still works', async (t) => {
   const subject = await factorApp(t, { rateLimit: false })
   const { app } = subject

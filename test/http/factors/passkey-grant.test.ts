@@ -124,7 +124,7 @@ t.test('what was asked of the browser holds, whatever the page did', async (t) =
   t.equal((await subject.app.authority.factors((await subject.app.inject({ url: '/me', headers: bearer(token) })).json<{ sub: string }>().sub)).factors.length, 0)
 })
 
-// covers PK-11 PK-25
+// covers PK-11 PK-25 PK-27
 t.test('each part that is missing, wrong or huge is refused in the same words', async (t) => {
   const subject = await passkeyApp(t)
   const given = await answer(subject)

@@ -171,7 +171,7 @@ async function passwordless (): Promise<{ users: AuthorityOptions['users'], stat
   }
 }
 
-// covers PK-34
+// covers PK-34 SS-07
 t.test('the last passkey of somebody with neither a password nor a connection stays, of two removals at once too', async (t) => {
   for (const beside of ['nothing', 'a security key', 'an app']) {
     const { users, state } = await passwordless()

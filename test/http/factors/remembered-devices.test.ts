@@ -40,7 +40,7 @@ async function isAsked (browser: TestBrowser, query = '', name = 'ann', password
   return asksCode(reply)
 }
 
-// covers TD-01 ADV-BA-9552
+// covers TD-01 ADV-BA-9552 ADV-BA-2728
 t.test('a remembered browser is asked no more, sign-in after sign-in, and its sign-ins are worth the password', async (t) => {
   const subject = await factorApp(t, remembering, {
     before (app) { app.get('/who', { onRequest: [(...args) => { app.authority.readSession(...args) }] }, async (request) => request.authSession) }

@@ -316,6 +316,7 @@ t.test('two instances take each other\'s tickets', async (t) => {
   t.equal((await elsewhere.get('/auth/account')).statusCode, 200)
 })
 
+// covers SS-07
 t.test('the last one stays, unless the host takes it away', async (t) => {
   const subject = await bare(t)
   const { app, sub, clock } = subject

@@ -131,7 +131,7 @@ t.test('a code works once, whichever way it comes, and none of before it', async
   t.match((await subject.app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'urn:fastify-authority:grant-type:mfa', mfa_token: mfaToken, otp: subject.code(1) } })).json(), { error: 'invalid_grant' })
 })
 
-// covers TOTP-06 RC-02 ADV-GHSA-4hf6-3x24-c9m8
+// covers TOTP-06 RC-02 ADV-GHSA-4hf6-3x24-c9m8 ADV-CVE-2026-31875 ADV-KC-26106 ASVS-6.5.1 ASVS-2.3.4
 t.test('of fifty parallel uses of one code, one succeeds', async (t) => {
   const subject = await factorApp(t)
   const race = async (fields: Record<string, string>): Promise<number> => {

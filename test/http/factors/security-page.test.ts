@@ -6,7 +6,7 @@ import { codeFor, enrol, factorApp, formOf, logIn, signedInAnywhere } from '../.
 
 const cookies = (reply: { headers: Record<string, unknown> }): string[] => [reply.headers['set-cookie'] ?? []].flat().map(String)
 
-// covers SS-01 F11 TOTP-05
+// covers SS-01 F11 TOTP-05 SS-04 ASVS-7.4.3
 t.test('the first second factor ends all other sign-ins, and shows ten recovery codes once', async (t) => {
   const subject = await factorApp(t, {}, { enrolled: false })
   const { app, sub } = subject
@@ -76,7 +76,7 @@ t.test('an enrolment is of one sign-in of one user, and is stored once', async (
   t.equal((await app.authority.factors(subject.sub)).factors.length, 1)
 })
 
-// covers SS-02 ADV-CVE-2026-3429 ASVS-7.5.1
+// covers SS-02 ADV-CVE-2026-3429 ASVS-7.5.1 SS-05 ASVS-6.3.7
 t.test('a change takes a sign-in with the second factor, of the last five minutes', async (t) => {
   const subject = await factorApp(t)
   const { app, sub, clock, browser } = subject

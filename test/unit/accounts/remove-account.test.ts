@@ -80,6 +80,7 @@ t.test('a sign-in that began meanwhile is gone, or finds no user', async (t) => 
   t.equal(await confirmAuthentic(user, PASSWORD, w.deps, { clientId: null, origin }), null, 'the last look of a sign-in')
 })
 
+// covers SS-06
 t.test('whichever call to a store fails: the same request does the rest, or the user is gone and nothing of theirs is alive', async (t) => {
   const { w, user } = await settled()
   const { deps, calls } = faulty(w, 0, 'not done')

@@ -9,6 +9,7 @@ const NOW = 1_767_225_600_000
 const asks = (acrValues: string[], acr?: object): Asked => ({ acrValues, claims: acr === undefined ? {} : { id_token: { acr } } } as Asked)
 const session = (...methods: AuthenticationMethod[]): BrowserSession => ({ methods: methods.map((method) => ({ method, at: NOW })), authenticatedAt: NOW }) as unknown as BrowserSession
 
+// covers SU-01 SU-02
 t.test('what a client must have is required, whatever the request asks for', async (t) => {
   const rows: Array<[name: string, asked: Asked, least: string | undefined, required: readonly string[] | null]> = [
     ['nothing', asks([]), undefined, null],

@@ -34,6 +34,7 @@ t.test('what each sign-in is called', async (t) => {
   for (const [methods, acr, amr] of rows) t.strictSame(contextOf(session(proofs(methods))), { acr, amr, authenticatedAt: NOW }, methods.join(' + '))
 })
 
+// covers SU-05
 t.test('the time is that of the oldest proof that the value rests on, and of no other', async (t) => {
   const both = session([...proofs(['otp'], NOW - 9000), ...proofs(['password'], NOW)])
   t.strictSame(contextOf(both), { acr: 'mfa', amr: ['pwd', 'otp', 'mfa'], authenticatedAt: NOW - 9000 }, 'a new password makes an old code no younger')

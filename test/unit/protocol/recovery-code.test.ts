@@ -1,7 +1,7 @@
 import t from 'tap'
 import { recoveryCode, recoveryDigest } from '../../../lib/protocol/recovery-code.ts'
 
-// covers RC-01
+// covers RC-01 ASVS-6.5.4
 t.test('a code is 120 bits in six groups, in letters and digits that look like no others', async (t) => {
   const codes = new Set<string>()
   for (let bit = 0; bit < 120; bit++) {
@@ -16,6 +16,7 @@ t.test('a code is 120 bits in six groups, in letters and digits that look like n
   t.throws(() => recoveryCode(Buffer.alloc(14)), RangeError)
 })
 
+// covers RC-01 ASVS-6.5.2
 t.test('what is kept of a code is the same however it was typed, and no other code has it', async (t) => {
   const code = '01ab-cdef-ghjk-mnpq-rstv-wxyz'
   const kept = recoveryDigest(code)

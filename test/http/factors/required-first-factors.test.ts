@@ -1,0 +1,58 @@
+/** What counts where `mfa.required` asks for a second factor, whatever the first one was, and what an address that is not confirmed has to do with it. */
+import t from 'tap'
+import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
+import { PASSWORD } from '../../support/app.ts'
+import { testBrowser } from '../../support/browser.ts'
+import { enrol, factorApp, logIn } from '../../support/factors.ts'
+import { answerOf, authorizePath, CLIENTS, KEYS } from '../../support/openid.ts'
+import { ANN, ask, emailApp, enter } from '../email/support.ts'
+
+const SET_UP = '/auth/second-factor/set-up'
+const REQUIRED: Partial<AuthorityOptions> = { keys: KEYS, clients: CLIENTS, mfa: { required: true } }
+
+// covers ADV-Capgo-2454
+t.test('a code by mail and a code of an app are enough for the policy, and worth no more than the mailbox', async (t) => {
+  let required = false
+  const subject = await emailApp(t, { ...REQUIRED, factors: memoryFactorStore(), mfa: { required: () => required } })
+  const { app, browser } = subject
+  const owner = testBrowser(app)
+  await logIn(owner, ANN)
+  const { codes } = await enrol(subject, owner)
+  required = true
+  await ask(browser)
+  await enter(browser, (await subject.mail()).code)
+  t.equal((await browser.submit('/auth/second-factor', { recovery_code: codes[0] ?? '' })).statusCode, 303)
+  t.ok(answerOf(String((await browser.get(authorizePath())).headers.location))['code'], 'nothing more is asked for')
+  t.match(answerOf(String((await browser.get(authorizePath({ prompt: 'none', acr_values: 'mfa' }))).headers.location)), { error: 'login_required', code: undefined })
+})
+
+t.test('a sign-in by the host\'s own code is led to the set-up, unless the host has seen two factors', async (t) => {
+  for (const [amr, led] of [[[], true], [['pwd'], true], [['fpt'], true], [['pwd', 'mfa'], false]] as const) {
+    const subject = await factorApp(t, REQUIRED, {
+      enrolled: false,
+      before (app) { app.post('/host', async (request, reply) => { await app.authority.signIn(request, reply, (request.body as { sub: string }).sub, { amr: [...amr] }) }) }
+    })
+    const browser = testBrowser(subject.app)
+    const reply = await subject.app.inject({ method: 'POST', url: '/host', headers: { host: 'localhost:3000', 'sec-fetch-site': 'same-origin' }, payload: { sub: subject.sub } })
+    for (const { name, value } of reply.cookies) browser.cookies.set(name, value)
+    const { location } = (await browser.get(authorizePath())).headers
+    if (led) t.match(location, new RegExp(`^${SET_UP}\\?`), JSON.stringify(amr))
+    else t.ok(answerOf(String(location))['code'], JSON.stringify(amr))
+  }
+})
+
+t.test('where the address has to be confirmed first, the message for that is sent with the sign-in, by a page and by the grant', async (t) => {
+  for (const way of ['page', 'grant']) {
+    const users = memoryUserStore()
+    const { app, messages } = await factorApp(t, { ...REQUIRED, users }, { enrolled: false })
+    const passwordHash = (await users.findByUsername('ann'))?.passwordHash ?? ''
+    await users.create?.({ username: 'bob', email: 'bob@mail.example', emailVerified: false, passwordHash })
+    await users.create?.({ username: 'cyd', email: 'cyd@mail.example', emailVerified: true, passwordHash })
+    for (const username of ['cyd', 'bob']) {
+      if (way === 'page') t.equal((await logIn(testBrowser(app), username)).headers.location, SET_UP)
+      else t.match((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username, password: PASSWORD } })).json(), { error: 'mfa_enrollment_required' })
+    }
+    t.match(await messages.next('verify_email'), { user: { username: 'bob' } }, way)
+    t.same(messages.messages.map(({ kind }) => kind), ['verify_email'], 'and none to an address that is confirmed')
+  }
+})

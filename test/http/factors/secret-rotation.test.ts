@@ -1,0 +1,37 @@
+/** What is sealed with the option `secret` when that is another one: the key of an app goes over to the new secret with its next use. */
+import t from 'tap'
+import { type AuthorityOptions, memoryFactorStore, memoryState, memoryUserStore } from '../../../lib/index.ts'
+import { steppedClock } from '../../../lib/testing/index.ts'
+import { type TestApp, testApp } from '../../support/app.ts'
+import { testBrowser } from '../../support/browser.ts'
+import { codeFor, factorApp, logIn } from '../../support/factors.ts'
+
+const OLD = 'the secret of before, which is random enough'
+const NEW = 'another secret, of 32 bytes and some more bytes'
+
+// covers TOTP-14
+t.test('an app works with the secrets of now and of before, and with the new one alone once it was used', async (t) => {
+  const clock = steppedClock()
+  const factors = memoryFactorStore()
+  const shared: Partial<AuthorityOptions> = { users: memoryUserStore(), factors, clock }
+  const first = await factorApp(t, { ...shared, secret: OLD, state: memoryState() })
+  clock.step(30_000)
+  const sealed = async (): Promise<string | undefined> => (await factors.findFactors(first.sub)).totp[0]?.sealedSecret
+  const before = await sealed()
+  const restarted = async (secret: string | string[]): Promise<TestApp> => {
+    const subject = await testApp({ ...shared, secret, state: memoryState() })
+    t.teardown(subject.close)
+    return subject
+  }
+  const signIn = async ({ app }: TestApp): Promise<number> => {
+    clock.step(30_000)
+    const browser = testBrowser(app)
+    t.equal((await logIn(browser)).headers.location, '/auth/second-factor', 'whatever the secret is, it is asked for')
+    return (await browser.submit('/auth/second-factor', { code: codeFor(first.secret, clock.now()) })).statusCode
+  }
+  t.equal(await signIn(await restarted(NEW)), 400, 'the new one alone opens nothing that was sealed before')
+  t.equal(await signIn(await restarted([NEW, OLD])), 303)
+  t.not(await sealed(), before)
+  t.equal(await signIn(await restarted(NEW)), 303, 'sealed anew by that use')
+  t.equal(await signIn(await restarted(OLD)), 400)
+})
