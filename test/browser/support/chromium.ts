@@ -26,9 +26,12 @@ export interface TestChromium {
   newPage(t: Test, options?: PageOptions): Promise<Page>
 }
 
-/** The browser of a test file. What its pages complain about in the console (a CSP violation too) fails the test that opened them. */
-export async function withChromium (t: Test): Promise<TestChromium> {
-  const browser = await launchBrowser(t)
+/**
+ * The browser of a test file. What its pages complain about in the console (a CSP violation too) fails the test that opened them. `args`: for a
+ * Chromium of its own, where the one that all files share can't be asked for it.
+ */
+export async function withChromium (t: Test, args: string[] = []): Promise<TestChromium> {
+  const browser = await launchBrowser(t, args)
   return {
     browser,
     async newPage (test, { allow = [], ...options } = {}) {
@@ -47,17 +50,17 @@ export async function withChromium (t: Test): Promise<TestChromium> {
 }
 
 /** The one that all files of a run share (scripts/serve-chromium.mjs), or for a file alone the machine's own, closed when it ends. */
-async function launchBrowser (t: Test): Promise<Browser> {
+async function launchBrowser (t: Test, args: string[]): Promise<Browser> {
   const shared = process.env.CHROMIUM_WS
-  const browser = await (isFirefox ? launchFirefox() : shared === undefined ? launch() : chromium.connect(shared))
+  const browser = await (isFirefox ? launchFirefox() : shared === undefined || args.length > 0 ? launch(args) : chromium.connect(shared))
   t.teardown(async () => { await browser.close() })
   return browser
 }
 
-async function launch (): Promise<Browser> {
+async function launch (args: string[]): Promise<Browser> {
   const executablePath = chromiumPath()
   if (executablePath === undefined) throw new Error('no Chromium on this machine: install one, or name it in CHROMIUM_PATH')
-  return await chromium.launch({ executablePath, headless: true, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [] })
+  return await chromium.launch({ executablePath, headless: true, args: process.getuid?.() === 0 ? ['--no-sandbox', ...args] : args })
 }
 
 function chromiumPath (): string | undefined {

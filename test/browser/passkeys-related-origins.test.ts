@@ -1,0 +1,85 @@
+/** Passkeys of one domain on pages of another: what Chromium itself makes of `/.well-known/webauthn`. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { RequestListener } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import type { Page } from 'playwright-core'
+import { memoryFactorStore } from '../../lib/index.ts'
+import { decodeJwt } from '../support/jwt.ts'
+import { withChromium } from './support/chromium.ts'
+import { heading, press, signInOn } from './support/journeys.ts'
+import { addAuthenticator } from './support/passkeys.ts'
+import { startProvider } from './support/provider.ts'
+
+const HOST = 'accounts.example.test'
+const ISSUER = `https://${HOST}`
+/** Listed, of another site; and below the domain of the passkeys. */
+const LISTED = 'https://shop.test'
+const BELOW = `https://shop.${HOST}`
+const UNLISTED = 'https://other.test'
+
+/** All names at one server, over TLS: the app at its own, a bare page at all others. What was asked for is kept, oldest first. */
+async function startHosts (app: RequestListener): Promise<{ port: number, asked: string[] }> {
+  const pem = readFileSync(new URL('../support/upstream/self-signed.pem', import.meta.url))
+  const asked: string[] = []
+  const server = createServer({ key: pem, cert: pem }, (request, response) => {
+    asked.push(`${request.headers.host}${request.url}`)
+    if (request.headers.host === HOST) app(request, response)
+    else response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html><html lang="en"><link rel="icon" href="data:,"><title>Shop</title><h1>Shop</h1>')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return { port: (server.address() as AddressInfo).port, asked }
+}
+
+/** What the page of a front end does, as docs/guides/passkeys.md has it: the tokens, or why there are none. */
+async function signInAt (page: Page, origin: string): Promise<{ sub?: unknown, error?: string | undefined }> {
+  await page.goto(origin)
+  const { token, error } = await page.evaluate<{ token?: string, error?: string }>(`(async () => {
+    const { options } = await (await fetch('${ISSUER}/auth/passkey-challenge')).json()
+    try {
+      const given = await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) })
+      const body = new URLSearchParams({ grant_type: 'urn:fastify-authority:grant-type:passkey', client_id: 'shop', credential: JSON.stringify(given.toJSON()) })
+      const { access_token: token, error } = await (await fetch('${ISSUER}/auth/token', { method: 'POST', body })).json()
+      return { token, error }
+    } catch ({ name }) {
+      return { error: name }
+    }
+  })()`)
+  return token === undefined ? { error } : { sub: decodeJwt(token).claims.sub }
+}
+
+// covers PK-31
+t.test('a passkey of the issuer signs in on pages that are listed, and on no other', async (t) => {
+  const provider = await startProvider(t, {
+    issuer: ISSUER,
+    factors: memoryFactorStore(),
+    passkeys: { relatedOrigins: [LISTED, BELOW] },
+    // The pages may all read what the token endpoint answers: nothing but passkeys is what tells them apart.
+    clients: [{ clientId: 'shop', redirectUris: [LISTED, BELOW, UNLISTED].map((origin) => `${origin}/cb`), grantTypes: ['password'] }]
+  })
+  const { port, asked } = await startHosts((request, response) => { provider.app.routing(request, response) })
+  // The document is asked for by the browser itself, on port 443: the setting of a context that lets certificates pass is not for that.
+  const { newPage } = await withChromium(t, [`--host-resolver-rules=MAP *.test 127.0.0.1:${port}`, '--ignore-certificate-errors'])
+  const page = await newPage(t, { locale: 'en' })
+  const { credentials } = await addAuthenticator(page)
+
+  await page.goto(`${ISSUER}/auth/login?return_to=/auth/security/passkeys`)
+  await signInOn(page)
+  await press(page, 'Create a passkey')
+  t.equal(await heading(page), 'Your recovery codes')
+  t.equal((await credentials()).length, 1)
+
+  const listAsked = (): boolean => asked.includes(`${HOST}/.well-known/webauthn`)
+  t.same(await signInAt(page, BELOW), { sub: provider.ann.id })
+  t.notOk(listAsked(), 'below its domain a page needs no list')
+  t.same(await signInAt(page, LISTED), { sub: provider.ann.id })
+  t.ok(listAsked(), 'of another site it has to be on it')
+  t.same(await signInAt(page, UNLISTED), { error: 'SecurityError' })
+})
