@@ -68,7 +68,7 @@ export type OAuthErrorReason = PasswordRefusalReason
   /** About a code that was sent by e-mail. */
   | `email_code_${'form' | 'wrong' | 'spent' | 'again'}`
   /** About an authorization request that can't be answered by a redirect, or a form that another site posted. */
-  | 'unknown_client' | 'redirect_uri_mismatch' | 'cross_site'
+  | 'unknown_client' | 'redirect_uri_mismatch' | 'cross_site' | 'sign_in_too_weak'
 
 export interface OAuthErrorOptions {
   statusCode?: number

@@ -17,6 +17,7 @@ import { STEP_LIFETIME_SECONDS } from './accounts/factors/second-step.ts'
 import { ownProfileFields } from './accounts/profile.ts'
 import { registrationWith } from './http/edge/registration.ts'
 import { connectButtons } from './http/pages/connect/buttons.ts'
+import { sendErrorPage } from './http/pages/errors.ts'
 import { registerRoutes } from './http/routes.ts'
 import { sessionCookie } from './http/edge/session-cookie.ts'
 import { type AuthSession, sessionHooks } from './http/edge/session-hook.ts'
@@ -92,7 +93,6 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     const step = await stepTowards(acr, person, { hostedSignIn: settings.pages.loginUrl === null, accountPages: settings.pages.account }, grants.accounts)
     return step === null || step === 'never' ? step : { path: `${host.prefix}${path(steps[step])}` }
   }
-  const { readSession, requireSession } = sessionHooks({ browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, loginPath: `${host.prefix}${path('login')}`, reauthenticatePath: settings.pages !== false && settings.pages.loginUrl === null ? `${host.prefix}${path('reauthenticate')}` : null, stepPath }, names.authSession)
   const stepCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: STEP_LIFETIME_SECONDS, of: 'step' })
   const { rememberDeviceMs = null } = settings.factors ?? {}
   const trustedCookie = rememberDeviceMs === null ? null : sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: rememberDeviceMs / 1000, of: 'trusted' })
@@ -108,6 +108,12 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields, ownProfileFields)
   const shared = { limiter, registration, path }
   const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, stepCookie, trustedCookie, promptCookie, emailCookie, invitationCookie, redirectLogin: places.redirectLogin })
+  const { readSession, requireSession } = sessionHooks({
+    browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, stepPath,
+    loginPath: `${host.prefix}${path('login')}`,
+    reauthenticatePath: settings.pages !== false && settings.pages.loginUrl === null ? `${host.prefix}${path('reauthenticate')}` : null,
+    sendErrorPage: pages === null ? null : async (error, request, reply) => await sendErrorPage(error, request, reply, pages)
+  }, names.authSession)
   host.decorate(names.authority, createAuthority({
     health: services.health, grants, accessTokens, events, consents: authorize.consents, browser, readSession, limiter,
     requireSession: pages === null ? null : (required) => requireSession(stepUpOf(required, 'requireSession', settings.acrValues)),

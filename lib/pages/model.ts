@@ -189,9 +189,9 @@ export interface PageModels {
   /**
    * Where a second factor has to be set up before somebody is signed in: `code` and `name`, and `enrolment` in a hidden field, or `credential` where there
    * is `passkey`. Both are `null` where the address of the account has to be confirmed first; a button named `decision` with the value `resend` sends the message again, and
-   * `sent` says that it was.
+   * `sent` says that it was. `forAccount`: the account must have one; else what the person wants to open asks for it.
    */
-  set_up_second_factor: FormModel & { username: string, enrolment: ShownEnrolment | null, passkey: PasskeyForm | null, name: string, sent: boolean, loginUrl: string }
+  set_up_second_factor: FormModel & { username: string, forAccount: boolean, enrolment: ShownEnrolment | null, passkey: PasskeyForm | null, name: string, sent: boolean, loginUrl: string }
   /** `sent`: a message is on its way, whoever asked. */
   signup: FormModel & { username: string, fields: ProfileField[], minLength: number, loginUrl: string, sent: boolean, connections: ConnectButton[] }
   forgot_password: FormModel & { username: string, loginUrl: string, sent: boolean }

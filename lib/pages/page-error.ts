@@ -70,6 +70,7 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
   unknown_client: 'errorUnknownClient',
   redirect_uri_mismatch: 'errorRedirectUri',
   cross_site: 'errorCrossSite',
+  sign_in_too_weak: 'errorSignInTooWeak',
   connection_only: 'errorConnectionOnly',
   connection_again: 'errorConnectionAgain',
   connection_denied: 'errorConnectionDenied',

@@ -95,7 +95,7 @@ export function accountTotp (model: PageModels['account_totp']): string {
 
 /** What has to be set up before somebody is signed in. */
 export function setUpSecondFactor (model: PageModels['set_up_second_factor']): string {
-  const { messages, action, error, username, enrolment, passkey, name: typed, sent, loginUrl } = model
+  const { messages, action, error, username, forAccount, enrolment, passkey, name: typed, sent, loginUrl } = model
   const links = html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
 <p>${link(loginUrl, messages.backToLogin)}</p>`
   if (enrolment === null && passkey === null) {
@@ -110,7 +110,7 @@ export function setUpSecondFactor (model: PageModels['set_up_second_factor']): s
   return layout(model, {
     heading: enrolment === null ? messages.passkeyAdd : messages.factorAdd,
     error,
-    lead: html`<p class="lead">${messages.setUpText}</p>`,
+    lead: html`<p class="lead">${forAccount ? messages.setUpText : messages.setUpForPageText}</p>`,
     passkeyScript: passkey?.scriptUrl,
     content: html`${passkey !== null && passkeyInstead(model, passkey, enrolment)}${enrolment !== null && enrolmentForm(model, enrolment, typed, true)}${serverFault(model)}`,
     links

@@ -1,5 +1,6 @@
 import Fastify from 'fastify'
 import t, { type Test } from 'tap'
+import { messagesOf } from '../../lib/pages/texts.ts'
 import authPlugin, { type AuthorityOptions, type AuthRequirements, StartError } from '../../lib/index.ts'
 import { sessionAs } from '../../lib/testing/index.ts'
 import { ISSUER, PASSWORD, signUp, type TestApp, testApp } from '../support/app.ts'
@@ -84,6 +85,25 @@ t.test('a sign-in of too little is asked for once more, and once is enough to kn
   clock.step(59_999)
   const reply = await browser.get('/both')
   t.match([reply.statusCode, reply.json().error, reply.headers.location], [403, 'unmet_authentication_requirements', undefined], 'from a sign-in page of the host\'s, that gives no more')
+  t.match(String(reply.headers['content-type']), /^application\/json/)
+})
+
+t.test('a browser that asks for a page gets one, in its language, and whoever asks for JSON gets JSON', async (t) => {
+  const { app, browser, byHost } = await subjectOf(t)
+  await byHost()
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+  const get = async (accept: string, language = 'de') => await app.inject({ url: '/both', headers: { cookie, accept, 'accept-language': language } })
+  const html = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+  const page = await get(html)
+  t.equal(page.statusCode, 403)
+  t.match(page.headers, { 'content-type': 'text/html; charset=utf-8', 'cache-control': 'no-store', 'x-frame-options': 'DENY' })
+  t.match(String(page.headers['content-security-policy']), "default-src 'none'")
+  t.match(page.body, messagesOf('de').errorSignInTooWeak)
+  t.match((await get(html, 'ja')).body, messagesOf('ja').errorSignInTooWeak)
+  for (const accept of ['*/*', '', 'application/json', 'application/json, text/html;q=0.5', 'application/xhtml+xml', 'x-text/htmlx']) t.match((await get(accept)).json(), { error: 'unmet_authentication_requirements' }, accept)
+  const crossSite = await app.inject({ method: 'POST', url: '/recent', headers: { cookie, accept: html, 'sec-fetch-site': 'cross-site' } })
+  t.equal(crossSite.statusCode, 403)
+  t.match(crossSite.body, messagesOf('en').errorCrossSite)
 })
 
 // covers RFC9700-4.11

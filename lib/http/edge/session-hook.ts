@@ -37,6 +37,8 @@ interface SessionHookDeps {
   reauthenticatePath: string | null
   /** The page that adds what is missing to a sign-in; `null`: a new sign-in is all that can help; `never`: nor can that. */
   stepPath(person: SignedInPerson, acr: string): Promise<{ path: string } | 'never' | null>
+  /** Sends an error as a page of ours, in the person's language; `null`: there are no pages. */
+  sendErrorPage: ((error: OAuthError, request: FastifyRequest, reply: FastifyReply) => Promise<unknown>) | null
 }
 
 interface SessionHooks {
@@ -50,7 +52,7 @@ interface SessionHooks {
 const USE_EVERY_MS = 60_000
 
 /** The `onRequest` hooks for a host's own pages. Both count as a use; an outage is answered here with 503, alike on every route. */
-export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPath, reauthenticatePath, stepPath }: SessionHookDeps, name: string): SessionHooks {
+export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPath, reauthenticatePath, stepPath, sendErrorPage }: SessionHookDeps, name: string): SessionHooks {
   async function find (request: FastifyRequest): Promise<SignedInPerson | null> {
     const person = browser.hasCookie(request) ? await browser.signedIn(request) : null
     return person === null || clock.now() - person.session.lastUsedAt < USE_EVERY_MS || await browserSessions.use(person.session) ? person : null
@@ -78,7 +80,7 @@ export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPa
       reply.redirect(`${step.path}?${serializeParams({ return_to: wayBack(request, issuer) })}`, 303)
       return false
     }
-    if (session !== null && context === null && (step === 'never' || wasProvedJustNow(session, now))) throw new OAuthError('unmet_authentication_requirements', 'The sign-in of this account is not worth what the page asks for.', { statusCode: 403 })
+    if (session !== null && context === null && (step === 'never' || wasProvedJustNow(session, now))) throw new OAuthError('unmet_authentication_requirements', 'The sign-in of this account is not worth what the page asks for.', { statusCode: 403, reason: 'sign_in_too_weak' })
     noStore(reply)
     const page = session === null ? null : reauthenticatePath
     reply.redirect(`${page ?? loginPath}?${serializeParams({ return_to: wayBack(request, issuer), prompt: session === null || page !== null ? undefined : 'login' })}`, 303)
@@ -98,14 +100,19 @@ export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPa
       done()
     },
     requireSession: (required) => function requireSession (request, reply, done) {
-      run(request, reply, done, async () => await admit(request, reply, required))
+      run(request, reply, done, async () => await admit(request, reply, required), (wantsPage(request) ? sendErrorPage : null) ?? sendOAuthError)
     }
   }
 }
 
-function run (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction, work: () => Promise<boolean>): void {
+/** Browsers ask for HTML when somebody goes to a page; scripts don't, unless they say so. */
+function wantsPage ({ headers: { accept = '' } }: FastifyRequest): boolean {
+  return /\btext\/html\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept)
+}
+
+function run (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction, work: () => Promise<boolean>, send: (...refused: Parameters<typeof sendOAuthError>) => unknown = sendOAuthError): void {
   guarded(work).then((goesOn) => { if (goesOn) done() }, (error: unknown) => {
-    if (error instanceof OAuthError) sendOAuthError(error, request, reply)
+    if (error instanceof OAuthError) void send(error, request, reply)
     else done(error as Error)
   })
 }

@@ -38,7 +38,8 @@ export function usePageErrors (child: FastifyInstance, deps: PageErrorDeps, host
   })
 }
 
-async function sendErrorPage (error: OAuthError, request: FastifyRequest, reply: FastifyReply, { pages, homeUrl, newLinkFor }: PageErrorDeps): Promise<FastifyReply> {
+/** Never rejects. */
+export async function sendErrorPage (error: OAuthError, request: FastifyRequest, reply: FastifyReply, { pages, homeUrl, newLinkFor }: PageErrorDeps): Promise<FastifyReply> {
   noStore(reply)
   try {
     const shown = formError(error, request, reply, { pages })

@@ -4,6 +4,7 @@ import { awaitsConfirmation } from '../../accounts/factors/confirmed-address.ts'
 import { type FactorDeps, hasSecondFactor } from '../../accounts/factors/deps.ts'
 import { isInvited } from '../../accounts/factors/enrolment-link.ts'
 import { confirmEnrolment, reopenEnrolment, startEnrolment } from '../../accounts/factors/enrol-totp.ts'
+import { mustKeepOne } from '../../accounts/factors/manage-factors.ts'
 import type { Enroller, PasskeyAdded } from '../../accounts/factors/passkeys.ts'
 import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
 import { openStep, type PendingStep, stepHolds } from '../../accounts/factors/second-step.ts'
@@ -28,8 +29,8 @@ import { passkeyFormOf } from './passkeys.ts'
  */
 type Owing = ({ step: PendingStep, ticket: string } | { person: SignedInPerson }) & { isInvited: boolean }
 
-/** `enrolment` and `passkey` are `null` where the address of the account has to be confirmed first, and each where it is not set up here. */
-interface Shown { owing: Owing, enrolment: ShownEnrolment | null, passkey: PasskeyForm | null, name: string, sent: boolean }
+/** `forAccount`: the host wants the account to have one. `enrolment` and `passkey` are `null` where the address of the account has to be confirmed first, and each where it is not set up here. */
+interface Shown { owing: Owing, forAccount: boolean, enrolment: ShownEnrolment | null, passkey: PasskeyForm | null, name: string, sent: boolean }
 
 /**
  * `GET` and `POST /auth/second-factor/set-up`: where `mfa.required`, or a link of `startEnrolment`, leads whoever has no second factor yet. Nothing
@@ -63,8 +64,9 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
 
   async function show (owing: Owing, form: Form | null): Promise<Shown> {
     const of = enrollerOf(owing, accounts)
-    if (!owing.isInvited && awaitsConfirmation(of.user, accounts)) return { owing, enrolment: null, passkey: null, name: '', sent: false }
-    return { owing, enrolment: await enrolmentOf(of, form), passkey: passkeys === null ? null : passkeyFormOf(await passkeys.creationOptions(of, accounts), deps), name: form?.name ?? '', sent: false }
+    const forAccount = owing.isInvited || await mustKeepOne(of.user, accounts)
+    if (!owing.isInvited && awaitsConfirmation(of.user, accounts)) return { owing, forAccount, enrolment: null, passkey: null, name: '', sent: false }
+    return { owing, forAccount, enrolment: await enrolmentOf(of, form), passkey: passkeys === null ? null : passkeyFormOf(await passkeys.creationOptions(of, accounts), deps), name: form?.name ?? '', sent: false }
   }
 
   async function enrolmentOf (of: Enroller, form: Form | null): Promise<ShownEnrolment | null> {
@@ -137,7 +139,7 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
       if (owing === null) throw refused
       return await show(owing, form)
     },
-    content: ({ owing, enrolment, passkey, name, sent }, { journey: { query } }) => ({ username: userOf(owing).username, enrolment, passkey, name, sent, loginUrl: `${link('login')}${query}` })
+    content: ({ owing, forAccount, enrolment, passkey, name, sent }, { journey: { query } }) => ({ username: userOf(owing).username, forAccount, enrolment, passkey, name, sent, loginUrl: `${link('login')}${query}` })
   }, deps)
 }
 

@@ -135,6 +135,7 @@ export const DE: Messages = {
   passkeyPromptTitle: 'Beim nächsten Mal einfacher anmelden?',
   passkeySkip: 'Nicht jetzt',
   setUpText: 'Für dieses Konto ist bei der Anmeldung ein zweiter Schritt nötig. Richten Sie ihn jetzt ein, dann geht es weiter.',
+  setUpForPageText: 'Was Sie öffnen möchten, verlangt bei der Anmeldung einen zweiten Schritt. Richten Sie ihn jetzt ein, dann geht es weiter.',
   factorLinkTitle: 'Einen neuen zweiten Schritt einrichten',
   factorLinkText: 'Mit diesem Link richtet {username} einen neuen zweiten Schritt für die Anmeldung ein. Gehen Sie weiter und melden Sie sich dann an wie immer.',
 

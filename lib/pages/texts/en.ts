@@ -136,6 +136,7 @@ export const EN = {
   passkeyPromptTitle: 'Sign in more easily next time?',
   passkeySkip: 'Not now',
   setUpText: 'This account needs a second step at sign-in. Set it up now, and you can go on.',
+  setUpForPageText: 'What you want to open needs a second step at sign-in. Set it up now, and you can go on.',
   factorLinkTitle: 'Set up a new second step',
   factorLinkText: 'By this link {username} sets up a new second step at sign-in. Continue, then sign in as you always do.',
 

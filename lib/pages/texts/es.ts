@@ -135,6 +135,7 @@ export const ES: Messages = {
   passkeyPromptTitle: '¿Iniciar sesión más fácilmente la próxima vez?',
   passkeySkip: 'Ahora no',
   setUpText: 'Esta cuenta necesita un segundo paso al iniciar sesión. Configúrelo ahora para continuar.',
+  setUpForPageText: 'Lo que quiere abrir necesita un segundo paso al iniciar sesión. Configúrelo ahora para continuar.',
   factorLinkTitle: 'Configurar un nuevo segundo paso',
   factorLinkText: 'Con este enlace, {username} configura un nuevo segundo paso para iniciar sesión. Continúe y después inicie sesión como siempre.',
 

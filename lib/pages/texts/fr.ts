@@ -136,6 +136,7 @@ export const FR: Messages = {
   passkeyPromptTitle: 'Vous connecter plus facilement la prochaine fois ?',
   passkeySkip: 'Pas maintenant',
   setUpText: 'Ce compte exige une deuxième étape à la connexion. Configurez-la maintenant pour continuer.',
+  setUpForPageText: 'Ce que vous voulez ouvrir exige une deuxième étape à la connexion. Configurez-la maintenant pour continuer.',
   factorLinkTitle: 'Configurer une nouvelle deuxième étape',
   factorLinkText: 'Avec ce lien, {username} configure une nouvelle deuxième étape de connexion. Continuez, puis connectez-vous comme d’habitude.',
 

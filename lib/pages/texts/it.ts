@@ -135,6 +135,7 @@ export const IT: Messages = {
   passkeyPromptTitle: 'Accedere più facilmente la prossima volta?',
   passkeySkip: 'Non ora',
   setUpText: 'Questo account richiede un secondo passaggio all’accesso. Configuralo ora per continuare.',
+  setUpForPageText: 'Ciò che vuole aprire richiede un secondo passaggio all’accesso. Lo configuri ora per continuare.',
   factorLinkTitle: 'Configurare un nuovo secondo passaggio',
   factorLinkText: 'Con questo link {username} configura un nuovo secondo passaggio per l’accesso. Continui e poi acceda come sempre.',
 

@@ -135,6 +135,7 @@ export const JA: Messages = {
   passkeyPromptTitle: '次回からもっと簡単にログインしますか？',
   passkeySkip: '今はしない',
   setUpText: 'このアカウントでは、ログイン時に 2 つ目の手順が必要です。続けるには、今すぐ設定してください。',
+  setUpForPageText: '開こうとしているページでは、ログイン時に 2 つ目の手順が必要です。続けるには、今すぐ設定してください。',
   factorLinkTitle: '新しい 2 つ目の手順の設定',
   factorLinkText: 'このリンクで、{username} のログイン時の新しい 2 つ目の手順を設定します。続けてから、いつもどおりログインしてください。',
 

@@ -136,6 +136,7 @@ export const KO: Messages = {
   passkeyPromptTitle: '다음에 더 쉽게 로그인할까요?',
   passkeySkip: '나중에',
   setUpText: '이 계정은 로그인할 때 두 번째 단계가 필요합니다. 계속하려면 지금 설정하세요.',
+  setUpForPageText: '열려는 페이지는 로그인할 때 두 번째 단계가 필요합니다. 계속하려면 지금 설정하세요.',
   factorLinkTitle: '새로운 두 번째 단계 설정',
   factorLinkText: '이 링크로 {username} 계정의 새로운 두 번째 로그인 단계를 설정합니다. 계속한 다음 평소처럼 로그인하세요.',
 

@@ -135,6 +135,7 @@ export const NL: Messages = {
   passkeyPromptTitle: 'De volgende keer makkelijker inloggen?',
   passkeySkip: 'Niet nu',
   setUpText: 'Voor dit account is bij het inloggen een tweede stap nodig. Stel die nu in om verder te gaan.',
+  setUpForPageText: 'Wat u wilt openen, vraagt bij het inloggen om een tweede stap. Stel die nu in om verder te gaan.',
   factorLinkTitle: 'Een nieuwe tweede stap instellen',
   factorLinkText: 'Met deze link stelt {username} een nieuwe tweede stap voor het inloggen in. Ga verder en log daarna in zoals altijd.',
 

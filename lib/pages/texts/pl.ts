@@ -135,6 +135,7 @@ export const PL: Messages = {
   passkeyPromptTitle: 'Łatwiejsze logowanie następnym razem?',
   passkeySkip: 'Nie teraz',
   setUpText: 'To konto wymaga drugiego kroku przy logowaniu. Skonfiguruj go teraz, aby przejść dalej.',
+  setUpForPageText: 'To, co chcesz otworzyć, wymaga drugiego kroku przy logowaniu. Skonfiguruj go teraz, aby przejść dalej.',
   factorLinkTitle: 'Konfigurowanie nowego drugiego kroku',
   factorLinkText: 'Za pomocą tego linku {username} konfiguruje nowy drugi krok logowania. Przejdź dalej, a potem zaloguj się jak zwykle.',
 

@@ -135,6 +135,7 @@ export const PT_BR: Messages = {
   passkeyPromptTitle: 'Entrar com mais facilidade da próxima vez?',
   passkeySkip: 'Agora não',
   setUpText: 'Esta conta exige uma segunda etapa ao entrar. Configure-a agora para continuar.',
+  setUpForPageText: 'O que você quer abrir exige uma segunda etapa ao entrar. Configure-a agora para continuar.',
   factorLinkTitle: 'Configurar uma nova segunda etapa',
   factorLinkText: 'Com este link, {username} configura uma nova segunda etapa para entrar. Continue e depois entre como sempre.',
 

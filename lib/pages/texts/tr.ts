@@ -136,6 +136,7 @@ export const TR: Messages = {
   passkeyPromptTitle: 'Bir dahaki sefere daha kolay oturum açmak ister misiniz?',
   passkeySkip: 'Şimdi değil',
   setUpText: 'Bu hesap, oturum açarken ikinci bir adım gerektiriyor. Devam etmek için şimdi ayarlayın.',
+  setUpForPageText: 'Açmak istediğiniz sayfa, oturum açarken ikinci bir adım gerektiriyor. Devam etmek için şimdi ayarlayın.',
   factorLinkTitle: 'Yeni bir ikinci adım ayarlama',
   factorLinkText: '{username}, bu bağlantıyla giriş için yeni bir ikinci adım ayarlar. Devam edin ve ardından her zamanki gibi giriş yapın.',
 

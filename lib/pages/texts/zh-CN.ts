@@ -135,6 +135,7 @@ export const ZH_CN: Messages = {
   passkeyPromptTitle: '下次登录想更轻松吗？',
   passkeySkip: '暂不',
   setUpText: '此账户登录时需要第二步验证。请立即设置，然后继续。',
+  setUpForPageText: '您要打开的页面要求登录时进行第二步验证。请立即设置，然后继续。',
   factorLinkTitle: '设置新的第二步验证',
   factorLinkText: '通过此链接，{username} 可以设置新的登录第二步验证。请继续，然后照常登录。',
 

@@ -135,6 +135,7 @@ export const ZH_TW: Messages = {
   passkeyPromptTitle: '下次想更輕鬆地登入嗎？',
   passkeySkip: '暫時不要',
   setUpText: '此帳戶登入時需要第二個步驟。請立即設定，然後繼續。',
+  setUpForPageText: '您要開啟的頁面要求登入時進行第二個步驟。請立即設定，然後繼續。',
   factorLinkTitle: '設定新的第二個步驟',
   factorLinkText: '透過此連結，{username} 可以設定新的登入第二個步驟。請繼續，然後照常登入。',
 

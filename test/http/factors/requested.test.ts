@@ -79,6 +79,7 @@ t.test('who has nothing that could show the acr is led to where it is set up, an
   }
   const { browser, clock, to } = await subject()
   t.equal(await to('/mfa?a=1'), '/auth/second-factor/set-up?return_to=%2Fmfa%3Fa%3D1')
+  t.match((await browser.get(String(await to('/mfa')))).body, 'What you want to open needs a second step at sign-in.', 'the account does not')
   t.equal(await to('/phr'), '/auth/security/passkeys?return_to=%2Fphr')
   clock.step(301_000)
   t.equal(await to('/mfa'), '/auth/reauthenticate?return_to=%2Fmfa', 'a first app takes a fresh sign-in')

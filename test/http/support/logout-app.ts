@@ -56,7 +56,7 @@ export async function logoutApp (t: { teardown(task: () => Promise<void>): void 
   const authorize = { ...grants, issuer, browserSessions: world.browser, idTokens: { readHint: async (token: string) => hints[token] ?? null } } as unknown as AuthorizeDeps
   const cookie = sessionCookie({ issuer, prefix, maxAgeSeconds: EXPIRES_IN / 1000 })
   const browser = requestBrowser({ cookie, browserSessions: world.browser, sessions: world.sessions, users: accounts.users, known: { idOf: () => 'device', mayKnow: () => true, async add () {} }, invitationCookie: null })
-  const { readSession } = sessionHooks({ browser, browserSessions: world.browser, clock: world.clock, issuer, loginPath: `${prefix}/login`, reauthenticatePath: null, stepPath: async () => null }, 'authSession')
+  const { readSession } = sessionHooks({ browser, browserSessions: world.browser, clock: world.clock, issuer, loginPath: `${prefix}/login`, reauthenticatePath: null, sendErrorPage: null, stepPath: async () => null }, 'authSession')
   const authority: Authority = createAuthority({ health: undefined as never, grants, accessTokens: null as never, events: world.events, consents: world.state.consents, browser, readSession, requireSession: null, limiter: null as never, enrolmentUrl: null, connections: async () => [] })
   const pages: PageReply = {
     async send (_request, reply, page, content, settings = {}) {

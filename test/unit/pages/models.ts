@@ -37,7 +37,7 @@ export const MODELS: PageModels = {
   passkey_prompt: { ...COMMON, ...form, username: 'ann', passkey: made, skipUrl: '/', endsOthers: true },
   reauthenticate: { ...COMMON, ...form, username: 'ann', asksPassword: true, passkey: asked, sendsCode: false, connections, loginUrl },
   second_factor_link: { ...COMMON, ...form, token: 'one-time', username: 'ann' },
-  set_up_second_factor: { ...COMMON, ...form, username: 'ann', enrolment: { token: 'sealed', secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ', uri: 'otpauth://totp/Acme:ann?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme', qr: { size: 29, path: 'M4 4h7v1h-7z' } }, passkey: made, name: '', sent: false, loginUrl },
+  set_up_second_factor: { ...COMMON, ...form, username: 'ann', forAccount: true, enrolment: { token: 'sealed', secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ', uri: 'otpauth://totp/Acme:ann?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme', qr: { size: 29, path: 'M4 4h7v1h-7z' } }, passkey: made, name: '', sent: false, loginUrl },
   signup: {
     ...COMMON,
     ...form,

@@ -35,3 +35,12 @@ t.test('nobody is said to be signed in before they are', async (t) => {
     t.ok(textOf(parse(renderPage('account_recovery_codes', { ...MODELS.account_recovery_codes, ...inLanguage(locale), signedIn: true }))).includes(said), locale)
   }
 })
+
+t.test('a second factor is said to be what the account needs, or only what somebody wants to open', async (t) => {
+  for (const locale of LOCALES as readonly Locale[]) {
+    const { setUpText, setUpForPageText } = messagesOf(locale)
+    const shown = (forAccount: boolean): string => textOf(parse(renderPage('set_up_second_factor', { ...MODELS.set_up_second_factor, ...inLanguage(locale), forAccount })))
+    t.ok(shown(true).includes(setUpText) && !shown(true).includes(setUpForPageText), locale)
+    t.ok(shown(false).includes(setUpForPageText) && !shown(false).includes(setUpText), locale)
+  }
+})

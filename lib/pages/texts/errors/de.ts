@@ -17,6 +17,7 @@ export const DE_ERRORS: ErrorMessages = {
   errorUnknownClient: 'Die Anwendung, von der Sie kommen, ist bei diesem Dienst nicht registriert.',
   errorRedirectUri: 'Die Anwendung, von der Sie kommen, will Sie zu einer Adresse weiterleiten, die nicht für sie registriert ist. Zu Ihrer Sicherheit haben wir den Vorgang abgebrochen.',
   errorCrossSite: 'Diese Seite ist abgelaufen, oder das Formular wurde von einer anderen Website gesendet. Bitte gehen Sie zurück, laden Sie die Seite neu und versuchen Sie es noch einmal.',
+  errorSignInTooWeak: 'Ihre Anmeldung ist für diese Seite nicht sicher genug, und Ihr Konto hat keine sicherere.',
   errorUsernameTaken: 'Dieser Benutzername ist schon vergeben.',
   errorCharacters: 'Der Benutzername ist zu lang oder enthält unzulässige Zeichen.',
   errorUsernameForm: 'Verwenden Sie eine E-Mail-Adresse oder 3 bis 64 Zeichen: a–z, 0–9, Punkt, Unterstrich und Bindestrich, mit einem Buchstaben oder einer Ziffer am Anfang.',

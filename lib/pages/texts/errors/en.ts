@@ -16,6 +16,7 @@ export const EN_ERRORS = {
   errorUnknownClient: 'The application that sent you here is not registered with this service.',
   errorRedirectUri: 'The application that sent you here wants you taken to an address that is not registered for it, so we stopped for your safety.',
   errorCrossSite: 'This page has expired, or the form was sent from another site. Please go back, reload the page and try again.',
+  errorSignInTooWeak: 'Your sign-in is not strong enough for this page, and your account has no stronger one.',
   errorUsernameTaken: 'This username is already taken.',
   errorCharacters: 'The username is too long or contains characters that are not allowed.',
   errorUsernameForm: 'Use an e-mail address, or 3 to 64 characters: a–z, 0–9, dot, underscore and hyphen, starting with a letter or digit.',

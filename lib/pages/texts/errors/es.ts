@@ -17,6 +17,7 @@ export const ES_ERRORS: ErrorMessages = {
   errorUnknownClient: 'La aplicación de la que viene no está registrada en este servicio.',
   errorRedirectUri: 'La aplicación de la que viene quiere llevarle a una dirección que no está registrada para ella. Por su seguridad, hemos detenido la operación.',
   errorCrossSite: 'Esta página ha caducado o el formulario se ha enviado desde otro sitio. Vuelva atrás, recargue la página e inténtelo de nuevo.',
+  errorSignInTooWeak: 'Su inicio de sesión no es lo bastante seguro para esta página y su cuenta no tiene otro más seguro.',
   errorUsernameTaken: 'Este nombre de usuario ya está en uso.',
   errorCharacters: 'El nombre de usuario es demasiado largo o contiene caracteres no permitidos.',
   errorUsernameForm: 'Use un correo electrónico o entre 3 y 64 caracteres: a–z, 0–9, punto, guion bajo y guion, empezando por una letra o un número.',

@@ -17,6 +17,7 @@ export const FR_ERRORS: ErrorMessages = {
   errorUnknownClient: 'L’application d’où vous venez n’est pas enregistrée auprès de ce service.',
   errorRedirectUri: 'L’application d’où vous venez veut vous rediriger vers une adresse qui n’est pas enregistrée pour elle. Pour votre sécurité, l’opération a été interrompue.',
   errorCrossSite: 'Cette page a expiré, ou le formulaire a été envoyé depuis un autre site. Veuillez revenir en arrière, recharger la page et réessayer.',
+  errorSignInTooWeak: 'Votre connexion n’est pas assez sûre pour cette page, et votre compte n’en propose pas de plus sûre.',
   errorUsernameTaken: 'Ce nom d’utilisateur est déjà pris.',
   errorCharacters: 'Le nom d’utilisateur est trop long ou contient des caractères non autorisés.',
   errorUsernameForm: 'Utilisez une adresse e-mail, ou de 3 à 64 caractères\u00a0: a–z, 0–9, point, tiret bas et trait d’union, en commençant par une lettre ou un chiffre.',

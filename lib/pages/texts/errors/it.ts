@@ -17,6 +17,7 @@ export const IT_ERRORS: ErrorMessages = {
   errorUnknownClient: 'L’applicazione da cui proviene non è registrata presso questo servizio.',
   errorRedirectUri: 'L’applicazione da cui proviene vuole reindirizzarla a un indirizzo che non è registrato per essa. Per la sua sicurezza, l’operazione è stata interrotta.',
   errorCrossSite: 'Questa pagina è scaduta o il modulo è stato inviato da un altro sito. Torni indietro, ricarichi la pagina e riprovi.',
+  errorSignInTooWeak: 'Il suo accesso non è abbastanza sicuro per questa pagina e il suo account non ne ha uno più sicuro.',
   errorUsernameTaken: 'Questo nome utente è già in uso.',
   errorCharacters: 'Il nome utente è troppo lungo o contiene caratteri non consentiti.',
   errorUsernameForm: 'Usi un indirizzo e-mail o da 3 a 64 caratteri: a–z, 0–9, punto, trattino basso e trattino, iniziando con una lettera o una cifra.',

@@ -17,6 +17,7 @@ export const KO_ERRORS: ErrorMessages = {
   errorUnknownClient: '이 페이지로 연결한 애플리케이션이 이 서비스에 등록되어 있지 않습니다.',
   errorRedirectUri: '이 페이지로 연결한 애플리케이션이 등록되지 않은 주소로 이동하려고 합니다. 안전을 위해 중단했습니다.',
   errorCrossSite: '페이지가 만료되었거나 다른 사이트에서 양식을 보냈습니다. 뒤로 돌아가 페이지를 새로 고친 후 다시 시도해 주세요.',
+  errorSignInTooWeak: '이 페이지를 열려면 더 안전한 로그인 방법이 필요하지만, 회원님의 계정에는 없습니다.',
   errorUsernameTaken: '이미 사용 중인 사용자 이름입니다.',
   errorCharacters: '사용자 이름이 너무 길거나 사용할 수 없는 문자가 포함되어 있습니다.',
   errorUsernameForm: '이메일 주소 또는 3~64자의 a–z, 0–9, 마침표, 밑줄, 붙임표를 사용해 주세요. 첫 글자는 영문자 또는 숫자여야 합니다.',

@@ -17,6 +17,7 @@ export const NL_ERRORS: ErrorMessages = {
   errorUnknownClient: 'De applicatie waar u vandaan komt, is niet geregistreerd bij deze dienst.',
   errorRedirectUri: 'De applicatie waar u vandaan komt, wil u doorsturen naar een adres dat niet voor die applicatie is geregistreerd. Voor uw veiligheid zijn we gestopt.',
   errorCrossSite: 'Deze pagina is verlopen of het formulier is vanaf een andere site verstuurd. Ga terug, laad de pagina opnieuw en probeer het nog eens.',
+  errorSignInTooWeak: 'Uw manier van inloggen is niet veilig genoeg voor deze pagina, en uw account heeft geen veiligere.',
   errorUsernameTaken: 'Deze gebruikersnaam is al in gebruik.',
   errorCharacters: 'De gebruikersnaam is te lang of bevat tekens die niet zijn toegestaan.',
   errorUsernameForm: 'Gebruik een e-mailadres, of 3 tot 64 tekens: a–z, 0–9, punt, laag streepje en koppelteken, beginnend met een letter of cijfer.',

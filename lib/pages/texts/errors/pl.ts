@@ -17,6 +17,7 @@ export const PL_ERRORS: ErrorMessages = {
   errorUnknownClient: 'Aplikacja, z której Cię tu skierowano, nie jest zarejestrowana w tym serwisie.',
   errorRedirectUri: 'Aplikacja, z której Cię tu skierowano, chce przekierować Cię pod adres, który nie jest dla niej zarejestrowany. Dla Twojego bezpieczeństwa operacja została przerwana.',
   errorCrossSite: 'Ta strona wygasła lub formularz wysłano z innej witryny. Wróć, odśwież stronę i spróbuj ponownie.',
+  errorSignInTooWeak: 'Twój sposób logowania nie jest wystarczająco bezpieczny dla tej strony, a Twoje konto nie ma bezpieczniejszego.',
   errorUsernameTaken: 'Ta nazwa użytkownika jest już zajęta.',
   errorCharacters: 'Nazwa użytkownika jest za długa lub zawiera niedozwolone znaki.',
   errorUsernameForm: 'Użyj adresu e-mail albo od 3 do 64 znaków: a–z, 0–9, kropka, podkreślenie i łącznik; pierwszym znakiem musi być litera lub cyfra.',

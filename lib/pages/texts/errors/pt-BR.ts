@@ -17,6 +17,7 @@ export const PT_BR_ERRORS: ErrorMessages = {
   errorUnknownClient: 'O aplicativo que trouxe você até aqui não está registrado neste serviço.',
   errorRedirectUri: 'O aplicativo que trouxe você até aqui quer direcionar você para um endereço que não está registrado para ele. Para sua segurança, interrompemos o processo.',
   errorCrossSite: 'Esta página expirou, ou o formulário foi enviado de outro site. Volte, recarregue a página e tente novamente.',
+  errorSignInTooWeak: 'Sua entrada não é segura o bastante para esta página, e sua conta não tem outra mais segura.',
   errorUsernameTaken: 'Este nome de usuário já está em uso.',
   errorCharacters: 'O nome de usuário é longo demais ou contém caracteres não permitidos.',
   errorUsernameForm: 'Use um endereço de e-mail ou de 3 a 64 caracteres: a–z, 0–9, ponto, sublinhado e hífen, começando com uma letra ou um número.',

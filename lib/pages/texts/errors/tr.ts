@@ -17,6 +17,7 @@ export const TR_ERRORS: ErrorMessages = {
   errorUnknownClient: 'Sizi buraya yönlendiren uygulama bu hizmete kayıtlı değil.',
   errorRedirectUri: 'Sizi buraya yönlendiren uygulama, kendisi için kayıtlı olmayan bir adrese gitmenizi istiyor. Güvenliğiniz için işlemi durdurduk.',
   errorCrossSite: 'Bu sayfanın süresi doldu veya form başka bir siteden gönderildi. Lütfen geri dönün, sayfayı yenileyin ve tekrar deneyin.',
+  errorSignInTooWeak: 'Girişiniz bu sayfa için yeterince güvenli değil ve hesabınızın daha güvenli bir giriş yöntemi yok.',
   errorUsernameTaken: 'Bu kullanıcı adı zaten alınmış.',
   errorCharacters: 'Kullanıcı adı çok uzun veya izin verilmeyen karakterler içeriyor.',
   errorUsernameForm: 'Bir e-posta adresi veya 3 ile 64 arasında karakter kullanın: a–z, 0–9, nokta, alt çizgi ve kısa çizgi; ilk karakter bir harf veya rakam olmalıdır.',

@@ -17,6 +17,7 @@ export const ZH_CN_ERRORS: ErrorMessages = {
   errorUnknownClient: '将您转到此处的应用未在本服务中注册。',
   errorRedirectUri: '将您转到此处的应用要求前往一个未登记的地址。为了您的安全，操作已中止。',
   errorCrossSite: '此页面已过期，或表单由其他网站提交。请返回并刷新页面后重试。',
+  errorSignInTooWeak: '此页面需要更安全的登录方式，但您的账号没有可用的更安全方式。',
   errorUsernameTaken: '此用户名已被使用。',
   errorCharacters: '用户名过长或含有不允许使用的字符。',
   errorUsernameForm: '请使用电子邮箱，或 3 至 64 个字符：a–z、0–9、点、下划线和连字符，并以字母或数字开头。',

@@ -17,6 +17,7 @@ export const ZH_TW_ERRORS: ErrorMessages = {
   errorUnknownClient: '將您導向此處的應用程式未在本服務註冊。',
   errorRedirectUri: '將您導向此處的應用程式要求前往未登錄的網址。為了您的安全，操作已中止。',
   errorCrossSite: '此頁面已過期，或表單是從其他網站送出。請返回上一頁，重新整理後再試一次。',
+  errorSignInTooWeak: '此頁面需要更安全的登入方式，但您的帳號沒有可用的更安全方式。',
   errorUsernameTaken: '此使用者名稱已有人使用。',
   errorCharacters: '使用者名稱過長或含有不允許的字元。',
   errorUsernameForm: '請使用電子郵件地址，或 3 到 64 個字元：a–z、0–9、句點、底線和連字號，並以字母或數字開頭。',
