@@ -79,20 +79,24 @@ export const RefreshResponse = Type.Object({
 export const Empty = Type.Null({ description: 'No content' })
 
 export const Username = Type.String({ minLength: 1, maxLength: 254 })
-/** An upper bound for the parser. The password policy has the real one. */
-export const Password = Type.String({ minLength: 1, maxLength: 16_384 })
+/** As long as a form may be: an upper bound for the parser. Whoever reads a field has the real one. */
+const FIELD_LIMIT = 16_384
+/** The password policy has the real bound. */
+export const Password = Type.String({ minLength: 1, maxLength: FIELD_LIMIT })
+/** What a passkey answered, as JSON. */
+export const Credential = Type.String({ maxLength: FIELD_LIMIT })
 /** Only a bound for the parser's sake. */
 export const EmailAddress = Type.String({ minLength: 1, maxLength: 254 })
 export const OneTimeTokenValue = Type.String({ minLength: 1, maxLength: 512 })
 
-/** The password again, where the sign-in is not fresh. */
 /** Spaces and hyphens don't count. */
 export const SecondFactorCode = Type.String({ maxLength: 64, description: 'Six digits that an authenticator app shows.' })
 /** Spaces and hyphens don't count. */
 export const EmailCode = Type.String({ maxLength: 64, description: 'Eight digits that were sent by e-mail.' })
 export const FactorName = Type.String({ maxLength: 200, description: 'What its person calls it; 64 characters of it are kept.' })
 export const RecoveryCode = Type.String({ maxLength: 128, description: 'A recovery code, which works once.' })
-export const PasswordAgain = Type.Optional(Type.String({ minLength: 1, maxLength: 16_384, description: 'Needed where the sign-in is more than five minutes old.' }))
+/** The password again, where the sign-in is not fresh. */
+export const PasswordAgain = Type.Optional(Type.String({ minLength: 1, maxLength: FIELD_LIMIT, description: 'Needed where the sign-in is more than five minutes old.' }))
 
 export const Profile = Type.Object({
   sub: Type.String(),

@@ -5,7 +5,7 @@ import { resendTicket, resendVerification } from '../../accounts/verify-email.ts
 import { signIn } from '../../authorize/sign-in.ts'
 import type { PasskeyForm, PasskeySignals } from '../../pages/model.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
-import { JourneySchema, Password, Username } from '../edge/schemas.ts'
+import { Credential, JourneySchema, Password, Username } from '../edge/schemas.ts'
 import { buttonImages, connectButtons, elsewhere, takesDomains } from './connect/buttons.ts'
 import { freshness } from './connect/begin.ts'
 import type { PageDeps } from './deps.ts'
@@ -41,7 +41,7 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
     path: 'login',
     summaries: SUMMARIES,
     querystring: JourneySchema,
-    body: Type.Object({ username: Username, password: takesDomains(deps) ? Type.Optional(Password) : Password, ...(on === null ? {} : { credential: Type.Optional(Type.String({ maxLength: 16_384 })) }) }),
+    body: Type.Object({ username: Username, password: takesDomains(deps) ? Type.Optional(Password) : Password, ...(on === null ? {} : { credential: Type.Optional(Credential) }) }),
     images: buttonImages(deps),
     fields: ['username', 'password', ...(on === null ? [] : ['credential'])],
     passkeys: on === null ? undefined : { renewUrl },

@@ -5,7 +5,7 @@ import { hasSecondFactor } from '../../accounts/factors/deps.ts'
 import { freshnessIn, isFreshSignIn } from '../../accounts/fresh-sign-in.ts'
 import type { PasskeyCreationOptions } from '../../protocol/webauthn-options.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
-import { FactorName, JourneySchema } from '../edge/schemas.ts'
+import { Credential, FactorName, JourneySchema } from '../edge/schemas.ts'
 import type { PageDeps } from './deps.ts'
 import { formPage, goOn, type Leave, type Visit } from './form-page.ts'
 import { required } from './forms.ts'
@@ -37,7 +37,7 @@ export function passkeyPromptPage (child: FastifyInstance, deps: PageDeps): void
     path: 'passkeyPrompt',
     summaries: { page: 'Page that proposes a passkey', form: 'Make the proposed passkey by a form' },
     querystring: JourneySchema,
-    body: Type.Object({ credential: Type.String({ maxLength: 16_384 }), name: Type.Optional(FactorName) }),
+    body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),
     fields: ['name', 'credential'],
     passkeys: { renewUrl: null },
     open: propose,

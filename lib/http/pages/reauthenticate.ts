@@ -13,7 +13,7 @@ import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { passwordProof } from '../../protocol/authentication.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
-import { JourneySchema, Password } from '../edge/schemas.ts'
+import { Credential, JourneySchema, Password } from '../edge/schemas.ts'
 import { buttonImages, connectButtons } from './connect/buttons.ts'
 import type { PageDeps } from './deps.ts'
 import { emailCookie } from './email/pending.ts'
@@ -108,7 +108,7 @@ export function reauthenticatePage (child: FastifyInstance, deps: PageDeps): voi
     path: 'reauthenticate',
     summaries: { page: 'Page to prove again who is signed in', form: 'Prove it by a form' },
     querystring: JourneySchema,
-    body: Type.Object({ current_password: Type.Optional(Password), credential: Type.Optional(Type.String({ maxLength: 16_384 })), decision: Type.Optional(Type.Literal('email')) }),
+    body: Type.Object({ current_password: Type.Optional(Password), credential: Type.Optional(Credential), decision: Type.Optional(Type.Literal('email')) }),
     images: buttonImages(deps),
     fields: ['current_password', 'credential'],
     passkeys: on === null ? undefined : { renewUrl: null },

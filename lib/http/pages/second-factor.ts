@@ -13,7 +13,7 @@ import type { UserFactors } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { contextOf, MFA_ACR } from '../../protocol/authentication.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
-import { JourneySchema, SecondFactorCode, RecoveryCode } from '../edge/schemas.ts'
+import { Credential, JourneySchema, RecoveryCode, SecondFactorCode } from '../edge/schemas.ts'
 import type { PageDeps } from './deps.ts'
 import { formPage, goOn, type Leave, type Visit, withQuery } from './form-page.ts'
 import { queryParam } from './forms.ts'
@@ -69,7 +69,7 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
     path: 'secondFactor',
     summaries: { page: 'Page of the second factor', form: 'Give the second factor by a form' },
     querystring: JourneySchema,
-    body: Type.Object({ code: Type.Optional(SecondFactorCode), recovery_code: Type.Optional(RecoveryCode), credential: Type.Optional(Type.String({ maxLength: 16_384 })), remember: Type.Optional(Type.Literal('on')) }),
+    body: Type.Object({ code: Type.Optional(SecondFactorCode), recovery_code: Type.Optional(RecoveryCode), credential: Type.Optional(Credential), remember: Type.Optional(Type.Literal('on')) }),
     fields: ['code', 'recovery_code', 'credential'],
     passkeys: factors.passkeys === null ? undefined : { renewUrl: null },
     leadsOn: true,

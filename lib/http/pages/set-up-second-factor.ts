@@ -14,7 +14,7 @@ import type { SessionBegun } from '../../accounts/begin-session.ts'
 import { signInEnrolled } from '../../authorize/first-enrolment.ts'
 import type { PasskeyForm, ShownEnrolment } from '../../pages/model.ts'
 import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
-import { FactorName, JourneySchema, SecondFactorCode } from '../edge/schemas.ts'
+import { Credential, FactorName, JourneySchema, SecondFactorCode } from '../edge/schemas.ts'
 import { confirmUrl } from './connect/confirm.ts'
 import type { PageDeps } from './deps.ts'
 import { withQr } from './enrolment-form.ts'
@@ -101,7 +101,7 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
     path: 'secondFactorSetUp',
     summaries: { page: 'Page to set up the second factor that a sign-in must have', form: 'Set up the second factor that a sign-in must have' },
     querystring: JourneySchema,
-    body: Type.Object({ enrolment: Type.Optional(Type.String({ maxLength: 4096 })), code: Type.Optional(SecondFactorCode), name: Type.Optional(FactorName), decision: Type.Optional(Type.Literal('resend')), ...(passkeys === null ? {} : { credential: Type.Optional(Type.String({ maxLength: 16_384 })) }) }),
+    body: Type.Object({ enrolment: Type.Optional(Type.String({ maxLength: 4096 })), code: Type.Optional(SecondFactorCode), name: Type.Optional(FactorName), decision: Type.Optional(Type.Literal('resend')), ...(passkeys === null ? {} : { credential: Type.Optional(Credential) }) }),
     fields: ['code', 'name', 'credential'],
     passkeys: passkeys === null ? undefined : { renewUrl: null },
     leadsOn: true,

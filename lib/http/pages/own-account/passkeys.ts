@@ -5,7 +5,7 @@ import { type FactorDeps, hasSecondFactor } from '../../../accounts/factors/deps
 import type { Passkeys } from '../../../accounts/factors/passkeys.ts'
 import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
 import type { AccountModel, PageModels } from '../../../pages/model.ts'
-import { FactorName } from '../../edge/schemas.ts'
+import { Credential, FactorName } from '../../edge/schemas.ts'
 import type { PageDeps } from '../deps.ts'
 import { goOn, withQuery } from '../form-page.ts'
 import { required } from '../forms.ts'
@@ -21,7 +21,7 @@ export function passkeyPage (child: FastifyInstance, deps: PageDeps, on: { facto
     name: 'account_passkey',
     path: 'securityPasskeys',
     summaries: { page: 'Page to add a passkey', form: 'Add a passkey by a form' },
-    body: Type.Object({ credential: Type.String({ maxLength: 16_384 }), name: Type.Optional(FactorName) }),
+    body: Type.Object({ credential: Credential, name: Type.Optional(FactorName) }),
     fields: ['name', 'credential'],
     passkeys: { renewUrl: null },
     async open (visit, form) {
