@@ -50,15 +50,22 @@ interface Held { id: Buffer, key: SoftKey, rpId: string, userHandle: string, dis
 
 const AAGUID = Buffer.from('fbfc3007154e4ecc8c0b6e020557d7bd', 'hex')
 
+function isOrigin (given: unknown): given is string {
+  return typeof given === 'string' && URL.canParse(given) && new URL(given).origin === given
+}
+
 /**
  * A browser with an authenticator, for tests: it keeps its passkeys in memory, asks nobody, and does with the options what a browser does.
  *
+ * @throws TypeError where `origin` is missing or none
  * @example
  * const passkey = softPasskey({ origin: 'http://localhost:3000' })
  * const { options } = (await app.inject('/auth/passkey-challenge')).json()
  * await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'urn:fastify-authority:grant-type:passkey', credential: JSON.stringify(passkey.get(options)) } })
  */
-export function softPasskey ({ origin, rpId, alg = -7, verifiesUser = true, synced = false, counts = false }: SoftPasskeyOptions): SoftPasskey {
+export function softPasskey (options: SoftPasskeyOptions): SoftPasskey {
+  const { origin, rpId, alg = -7, verifiesUser = true, synced = false, counts = false }: Partial<SoftPasskeyOptions> = options ?? {}
+  if (!isOrigin(origin)) throw new TypeError('softPasskey takes origin: the origin of the page that asks, such as "http://localhost:3000".')
   const held: Held[] = []
   const flags: SoftFlags = { userPresent: true, userVerified: verifiesUser, backupEligible: synced, backedUp: synced }
   const mayBe = (id: string): string => {
