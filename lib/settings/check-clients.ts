@@ -1,6 +1,7 @@
 import { acrTakes } from './auth-requirements.ts'
 import { invalid } from './option-error.ts'
 import type { Client } from '../ports/client-store.ts'
+import { CONNECTION_ACR, MFA_ACR } from '../protocol/authentication.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../protocol/token-exchange.ts'
 import { checkClientRedirectUri, checkWebUri } from '../protocol/redirect-uri.ts'
 import type { Settings } from './settings.ts'
@@ -31,7 +32,7 @@ export function reservedIds ({ audience, typ }: Settings['accessToken']): readon
  * Checks the clients that the host lists. Those of a client store are met at run time, and checked alike (see client-rows).
  * @throws StartError `FST_AUTHORITY_INVALID_OPTIONS`
  */
-export function checkClients ({ clients, connections, scopes, keys, accessToken, acrValues }: Settings): void {
+export function checkClients ({ clients, connections, factors, scopes, keys, accessToken, acrValues }: Settings): void {
   if (!Array.isArray(clients)) return
   const algorithms = Array.isArray(keys) ? keys.map(({ alg }) => alg).filter((alg) => typeof alg === 'string') : null
   const seen = new Set<string>()
@@ -40,11 +41,21 @@ export function checkClients ({ clients, connections, scopes, keys, accessToken,
     if (seen.has(client.clientId)) throw invalid(`${path}.clientId`, client.clientId, 'an id that no other client has')
     seen.add(client.clientId)
     checkClient(client, { scopes, algorithms, reserved: reservedIds(accessToken), acrValues }, (field, got, takes) => invalid(`${path}.${field}`, got, takes))
+    if (hasPasswordAlone(client) && client.acr !== undefined && !passwordReaches(client.acr, factors !== null)) throw invalid(`${path}.acr`, client.acr, `what the grant "password" can be worth where the client has no other (${factors === null ? 'with the option factors that is more' : 'a sign-in elsewhere is none of it'})`)
     // Of a row in a client store the other grants go on; that one is refused when it is asked for.
     if (client.firstParty === false && client.grantTypes?.includes(TOKEN_EXCHANGE_GRANT) === true) throw invalid(`${path}.grantTypes`, TOKEN_EXCHANGE_GRANT, 'the token exchange only without firstParty: false, for nobody is asked there what the client may')
     if (client.grantTypes?.includes(TOKEN_EXCHANGE_GRANT) === true && !connections.some(({ audiences }) => audiences.length > 0)) throw invalid(`${path}.grantTypes`, TOKEN_EXCHANGE_GRANT, 'the token exchange only where a connection has audiences: there are no ID tokens to be exchanged without')
     if (client.firstParty === false && client.grantTypes?.includes('password') === true) throw invalid(`${path}.grantTypes`, 'password', '"password" only without firstParty: false, for nobody should tell a password to other people\'s programs')
   }
+}
+
+/** Whether its users get tokens by the password grant alone, past every page. */
+function hasPasswordAlone ({ grantTypes = [] }: Client): boolean {
+  return grantTypes.includes('password') && !grantTypes.includes('authorization_code') && !grantTypes.includes(TOKEN_EXCHANGE_GRANT)
+}
+
+function passwordReaches (acr: string, withFactors: boolean): boolean {
+  return withFactors ? acr !== CONNECTION_ACR : acr !== CONNECTION_ACR && acr !== MFA_ACR
 }
 
 /**

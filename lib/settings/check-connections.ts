@@ -3,6 +3,7 @@ import { domainToASCII } from 'node:url'
 import { checkWebUri } from '../protocol/redirect-uri.ts'
 import type { Provider } from '../ports/provider.ts'
 import { invalid } from './option-error.ts'
+import { SECRET_TAKES } from './schema-words.ts'
 import type { AuthorityOptions } from './options.ts'
 import type { ConnectionSettings } from './sections/connections.ts'
 import type { Settings } from './settings.ts'
@@ -45,7 +46,7 @@ export function checkConnections ({ connections, users, secrets, pages, state }:
   if (pages === false) throw invalid('pages', false, 'anything but false where there are connections: a sign-in elsewhere begins and ends on a page')
   const missing = STORE_METHODS.find((method) => users[method] === undefined)
   if (missing !== undefined) throw invalid(`users.${missing}`, undefined, 'a function where there are connections: it is how people are known again who signed in elsewhere')
-  if (secrets.length === 0) throw invalid('secret', undefined, 'a string of 32 bytes or more where there are connections: it seals what a sign-in elsewhere begins with, in the browser')
+  if (secrets.length === 0) throw invalid('secret', undefined, `${SECRET_TAKES}, where there are connections: it seals what a sign-in elsewhere begins with, in the browser`)
   for (const [index, connection] of connections.entries()) {
     const refuse: Refuse = (field, got, takes, confidential) => invalid(`connections[${index}].${field}`, got, takes, confidential)
     checkConnection(connection, refuse)
@@ -55,7 +56,7 @@ export function checkConnections ({ connections, users, secrets, pages, state }:
   }
 }
 
-function checkConnection ({ id, clientSecret, privateKey, keyId, teamId, scopes, domains, enforce, audiences, button, provider }: ConnectionSettings, refuse: Refuse): void {
+function checkConnection ({ id, clientSecret, privateKey, keyId, teamId, scopes, domains, enforce, audiences, appNonce, button, provider }: ConnectionSettings, refuse: Refuse): void {
   if (RESERVED_IDS.includes(id)) throw refuse('id', id, 'another id: the path of this one is that of a page')
   const { issuer, endpoints, protocol } = provider
   for (const [name, url] of Object.entries({ issuer, ...Object.fromEntries(Object.entries(endpoints ?? {}).map(([place, url]) => [endpointOption(protocol, place), url])) })) {
@@ -74,6 +75,7 @@ function checkConnection ({ id, clientSecret, privateKey, keyId, teamId, scopes,
     if (!DOMAIN.test(domain) || domainToASCII(domain) !== domain) throw refuse(`domains[${at}]`, domain, 'a domain in ASCII (xn--), such as "example.com"')
   }
   if (audiences.length > 0 && protocol !== 'openid') throw refuse('audiences', audiences, 'nothing here: this provider has no ID tokens, and an access token does not say who signed in')
+  if (!appNonce && audiences.length === 0) throw refuse('appNonce', appNonce, 'false only with audiences: it is about ID tokens of apps')
   if (enforce && domains.length === 0) throw refuse('enforce', true, 'true only with domains')
   const takes = button.logoUrl === null ? null : checkWebUri(button.logoUrl)
   if (takes !== null) throw refuse('button.logoUrl', button.logoUrl, takes)

@@ -12,13 +12,13 @@ import { FACTOR_STORE_METHODS, FACTOR_STORE_TAKES } from './sections/factors.ts'
 import { isRedisClient } from './redis-client.ts'
 import { resolveSettings } from './resolve.ts'
 import { OPTIONS_SCHEMA } from './schema.ts'
+import { SECRET_TAKES } from './schema-words.ts'
 import type { Settings } from './settings.ts'
 import { ARGON2_MAX_WORK } from '../protocol/bounds.ts'
 import { isLoopbackHost } from '../protocol/redirect-uri.ts'
 
 /** OWASP's equivalent argon2id settings all come to this product of KiB and passes, or more. */
 const MIN_ARGON2_WORK = 35_840
-const RANDOM_TEXT = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
 
 /**
  * Checks what the host gave, and fills in what it did not. `undefined` is "not given" at every depth.
@@ -91,12 +91,12 @@ function checkCosts ({ password: { memoryCost, timeCost }, refreshToken, accessT
 function checkSecrets ({ secret, password, keys, accessToken }: AuthorityOptions): void {
   const secrets = secret === undefined ? [] : [secret].flat()
   for (const [index, one] of secrets.entries()) {
-    if (isRepetition(one)) throw invalid(Array.isArray(secret) ? `secret[${index}]` : 'secret', one, RANDOM_TEXT, true)
+    if (isRepetition(one)) throw invalid(Array.isArray(secret) ? `secret[${index}]` : 'secret', one, SECRET_TAKES, true)
   }
   if (password?.pepper === true && secrets.length === 0) throw invalid('password.pepper', true, 'true only where the option secret is set')
   if (keys !== undefined && accessToken?.alg !== undefined) throw invalid('accessToken.alg', accessToken.alg, 'nothing where the option keys is set: the first of those keys signs')
   if (!Array.isArray(keys)) {
-    if (keys !== undefined && isRepetition(keys.secret)) throw invalid('keys.secret', keys.secret, RANDOM_TEXT, true)
+    if (keys !== undefined && isRepetition(keys.secret)) throw invalid('keys.secret', keys.secret, SECRET_TAKES, true)
     return
   }
   const kids = keys.map(({ kid }) => kid).filter((kid) => kid !== undefined)
@@ -118,7 +118,7 @@ function checkFactors ({ factors, mfa, pages, secret }: AuthorityOptions): void 
   if (required !== false && pages === false) throw invalid('mfa.required', required, 'false where pages is false: a second factor is set up on them before anybody is signed in')
   const missing = FACTOR_STORE_METHODS.find((method) => !hasMethod(factors, method))
   if (missing !== undefined) throw invalid('factors', factors, `${FACTOR_STORE_TAKES}: it lacks ${missing}`)
-  if (factors.durable && secret === undefined) throw invalid('secret', secret, 'a string of 32 bytes or more, where factors is a store that outlives the process: it seals the keys of authenticator apps')
+  if (factors.durable && secret === undefined) throw invalid('secret', secret, `${SECRET_TAKES}, where factors is a store that outlives the process: it seals the keys of authenticator apps`)
 }
 
 function checkEmailSignIn ({ emailSignIn = false, sendMessage, pages, users, registration, state, redis, secret }: AuthorityOptions): void {
@@ -130,7 +130,7 @@ function checkEmailSignIn ({ emailSignIn = false, sendMessage, pages, users, reg
   for (const method of ['setPasswordHash', 'setEmailVerified']) if (!hasMethod(users, method)) refuse(`the UserStore has ${method}`)
   if (emailSignIn.signUp === true && (registration === false || !hasMethod(users, 'create'))) throw invalid('emailSignIn.signUp', true, 'true only where people can register: the UserStore has create, and registration is not false')
   if (state !== undefined && !hasMethod(state.oneTimeTokens, 'redeemCode')) refuse('the oneTimeTokens of the state have redeemCode')
-  if (secret === undefined && (redis !== undefined || (state !== undefined && state.kind !== 'memory'))) throw invalid('secret', secret, 'a string of 32 bytes or more, where emailSignIn is set and the state outlives the process: codes are digested with it')
+  if (secret === undefined && (redis !== undefined || (state !== undefined && state.kind !== 'memory'))) throw invalid('secret', secret, `${SECRET_TAKES}, where emailSignIn is set and the state outlives the process: codes are digested with it`)
 }
 
 function isRepetition (secret: string): boolean {

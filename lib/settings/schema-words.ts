@@ -11,7 +11,9 @@ interface Said extends SchemaOptions {
 
 export const optional = <Schema extends TSchema>(schema: Schema) => Type.Optional(schema)
 export const words = (said: Said) => Type.Array(Type.String({ minLength: 1, takes: 'a string that is not empty' }), said)
-export const secretText = () => Type.String({ minLength: 32, takes: 'a string of 32 bytes or more', confidential: true })
+/** What every secret of a host takes. */
+export const SECRET_TAKES = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
+export const secretText = () => Type.String({ minLength: 32, takes: SECRET_TAKES, confidential: true })
 export const fn = (said: Said) => Type.Function([], Type.Unknown(), said)
 export const flag = (said: Said) => Type.Boolean(said)
 export const integer = (minimum: number, maximum: number, unit: string, said: Omit<Said, 'takes'>) =>

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { DEFAULTS } from './defaults.ts'
 import { PATH_NAMES } from './paths.ts'
-import { flag, fn, oneOf, optional, secretText, section, words } from './schema-words.ts'
+import { flag, fn, oneOf, optional, SECRET_TAKES, secretText, section, words } from './schema-words.ts'
 import { CONNECTIONS_SCHEMA } from './sections/connections.ts'
 import { DECORATORS_SCHEMA } from './sections/decorators.ts'
 import { EMAIL_SIGN_IN_SCHEMA } from './sections/email-sign-in.ts'
@@ -49,7 +49,7 @@ export const OPTIONS_SCHEMA = section({
   paths: optional(section(Object.fromEntries(PATH_NAMES.map((name) => [name, path()])), 'Changes single paths, e.g. `{ token: \'/oauth/token\' }`. Absolute: they ignore `prefix`.')),
   state: optional(Type.Any({ default: 'memoryState()', takes: 'a State, such as memoryState(), sqliteState(db), redisState(client) or postgresState(db)', description: 'Codes, refresh token families, browser sessions, consents, one-time tokens and signing keys. docs/guides/state.md says which to choose.' })),
   redis: optional(Type.Any({ takes: 'true, or an ioredis client or cluster', description: '`true`: `app.redis` of @fastify/redis, registered before; or an ioredis instance or cluster. The rate limit counters live there, and the state too where `state` names no other.' })),
-  secret: optional(Type.Union([secretText(), Type.Array(secretText(), { minItems: 1 })], { takes: 'a string of 32 bytes or more, or an array of them', confidential: true, description: 'Seals managed signing keys at rest; peppers password hashes where `password.pepper` is true. An array rotates it: the first seals, all open.' })),
+  secret: optional(Type.Union([secretText(), Type.Array(secretText(), { minItems: 1 })], { takes: `${SECRET_TAKES}, or an array of them`, confidential: true, description: 'Seals managed signing keys at rest; peppers password hashes where `password.pepper` is true. An array rotates it: the first seals, all open.' })),
   keys: optional(Type.Union([Type.Array(Type.Record(Type.String(), Type.Unknown(), { takes: 'a private JWK' }), { minItems: 1 }), Type.Object({ secret: secretText() }, { additionalProperties: false })], { default: 'managed', confidential: true, takes: 'an array of private JWKs (ES256, EdDSA, RS256, PS256) or { secret } of 32 bytes or more', description: 'Signing keys. All JWKs verify and are published; the first signs access tokens, and the first of a client\'s algorithm its ID tokens. `{ secret }` is for HS256, and turns redirect sign-in off. Managed: an ES256 key, and for ID tokens (or by `accessToken.alg`) an RS256 key, are made in the background, published a day before they sign, replaced every 90 days, and kept for as long as a token they signed can live; shared through `state` and sealed with `secret` (kept in memory where there is no secret).' })),
   clients: optional(Type.Union([Type.Array(CLIENT_SCHEMA), Type.Object({ findById: fn({ takes: 'a function' }) })], { default: [], takes: 'an array of clients, or { findById(clientId) }', description: 'Registered OAuth clients. Redirect sign-in exists where one of them can use codes.' })),
   passwordGrant: optional(oneOf(['first-party', 'clients', false], { default: DEFAULTS.passwordGrant, description: '`"first-party"`: callers without a client may use the password grant; `"clients"`: only registered clients that list it; `false`: nobody.' })),

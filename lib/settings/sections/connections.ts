@@ -29,6 +29,8 @@ const PROVIDER_NAME = 'the provider\'s name'
 const PEM_TAKES = 'a private key in PEM (PKCS #8), such as the content of Apple\'s .p8 file'
 
 const CONNECTION_SCHEMA = Type.Object({
+  // First, so that an object that no function made is refused as such.
+  provider: Type.Any({ takes: 'what google(…), oidc(…) and the others of fastify-authority/connections return', description: 'How the provider differs from others: the function that made the connection says it.' }),
   id: Type.String({ pattern: '^[a-z0-9-]{1,32}$', takes: '1 to 32 of a-z, 0-9 and the hyphen', default: PROVIDER_NAME, description: 'Part of its URLs, such as `/auth/connect/google`, and its name in events. No two connections have one. `oidc` and `oauth2` have no default.' }),
   name: TEXT({ default: PROVIDER_NAME, description: 'What people are told they sign in with.' }),
   clientId: Type.String({ minLength: 1, maxLength: 512, takes: 'what the provider calls this service: a string of 1 to 512 characters', description: 'What the provider calls this service.' }),
@@ -49,8 +51,7 @@ const CONNECTION_SCHEMA = Type.Object({
   pkce: optional(flag({ default: CONNECTION_DEFAULTS.pkce, takes: 'true or false', description: '`false` only for a provider that refuses PKCE (RFC 7636).' })),
   audiences: optional(words({ default: [], uniqueItems: true, takes: 'an array of client ids, each once', description: 'What the provider calls your apps: client ids of phone apps, Apple\'s bundle ids, the client of One Tap on a page of yours. Their ID tokens can be exchanged at the token endpoint (`urn:ietf:params:oauth:grant-type:token-exchange`) by clients that list the grant. Needs a `state` with `assertions`, as those of this package are.' })),
   appNonce: optional(flag({ default: CONNECTION_DEFAULTS.appNonce, takes: 'true or false', description: '`false` only where the library of an app can\'t have a nonce put into its ID tokens: a token without one is exchanged then. One that has a nonce still needs it.' })),
-  enabled: optional(Type.Union([Type.Boolean(), fn({ takes: 'a function' })], { default: CONNECTION_DEFAULTS.enabled, takes: 'true, false or a function', description: 'Asked at the start and at the callback of each sign-in, and for each ID token of an app, as a function too: what was begun before it was turned off comes to nothing.' })),
-  provider: Type.Any({ takes: 'what google(…), oidc(…) and the others of fastify-authority/connections return', description: 'How the provider differs from others: the function that made the connection says it.' })
+  enabled: optional(Type.Union([Type.Boolean(), fn({ takes: 'a function' })], { default: CONNECTION_DEFAULTS.enabled, takes: 'true, false or a function', description: 'Asked at the start and at the callback of each sign-in, and for each ID token of an app, as a function too: what was begun before it was turned off comes to nothing.' }))
 }, { additionalProperties: false, takes: 'what google(…), oidc(…) and the others of fastify-authority/connections return' })
 
 export const CONNECTIONS_SCHEMA = optional(Type.Array(CONNECTION_SCHEMA, { default: [], takes: 'an array of what google(…), oidc(…) and the others of fastify-authority/connections return', description: 'Providers that people can sign in with beside a password, each made by a function of `fastify-authority/connections`, which takes these fields and those of its provider. Needs the option `secret`, and a user store with `findByIdentity` and `linkIdentity`. The callback URL to register with each provider is in the log at start.' }))

@@ -9,6 +9,7 @@ const base = { issuer: 'https://auth.example', users: memoryUserStore(), secret:
 const factors = memoryFactorStore()
 const sendMessage = async (): Promise<void> => {}
 const app = { clientId: 'app', grantTypes: [TOKEN_EXCHANGE_GRANT] }
+const ropc = (acr: string) => ({ clientId: 'ropc', grantTypes: ['password', 'refresh_token'], acr })
 const connection = (more: object = {}) => google({ clientId: 'client', clientSecret: 'secret', ...more })
 
 function refusal (options: object): string {
@@ -27,6 +28,9 @@ const rows: Array<[options: object, message: RegExp]> = [
   [{ passkeys: { prompt: false } }, /^Invalid option "passkeys"/],
   [{ clients: [app] }, /^Invalid option "clients\[0\]\.grantTypes": got "urn:ietf:params:oauth:grant-type:token-exchange"; it takes the token exchange only where a connection has audiences/],
   [{ clients: [{ clientId: 'other' }, app], connections: [connection()] }, /^Invalid option "clients\[1\]\.grantTypes"/],
+  [{ clients: [ropc('mfa')], pages: { loginUrl: '/sign-in' } }, /^Invalid option "clients\[0\]\.acr": got "mfa"; it takes what the grant "password" can be worth where the client has no other \(with the option factors that is more\)/],
+  [{ clients: [ropc('connection')], connections: [connection()] }, /^Invalid option "clients\[0\]\.acr": got "connection"/],
+  [{ factors, clients: [ropc('connection')], connections: [connection()] }, /^Invalid option "clients\[0\]\.acr".*a sign-in elsewhere is none of it/],
   [{ factors, pages: false, mfa: { rememberDevice: {} } }, /^Invalid option "mfa\.rememberDevice": got an object; it takes false where pages is false/],
   [{ factors, pages: false, mfa: { rememberDevice: { expiresIn: 600 } } }, /^Invalid option "mfa\.rememberDevice"/],
   [{ factors, mfa: { totpIssuer: 'Acme: Accounts' } }, /^Invalid option "mfa\.totpIssuer": got "Acme: Accounts"; it takes a name without a colon/],
@@ -45,6 +49,10 @@ t.test('what can work is not', async (t) => {
     { passkeys: {}, factors },
     { mfa: {} },
     { clients: [app], connections: [connection({ audiences: ['ios'] })] },
+    { factors, clients: [ropc('mfa')] },
+    { factors, clients: [ropc('phr')] },
+    { clients: [ropc('password')], pages: { loginUrl: '/sign-in' } },
+    { clients: [{ ...ropc('mfa'), grantTypes: ['password', 'authorization_code'], redirectUris: ['https://app.example/callback'] }], pages: { loginUrl: '/sign-in' } },
     { clients: { findById: async () => null } },
     { factors, pages: false, mfa: { rememberDevice: false } },
     { factors, pages: { loginUrl: '/sign-in' }, mfa: { rememberDevice: {} } },
