@@ -1,6 +1,6 @@
 import type { Browser, BrowserContext, Cookie, Page } from 'playwright-core'
 import type { ClientKind } from './clients.ts'
-import { type Provider, USER } from './provider.ts'
+import { type Person, type Provider, USER } from './provider.ts'
 import type { Site } from './site.ts'
 
 /** The life of an access token, and a little. */
@@ -22,6 +22,9 @@ export class Failed extends Error {
 
 export interface Outcome { value?: unknown, error?: string, message?: string }
 
+/** What a person does on the pages of the provider, from the one that asks who they are. */
+export type Answer = (page: Page) => Promise<void>
+
 /** One tab of a browser, with the client under test in its page. */
 export interface Tab {
   page: Page
@@ -31,10 +34,10 @@ export interface Tab {
   call(method: string, argument?: unknown): Promise<Outcome>
   /** The same of what `expression` resolves to; `HANGS` where that takes too long. */
   run<T = Outcome>(expression: string): Promise<T>
-  /** To the provider and back, up to the page with the code, which is not yet looked at. @throws Failed */
-  login(): Promise<void>
+  /** To the provider and back, up to the page with the code, which is not yet looked at. `lead`: the call that leads there, `login` where none is given. @throws Failed */
+  login(answer?: Answer, lead?: () => Promise<Outcome>): Promise<void>
   /** All of it. @throws Failed */
-  signIn(): Promise<void>
+  signIn(answer?: Answer, lead?: () => Promise<Outcome>): Promise<void>
   /** @throws Failed where nobody is signed in, or there is no token that the server takes */
   works(): Promise<void>
 }
@@ -43,8 +46,8 @@ export interface Lab {
   client: ClientKind
   provider: Provider
   site: Site
-  /** A new browser. `script` runs before those of every page; `base` is `/`, `/csp/` or `/tt/`. */
-  open(options?: { script?: string, base?: string }): Promise<Tab>
+  /** A new browser. `script` runs before those of every page; `base` is `/`, `/csp/` or `/tt/`; `stranger`: nobody has signed in there before. */
+  open(options?: { script?: string, base?: string, stranger?: boolean }): Promise<Tab>
   expire(): Promise<void>
   close(): Promise<void>
 }
@@ -66,6 +69,18 @@ export function expect (holds: boolean, word: string): void {
   if (!holds) throw new Failed(word)
 }
 
+/** The password, and where they have an authenticator app its code. */
+export const byPassword = ({ username, password, code }: Person): Answer => async (page) => {
+  const name = page.getByLabel('E-mail address', { exact: true })
+  // Whoever is signed in can't be somebody else.
+  if (await name.isEditable()) await name.fill(username)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  if (code === undefined) return
+  await page.getByLabel('Code from the app', { exact: true }).fill(code())
+  await page.getByRole('button', { name: 'Continue', exact: true }).click()
+}
+
 /** `contexts` are closed when a situation ends; the cookies of the provider stay, so that only the first sign-in shows a page. */
 export function createLab (browser: Browser, client: ClientKind, provider: Provider, site: Site): Lab {
   const contexts: BrowserContext[] = []
@@ -74,12 +89,12 @@ export function createLab (browser: Browser, client: ClientKind, provider: Provi
     client,
     provider,
     site,
-    async open ({ script, base = '/' } = {}) {
+    async open ({ script, base = '/', stranger = false } = {}) {
       const context = await browser.newContext({ locale: 'en' })
       contexts.push(context)
-      await context.addCookies(cookies)
+      if (!stranger) await context.addCookies(cookies)
       if (script !== undefined) await context.addInitScript({ content: script })
-      const tab = await tabOf(context, { site, provider, signedIn: async () => { cookies = await context.cookies() } })
+      const tab = await tabOf(context, { site, provider, signedIn: async () => { if (!stranger) cookies = await context.cookies() } })
       await tab.goto(base)
       return tab
     },
@@ -107,23 +122,21 @@ async function tabOf (context: BrowserContext, where: { site: Site, provider: Pr
     async run<T> (expression: string) {
       return await Promise.race([page.evaluate<T>(expression), sleep(HANGS_MS).then(() => ({ error: HANGS }) as T)])
     },
-    async login () {
+    async login (answer = byPassword(USER), lead = async () => await tab.call('login')) {
       const back = page.waitForURL((url) => url.origin === site.origin && url.pathname.endsWith('/callback'))
-      const asked = page.waitForURL((url) => url.pathname === '/auth/login')
+      const asked = page.waitForURL((url) => ['/auth/login', '/auth/reauthenticate'].includes(url.pathname))
       for (const wait of [back, asked]) wait.catch(() => {})
       // That the page is left in the middle of it is what it is for.
-      const left = await tab.call('login').catch((): Outcome => ({}))
+      const left = await lead().catch((): Outcome => ({}))
       if (left.error !== HANGS) good(left)
       if (await Promise.race([back.then(() => false), asked.then(() => true)])) {
-        await page.getByLabel('E-mail address', { exact: true }).fill(USER.username)
-        await page.getByLabel('Password', { exact: true }).fill(USER.password)
-        await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+        await answer(page)
         await back
         await signedIn()
       }
     },
-    async signIn () {
-      await tab.login()
+    async signIn (answer, lead) {
+      await tab.login(answer, lead)
       good(await tab.call('callback'))
       expect(good(await tab.call('user')) !== null, 'nobody')
     },

@@ -4,11 +4,23 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { AddressInfo } from 'node:net'
 import Fastify, { type FastifyInstance } from 'fastify'
 import { systemClock } from '../../lib/adapters/node/system-clock.ts'
-import authPlugin, { memoryUserStore } from '../../lib/index.ts'
-import { fastHasher } from '../../lib/testing/index.ts'
+import authPlugin, { memoryFactorStore, memoryUserStore, type User } from '../../lib/index.ts'
+import { fastHasher, totpCode } from '../../lib/testing/index.ts'
 import { allowCredentials, asAuth0, asKeycloak, TRANSLATED } from './manners.ts'
+import type { ApiAnswer } from './site.ts'
 
 export const USER = { username: 'ann', password: 'correct horse battery' }
+
+/** Of every authenticator app. */
+const APP_KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
+
+/** Somebody who can sign in. */
+export interface Person {
+  username: string
+  password: string
+  /** What their authenticator app shows now. */
+  code?: () => string
+}
 
 /** What becomes of a request to the token endpoint before it gets there. */
 export type Fault = 'none' | 'unavailable' | 'gateway' | 'drop' | 'hang' | { delay: number }
@@ -30,6 +42,10 @@ export interface Provider {
   counts: Counts
   /** Whether the server takes this access token, and its session lives. */
   takes(accessToken: unknown): Promise<boolean>
+  /** The API of the app. `/api/strict` wants a second factor of the last five minutes, `/api` any token. */
+  api(path: string, authorization: string | undefined): Promise<ApiAnswer>
+  /** Somebody new; `app`: they have an authenticator app. */
+  addPerson(options?: { app?: boolean }): Promise<Person>
   close(): Promise<void>
 }
 
@@ -62,6 +78,17 @@ export async function startProvider (clientOrigin: string, manners?: 'auth0' | '
       const { statusCode } = await app.inject({ url: '/auth/userinfo', headers: { authorization: `Bearer ${String(accessToken)}` } })
       return statusCode === 200
     },
+    async api (path, authorization) {
+      const { statusCode, headers } = await app.inject({ url: path, headers: authorization === undefined ? {} : { authorization } })
+      return { status: statusCode, challenge: headers['www-authenticate']?.toString() }
+    },
+    async addPerson ({ app: hasApp = false } = {}) {
+      const username = `person-${people++}`
+      const { id } = await addUser(username)
+      if (!hasApp) return { username, password: USER.password }
+      await app.authority.importTotp(id, { secret: APP_KEY })
+      return { username, password: USER.password, code: () => totpCode(APP_KEY, systemClock.now() + provider.ahead) }
+    },
     async close () {
       // Not Fastify's to close: it was listening before.
       server.close()
@@ -74,12 +101,16 @@ export async function startProvider (clientOrigin: string, manners?: 'auth0' | '
   countReuses(app, provider)
   const users = memoryUserStore()
   const hasher = fastHasher()
+  let people = 0
+  const addUser = async (username: string): Promise<User> => await users.create({ username, passwordHash: await app.authority.hashPassword(USER.password), email: `${username}@example.com`, emailVerified: true })
   await app.register(authPlugin, {
     issuer: origin,
     users,
     keys: KEYS,
     clock: { ...systemClock, now: () => systemClock.now() + provider.ahead },
     rateLimit: false,
+    factors: memoryFactorStore(),
+    passkeys: { prompt: false },
     password: { hasher },
     accessToken: { expiresIn: 5 },
     refreshToken: { rotate: 'oauth', reuseGraceSeconds: 0 },
@@ -89,8 +120,10 @@ export async function startProvider (clientOrigin: string, manners?: 'auth0' | '
       postLogoutRedirectUris: [`${clientOrigin}/signed-out`]
     }]
   })
+  app.get('/api', { onRequest: app.authenticate }, async () => ({}))
+  app.get('/api/strict', { onRequest: [app.authenticate, app.requireAuth({ acr: 'mfa', maxAge: 300 })] }, async () => ({}))
   await app.ready()
-  await users.create({ username: USER.username, passwordHash: await app.authority.hashPassword(USER.password), email: 'ann@example.com', emailVerified: true })
+  await addUser(USER.username)
   return provider
 }
 

@@ -3,7 +3,7 @@
  * docs/client-bench.md stays as it is. Each client has a provider, a site and browsers of its own; clients run at the same time.
  */
 import { existsSync, writeFileSync } from 'node:fs'
-import { cpus, platform, release } from 'node:os'
+import { cpus, loadavg, platform, release } from 'node:os'
 import { type Browser, chromium } from 'playwright-core'
 import { chromiumPaths, pageScript, reportPath, sizeOf, versionOf } from './bundles.ts'
 import { type ClientKind, CLIENTS } from './clients.ts'
@@ -12,13 +12,14 @@ import { startProvider } from './provider.ts'
 import { markdown, type Report, type Result, terminal } from './report.ts'
 import { startSite } from './site.ts'
 import { device } from './situations/device.ts'
+import { factors } from './situations/factors.ts'
 import { signIn } from './situations/sign-in.ts'
 import { signOut } from './situations/sign-out.ts'
 import type { Situation } from './situations/situation.ts'
 import { tokens } from './situations/tokens.ts'
 
 /** A to Z, then AA. */
-const SITUATIONS = [...signIn, ...device, ...tokens, ...signOut].sort((left, right) => lettersOf(left) - lettersOf(right) || left.id.localeCompare(right.id))
+const SITUATIONS = [...signIn, ...device, ...tokens, ...signOut, ...factors].sort((left, right) => lettersOf(left) - lettersOf(right) || left.id.localeCompare(right.id))
 
 function lettersOf ({ id }: Situation): number {
   return id.replace(/\d/, '').length
@@ -33,7 +34,7 @@ function chosen<T> (all: readonly T[], idOf: (item: T) => string): T[] {
 async function runClient (browser: Browser, client: ClientKind, situations: Situation[]): Promise<Map<string, Result>> {
   const site = await startSite()
   const provider = await startProvider(site.origin, client.provider)
-  site.serve(await pageScript(client), provider.origin)
+  site.serve(await pageScript(client), provider.origin, provider.api)
   const lab = createLab(browser, client, provider, site)
   const results = new Map<string, Result>()
   try {
@@ -64,7 +65,7 @@ async function runSituation (lab: Lab, { id, needs, run }: Situation): Promise<R
 
 const flag = process.argv.indexOf('--only')
 const only = flag < 0 ? [] : process.argv.slice(flag + 1).flatMap((names) => names.split(','))
-const executablePath = process.env.CHROMIUM_PATH ?? chromiumPaths().find((path) => existsSync(path))
+const executablePath = process.env.CHROMIUM_PATH ?? chromiumPaths(only.length === 0).find((path) => existsSync(path))
 if (executablePath === undefined) throw new Error('no Chromium on this machine: install one, or name it in CHROMIUM_PATH')
 // Playwright turns the page cache off, which people have on.
 const browser = await chromium.launch({ executablePath, args: process.getuid?.() === 0 ? ['--no-sandbox'] : [], ignoreDefaultArgs: ['--disable-back-forward-cache'] })
@@ -80,7 +81,7 @@ try {
     situations,
     results: new Map(all),
     sizes: new Map(sizes),
-    machine: `Chromium ${browser.version()}, Node.js ${process.version}, esbuild ${versionOf('esbuild')}; ${platform()} ${release()}, ${cpus().length} × ${cpus()[0]?.model ?? 'CPU'}; ${new Date().toISOString().slice(0, 10)}.`
+    machine: `Chromium ${browser.version()}, Node.js ${process.version}, esbuild ${versionOf('esbuild')}; ${platform()} ${release()}, ${cpus().length} × ${cpus()[0]?.model ?? 'CPU'}, load ${(loadavg()[1] ?? 0).toFixed(0)} in the last five minutes; ${new Date().toISOString().slice(0, 10)}.`
   }
   console.log(terminal(report))
   if (only.length === 0) writeFileSync(reportPath, markdown(report))
@@ -88,3 +89,5 @@ try {
 } finally {
   await browser.close()
 }
+// Time limits of calls that were answered would keep the process for a while.
+process.exit()

@@ -1,5 +1,5 @@
 /**
- * What every page of the bench runs. A client is an object of seven methods (login, callback, user, token, logout, forget, listen),
+ * What every page of the bench runs. A client is an object of eight methods (login, callback, user, token, api, logout, forget, listen),
  * made when it is first called: what a constructor throws is found by that call.
  */
 export function start (make, variant = {}) {

@@ -1,4 +1,5 @@
 import { UserManager, WebStorageStateStore } from 'oidc-client-ts'
+import { fetchWithStepUp } from './step-up.mjs'
 
 /** Renewed when it is asked for: its timer, a minute before the end, would renew tokens of five seconds without a pause. */
 export function make ({ clientId, provider, redirectUri, signedOut }) {
@@ -11,14 +12,16 @@ export function make ({ clientId, provider, redirectUri, signedOut }) {
     userStore: new WebStorageStateStore({ store: localStorage }),
     automaticSilentRenew: false
   })
+  const token = async () => {
+    const user = await manager.getUser()
+    return (user?.expired ? await manager.signinSilent() : user)?.access_token
+  }
   return {
     login: async () => { await manager.signinRedirect() },
     callback: async () => { await manager.signinCallback() },
     user: async () => (await manager.getUser())?.profile,
-    async token () {
-      const user = await manager.getUser()
-      return (user?.expired ? await manager.signinSilent() : user)?.access_token
-    },
+    token,
+    api: async (path) => (await fetchWithStepUp(path, token, async (params) => { await manager.signinRedirect(params) })).status,
     logout: async () => { await manager.signoutRedirect() },
     forget: async () => { await manager.removeUser() },
     listen: (listener) => { manager.events.addUserLoaded(listener) },

@@ -1,6 +1,7 @@
 /** What happens when an access token has ended. */
 import { expect, good, HANGS, hasToken, type Lab, type Outcome, sleep, type Tab } from '../lab.ts'
 import type { Fault } from '../provider.ts'
+import { CLOCK, later } from './later.ts'
 import type { Situation } from './situation.ts'
 
 /** So long is the way to the provider where many ask at once: long enough that their requests meet. */
@@ -114,25 +115,14 @@ export const tokens: Situation[] = [
     id: 'AA',
     title: 'asleep for an hour, and awake again',
     async run (lab) {
-      const tab = await lab.open({
-        script: `
-          let slept = 0
-          const { Date: RealDate } = globalThis
-          globalThis.sleepFor = (ms) => { slept += ms }
-          globalThis.Date = class Date extends RealDate {
-            constructor (...args) { args.length > 0 ? super(...args) : super(RealDate.now() + slept) }
-            static now () { return RealDate.now() + slept }
-          }
-        `
-      })
+      const tab = await lab.open({ script: CLOCK })
       await tab.signIn()
       const devtools = await tab.page.context().newCDPSession(tab.page)
       await devtools.send('Page.setWebLifecycleState', { state: 'frozen' })
       await lab.expire()
       await devtools.send('Page.setWebLifecycleState', { state: 'active' })
-      // For everybody.
-      lab.provider.ahead = HOUR_MS
-      await tab.run(`sleepFor(${HOUR_MS}), document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))`)
+      await later(tab, lab.provider, HOUR_MS)
+      await tab.run("document.dispatchEvent(new Event('visibilitychange', { bubbles: true }))")
       await tab.works()
     }
   }
