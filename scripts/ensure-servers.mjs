@@ -12,7 +12,7 @@ const chromiumPaths = JSON.parse(readFileSync(new URL('chromium-paths.json', imp
 const SERVERS = [
   {
     name: 'Chromium',
-    neededBy: ['test/browser'],
+    neededBy: ['test/browser', 'bench'],
     isPresent: () => process.env.CHROMIUM_PATH ? existsSync(process.env.CHROMIUM_PATH) : chromiumPaths.some((path) => existsSync(path)),
     // What somebody named and is not there, no package brings. The one without a window, of Debian 12 and later, takes half the work.
     debianPackages: process.env.CHROMIUM_PATH ? [] : ['chromium-headless-shell', 'chromium'],
