@@ -1,7 +1,7 @@
 import type { Clock } from '../ports/clock.ts'
 import type { Random } from '../ports/random.ts'
 import type { BrowserSession, SessionStore, SessionUse } from '../ports/session-store.ts'
-import type { AuthenticationProof } from '../protocol/authentication.ts'
+import { type AuthenticationProof, provedSince } from '../protocol/authentication.ts'
 import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, parseCredential, sidOf } from '../protocol/credential.ts'
 import type { Origin, Sessions } from './sessions.ts'
@@ -51,7 +51,7 @@ export interface BrowserSessions {
 }
 
 interface BrowserSessionPolicy {
-  /** Absolute lifetime; a new sign-in begins it anew. */
+  /** Absolute lifetime, from the oldest proof that the session rests on: a new sign-in begins it anew, a second factor alone does not. */
   expiresInMs: number
   idleTimeoutMs: number
 }
@@ -64,14 +64,17 @@ interface BrowserSessionDeps {
 }
 
 export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionPolicy, { store, sessions, clock, random }: BrowserSessionDeps): BrowserSessions {
-  const lifetimes = (now: number): { expiresAt: number, idleExpiresAt: number } => ({ expiresAt: now + expiresInMs, idleExpiresAt: now + Math.min(expiresInMs, idleTimeoutMs) })
+  const lifetimes = (now: number, methods: AuthenticationProof[]): { expiresAt: number, idleExpiresAt: number } => {
+    const expiresAt = provedSince({ methods, authenticatedAt: now }) + expiresInMs
+    return { expiresAt, idleExpiresAt: Math.min(expiresAt, now + idleTimeoutMs) }
+  }
 
   async function renew (userId: string, methods: AuthenticationProof[], { cookie, session: former }: Pick<Browser, 'cookie' | 'session'>): Promise<{ session: BrowserSession, cookie: string } | null> {
     const presented = parseCredential(cookie ?? '')
     if (presented === null) return null
     const now = clock.now()
     const secret = random.secret()
-    const times = lifetimes(now)
+    const times = lifetimes(now, methods)
     if (!await store.renewSession({ sid: presented.sid, userId, formerDigest: presented.digest, digest: digest(secret), now, methods, ...times })) return null
     const session = former === null ? await store.findSession(presented.sid, digest(secret), now) : { ...former, authenticatedAt: now, methods, lastUsedAt: now, ...times }
     return session === null ? null : { session, cookie: formatCredential(presented.id, secret) }
@@ -107,7 +110,7 @@ export function browserSessions ({ expiresInMs, idleTimeoutMs }: BrowserSessionP
         methods,
         createdAt: now,
         lastUsedAt: now,
-        ...lifetimes(now),
+        ...lifetimes(now, methods),
         userAgent: origin.userAgent?.slice(0, 256) ?? null,
         clientIds: []
       }

@@ -49,7 +49,7 @@ export const TOKEN_SCHEMAS = {
     expiresIn: optional(seconds(1, 600, { default: TOKEN_DEFAULTS.authorizationCode.expiresIn, description: 'How long a code can be redeemed.' }))
   }, 'Single use; only a digest is kept.')),
   session: optional(section({
-    expiresIn: optional(seconds(1, 31_536_000, { default: TOKEN_DEFAULTS.session.expiresIn, description: 'Absolute lifetime of a browser session; a new sign-in begins it anew.' })),
+    expiresIn: optional(seconds(1, 31_536_000, { default: TOKEN_DEFAULTS.session.expiresIn, description: 'Absolute lifetime of a browser session, from the oldest proof that it rests on: a new sign-in begins it anew, a second factor alone does not.' })),
     idleTimeout: optional(seconds(1, 31_536_000, { default: TOKEN_DEFAULTS.session.idleTimeout, description: 'How long it lives without a use.' }))
   }, 'The browser session of the hosted pages.'))
 }

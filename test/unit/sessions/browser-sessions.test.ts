@@ -1,11 +1,10 @@
 import t from 'tap'
-import { passwordProof } from '../../../lib/protocol/authentication.ts'
 import { formatCredential, parseCredential } from '../../../lib/protocol/credential.ts'
 import { EXPIRES_IN, HOUR, IDLE_TIMEOUT, MINUTE, NEW_BROWSER, origin, sessionWorld } from './session-world.ts'
 
 t.test('a session is found by the cookie that began it, and by nothing else', async (t) => {
-  const { browser, random, state } = sessionWorld()
-  const { session, cookie } = await browser.start('ann', [passwordProof(0)], NEW_BROWSER)
+  const { browser, byPassword, random, state } = sessionWorld()
+  const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
   t.match(session, { userId: 'ann', userAgent: 'Firefox', clientIds: [], authenticatedAt: session.createdAt })
   t.strictSame(await browser.find(cookie), session)
   const { id: sessionId, secret } = parseCredential(cookie) ?? { id: '', secret: '' }
@@ -25,12 +24,12 @@ t.test('a session is found by the cookie that began it, and by nothing else', as
 
 // covers ASVS-7.2.4
 t.test('a new sign-in: another cookie, and the former one is dead', async (t) => {
-  const { browser, clock, browsers, loggedOut } = sessionWorld()
-  const first = await browser.start('ann', [passwordProof(0)], NEW_BROWSER)
+  const { browser, byPassword, clock, browsers, loggedOut } = sessionWorld()
+  const first = await browser.start('ann', byPassword(), NEW_BROWSER)
   await browser.use(first.session, 'app')
   clock.step(HOUR)
   const former = await browser.find(first.cookie)
-  const second = await browser.start('ann', [passwordProof(0)], { session: former, cookie: first.cookie, origin })
+  const second = await browser.start('ann', byPassword(), { session: former, cookie: first.cookie, origin })
   t.not(second.cookie, first.cookie)
   t.equal(await browser.find(first.cookie), null)
   const found = await browser.find(second.cookie)
@@ -42,9 +41,9 @@ t.test('a new sign-in: another cookie, and the former one is dead', async (t) =>
 
 // covers ASVS-7.2.4
 t.test('a planted cookie is never adopted', async (t) => {
-  const { browser, random, sidOf } = sessionWorld()
+  const { browser, byPassword, random, sidOf } = sessionWorld()
   const planted = formatCredential(`abc${random.id()}`, random.secret())
-  const { session, cookie } = await browser.start('ann', [passwordProof(0)], { session: await browser.find(planted), cookie: planted, origin })
+  const { session, cookie } = await browser.start('ann', byPassword(), { session: await browser.find(planted), cookie: planted, origin })
   t.not(session.sid, sidOf(planted))
   t.not(cookie.split('.')[0], planted.split('.')[0])
   t.equal(await browser.find(planted), null)
@@ -53,12 +52,12 @@ t.test('a planted cookie is never adopted', async (t) => {
 // covers ASVS-7.2.4
 t.test('another user in this browser: the former session ends with what hangs on it, and its clients hear of it', async (t) => {
   const world = sessionWorld()
-  const { browser } = world
-  const first = await browser.start('eve', [passwordProof(0)], NEW_BROWSER)
+  const { browser, byPassword } = world
+  const first = await browser.start('eve', byPassword(), NEW_BROWSER)
   await browser.use(first.session, 'app')
   await world.addFamily({ sid: 'online', userId: 'eve', sessionSid: first.session.sid, offline: false })
   await world.addFamily({ sid: 'offline', userId: 'eve', sessionSid: first.session.sid, offline: true })
-  const second = await browser.start('ann', [passwordProof(0)], { session: await browser.find(first.cookie), cookie: first.cookie, origin })
+  const second = await browser.start('ann', byPassword(), { session: await browser.find(first.cookie), cookie: first.cookie, origin })
   t.not(second.session.sid, first.session.sid)
   t.equal(await browser.find(first.cookie), null)
   t.strictSame(await world.families('eve'), ['offline'])
@@ -67,26 +66,26 @@ t.test('another user in this browser: the former session ends with what hangs on
 })
 
 t.test('a former session that has ended meanwhile is not brought back', async (t) => {
-  const { browser, sessions, browsers } = sessionWorld()
-  const first = await browser.start('ann', [passwordProof(0)], NEW_BROWSER)
+  const { browser, byPassword, sessions, browsers } = sessionWorld()
+  const first = await browser.start('ann', byPassword(), NEW_BROWSER)
   await sessions.revokeAll('ann', 'host', { origin })
-  const second = await browser.start('ann', [passwordProof(0)], { session: first.session, cookie: first.cookie, origin })
+  const second = await browser.start('ann', byPassword(), { session: first.session, cookie: first.cookie, origin })
   t.not(second.session.sid, first.session.sid)
   t.strictSame(await browsers(), [second.session.sid])
 })
 
 t.test('parallel sign-ins of one user in one browser all work, and the former cookie does not', async (t) => {
-  const { browser } = sessionWorld()
-  const first = await browser.start('ann', [passwordProof(0)], NEW_BROWSER)
-  const both = await Promise.all([1, 2].map(async () => await browser.start('ann', [passwordProof(0)], { session: first.session, cookie: first.cookie, origin })))
+  const { browser, byPassword } = sessionWorld()
+  const first = await browser.start('ann', byPassword(), NEW_BROWSER)
+  const both = await Promise.all([1, 2].map(async () => await browser.start('ann', byPassword(), { session: first.session, cookie: first.cookie, origin })))
   for (const { cookie } of both) t.equal((await browser.find(cookie))?.sid, first.session.sid)
   t.equal(await browser.find(first.cookie), null)
 })
 
 // covers ASVS-7.3.1
 t.test('a session ends when it is not used, and each use puts that off', async (t) => {
-  const { browser, clock } = sessionWorld()
-  const { session, cookie } = await browser.start('ann', [passwordProof(0)], NEW_BROWSER)
+  const { browser, byPassword, clock } = sessionWorld()
+  const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
   clock.step(IDLE_TIMEOUT - 1)
   t.ok(await browser.find(cookie), 'a moment before')
   t.equal(await browser.use(session), true)
@@ -100,8 +99,8 @@ t.test('a session ends when it is not used, and each use puts that off', async (
 
 // covers ASVS-7.3.2
 t.test('no use moves the absolute end, only a new sign-in does', async (t) => {
-  const { browser, clock } = sessionWorld()
-  const { session, cookie } = await browser.start('ann', [passwordProof(0)], NEW_BROWSER)
+  const { browser, byPassword, clock } = sessionWorld()
+  const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
   while (clock.now() + HOUR < session.expiresAt) {
     clock.step(HOUR)
     t.equal(await browser.use(session), true)
@@ -110,13 +109,13 @@ t.test('no use moves the absolute end, only a new sign-in does', async (t) => {
   const last = await browser.find(cookie)
   t.ok(last)
   t.ok((last?.idleExpiresAt ?? Infinity) <= session.expiresAt)
-  const renewed = await browser.start('ann', [passwordProof(0)], { session: last, cookie, origin })
+  const renewed = await browser.start('ann', byPassword(), { session: last, cookie, origin })
   clock.step(1)
   t.equal(await browser.find(cookie), null)
   t.ok(await browser.find(renewed.cookie))
 
   const active = sessionWorld()
-  const other = await active.browser.start('ann', [passwordProof(0)], NEW_BROWSER)
+  const other = await active.browser.start('ann', active.byPassword(), NEW_BROWSER)
   while (active.clock.now() < other.session.expiresAt) {
     active.clock.step(MINUTE * 30)
     await active.browser.use(other.session)
@@ -124,10 +123,24 @@ t.test('no use moves the absolute end, only a new sign-in does', async (t) => {
   t.equal(await active.browser.find(other.cookie), null)
 })
 
+// covers ASVS-7.3.2
+t.test('a second factor alone does not move the absolute end, nor does what a provider says of a time long ago bring it nearer', async (t) => {
+  const { browser, byPassword, clock } = sessionWorld()
+  const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
+  clock.step(HOUR)
+  const byCode = await browser.renew('ann', [...session.methods, { method: 'otp', at: clock.now() }], { cookie, session })
+  t.match(byCode?.session, { expiresAt: session.expiresAt, idleExpiresAt: clock.now() + IDLE_TIMEOUT })
+  const byBoth = await browser.renew('ann', [...byPassword(), { method: 'otp', at: clock.now() }], { cookie: byCode?.cookie, session: byCode?.session ?? null })
+  t.equal(byBoth?.session.expiresAt, clock.now() + EXPIRES_IN)
+
+  const connected = await browser.start('bob', [{ method: 'connection', at: clock.now() - 48 * HOUR, here: clock.now() }], NEW_BROWSER)
+  t.equal(connected.session.expiresAt, clock.now() + EXPIRES_IN)
+})
+
 // covers ASVS-7.4.1
 t.test('an ended session is not found, not used and not renewed', async (t) => {
-  const { browser, sessions, loggedOut, ended } = sessionWorld()
-  const { session, cookie } = await browser.start('ann', [passwordProof(0)], NEW_BROWSER)
+  const { browser, byPassword, sessions, loggedOut, ended } = sessionWorld()
+  const { session, cookie } = await browser.start('ann', byPassword(), NEW_BROWSER)
   await browser.use(session, 'app')
   await browser.use(session, 'shop')
   await browser.use(session, 'app')

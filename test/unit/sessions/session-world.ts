@@ -3,6 +3,7 @@ import { systemRandom } from '../../../lib/adapters/node/system-random.ts'
 import { createEvents } from '../../../lib/events.ts'
 import type { BrowserSession, SessionUse } from '../../../lib/ports/session-store.ts'
 import type { RefreshTokenFamily } from '../../../lib/ports/token-store.ts'
+import { passwordProof } from '../../../lib/protocol/authentication.ts'
 import { parseCredential } from '../../../lib/protocol/credential.ts'
 import { steppedClock } from '../../../lib/testing/clock.ts'
 import { delayed } from '../../../lib/testing/delayed.ts'
@@ -40,6 +41,8 @@ export function sessionWorld () {
     revocations,
     sessions,
     browser,
+    /** What somebody has proved who signs in now. */
+    byPassword: () => [passwordProof(clock.now())],
     loggedOut,
     ended,
     async addFamily (fields: Partial<RefreshTokenFamily> & { sid: string }): Promise<void> {

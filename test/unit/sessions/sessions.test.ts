@@ -1,11 +1,10 @@
 import t from 'tap'
-import { passwordProof } from '../../../lib/protocol/authentication.ts'
 import { sessions as createSessions } from '../../../lib/sessions/sessions.ts'
 import { NEW_BROWSER, origin, sessionWorld, type SessionWorld } from './session-world.ts'
 
 /** Ann in two browsers, each with what an app and a shop were given, and a device of hers that used no browser. */
 async function annEverywhere (world: SessionWorld): Promise<{ here: string, there: string }> {
-  const [here, there] = await Promise.all([world.browser.start('ann', [passwordProof(0)], NEW_BROWSER), world.browser.start('ann', [passwordProof(0)], NEW_BROWSER)])
+  const [here, there] = await Promise.all([world.browser.start('ann', world.byPassword(), NEW_BROWSER), world.browser.start('ann', world.byPassword(), NEW_BROWSER)])
   for (const [place, { session: { sid: sessionSid } }] of Object.entries({ here, there })) {
     await world.addFamily({ sid: `${place}-app`, clientId: 'app', sessionSid, offline: false })
     await world.addFamily({ sid: `${place}-app-offline`, clientId: 'app', sessionSid })
@@ -106,7 +105,7 @@ t.test('a sign-out that fails at any of its steps, while another tab is given a 
       // As many steps as there are: the last turn fails at none.
       for (let failing = 0, wasMet = true; wasMet; failing++) {
         const world = sessionWorld()
-        const { session, cookie } = await world.browser.start('ann', [passwordProof(0)], NEW_BROWSER)
+        const { session, cookie } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
         await world.addFamily({ sid: 'family', sessionSid: session.sid, offline: false })
         for (const sid of ['waiting', 'redeemed']) await world.addCode({ sid, sessionSid: session.sid })
         const otherTab = async (): Promise<void> => {
@@ -152,7 +151,7 @@ t.test('all that a client was given for a user ends, and nothing else', async (t
 t.test('a code that is made while its session ends is dead, whichever comes first', async (t) => {
   for (const order of ['code first', 'sign-out first']) {
     const world = sessionWorld()
-    const { session } = await world.browser.start('ann', [passwordProof(0)], NEW_BROWSER)
+    const { session } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
     const calls = [async () => await world.addCode({ sid: 'code', sessionSid: session.sid }, world.browser.useOf(session, 'app')), async () => await world.sessions.revokeBrowserSession('ann', session.sid, 'user', { origin })]
     await Promise.all((order === 'code first' ? calls : calls.toReversed()).map(async (call) => await call()))
     t.equal(await world.redeems('code'), false, order)
