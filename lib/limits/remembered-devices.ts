@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac } from 'node:crypto'
+import { equalSecrets } from '../protocol/digest.ts'
 
 /** Accounts that one browser is remembered for at a time; the one remembered longest ago goes first. */
 const MAX_ACCOUNTS = 4
@@ -32,7 +33,7 @@ export function isRemembered (keys: readonly Uint8Array[], token: string | undef
   const [deviceId = '', ...entries] = token.split('.')
   return keys.some((key) => entries.some((entry) => {
     const time = entry.slice(TAG_LENGTH, TAG_LENGTH + TIME_LENGTH)
-    return now - parseInt(time, 36) * 1000 < lifetimeMs && equal(entry, entryOf(key, deviceId, account, time))
+    return now - parseInt(time, 36) * 1000 < lifetimeMs && equalSecrets(entry, entryOf(key, deviceId, account, time))
   }))
 }
 
@@ -49,8 +50,4 @@ export function rememberAccount ([key = new Uint8Array()]: readonly Uint8Array[]
 function entryOf (key: Uint8Array, deviceId: string, { userId, epoch, passwordHash }: RememberedAccount, time: string): string {
   const mac = (what: unknown[], bytes: number): string => createHmac('sha256', key).update(JSON.stringify(what)).digest().subarray(0, bytes).toString('base64url')
   return `${mac(['account', deviceId, userId], TAG_BYTES)}${time}${mac(['remembered', deviceId, userId, time, epoch, passwordHash], MAC_BYTES)}`
-}
-
-function equal (left: string, right: string): boolean {
-  return left.length === right.length && timingSafeEqual(Buffer.from(left), Buffer.from(right))
 }

@@ -6,6 +6,7 @@ import { testBrowser } from '../../support/browser.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { type FactorApp, factorApp, logIn } from '../../support/factors.ts'
 import { basic, CLIENTS, KEYS, SECRET } from '../../support/openid.ts'
+import { passkeyApp } from '../../support/passkeys.ts'
 
 const MFA = 'urn:fastify-authority:grant-type:mfa'
 const OPTIONS: Partial<AuthorityOptions> = { keys: KEYS, clients: [...CLIENTS, { clientId: 'own', clientSecret: SECRET, grantTypes: ['password', 'refresh_token'] }, { clientId: 'codes', clientSecret: SECRET }] }
@@ -38,6 +39,33 @@ t.test('the right password brings no token but a ticket, and the second factor t
     const { acr, amr, auth_time: authTime } = decodeJwt(refreshed.access_token).claims
     t.same({ acr, amr, authTime }, { acr: claims.acr, amr: claims.amr, authTime: claims.auth_time })
   }
+})
+
+// covers PG-01
+t.test('it names what the person has, and a passkey only where passkeys are on', async (t) => {
+  const asks = async (subject: FactorApp): Promise<object> => (await token(subject, { grant_type: 'password', username: 'ann', password: PASSWORD })).json()
+  const { methods, ...alone } = await asks(await passkeyApp(t)) as { methods: string[] }
+  t.same(methods, ['passkey', 'recovery_code'])
+  t.hasOwnProp(alone, 'passkey_options')
+  const off = await asks(await factorApp(t, { passkeys: false })) as { methods: string[] }
+  t.same(off.methods, ['totp', 'recovery_code'])
+  t.notOk('passkey_options' in off)
+})
+
+// covers SF-02 PG-02
+t.test('a password that is changed between the code and the tokens gives none', async (t) => {
+  const subject = await factorApp(t)
+  const { app, store, sub } = subject
+  const ticket = await begin(subject)
+  const use = store.useTotp.bind(store)
+  store.useTotp = async (given) => {
+    const used = await use(given)
+    await subject.app.authority.changePassword(sub, 'a better horse battery')
+    return used
+  }
+  t.match((await token(subject, { grant_type: MFA, mfa_token: ticket, otp: subject.code() })).json(), { error: 'invalid_grant' })
+  t.same(await app.authority.sessions(sub), [])
+  t.ok(subject.events.some(({ name, payload }) => name === 'login_failed' && payload['reason'] === 'changed_meanwhile'))
 })
 
 // covers PG-03 PG-04

@@ -235,6 +235,8 @@ t.test('who may use the password grant may use this one, and nobody else', async
   t.match((await grant(subject, await answer(subject), {}, basic('codes', SECRET))).json(), { error: 'unauthorized_client' })
   t.match((await grant(subject, await answer(subject), { scope: 'profile' }, basic('own', SECRET))).json(), { error: 'invalid_scope' })
   t.match(claimsOf(await grant(subject, await answer(subject), {}, basic('own', SECRET))), { client_id: 'own', scope: 'openid' })
+  t.match((await grant(subject, '{}', {}, basic('own', SECRET))).json(), REFUSED)
+  t.match(subject.events.at(-1), { name: 'login_failed', payload: { clientId: 'own' } })
   const { grant_types_supported: grants, acr_values_supported: acr } = (await subject.app.inject('/.well-known/openid-configuration')).json<Record<string, string[]>>()
   t.ok(grants?.includes(PASSKEY_GRANT))
   t.same(acr, ['password', 'mfa', 'phr'])
@@ -248,6 +250,16 @@ t.test('who may use the password grant may use this one, and nobody else', async
     t.notOk((await app.inject('/.well-known/oauth-authorization-server')).body.includes(PASSKEY_GRANT))
     await app.close()
   }
+})
+
+// covers PG-03
+t.test('with `clients` nobody uses it without a client, and a third party never does', async (t) => {
+  const password = ['password'] as Array<'password'>
+  const subject = await passkeyApp(t, { keys: KEYS, clients: { findById: async (clientId) => clientId === 'foreign' ? { clientId, clientSecret: SECRET, firstParty: false, grantTypes: password, redirectUris: [] } : null } })
+  t.match((await grant(subject, await answer(subject), {}, basic('foreign', SECRET))).json(), { error: 'unauthorized_client', error_description: /first-party/ })
+  const closed = await testApp({ factors: memoryFactorStore(), passwordGrant: 'clients' })
+  t.teardown(closed.close)
+  t.match((await grant(closed as never, '{}')).json(), { error: 'unauthorized_client', error_description: /registered clients/ })
 })
 
 // covers LIM-02

@@ -149,9 +149,12 @@ t.test('as many as the option says, the same one once, and an outage is 503', as
   t.equal((await subject.app.authority.factors(subject.sub)).factors.length, 2)
 })
 
-async function without (subject: Awaited<ReturnType<typeof passkeyApp>>, token: string, factorId: string): Promise<{ status: number, error?: string }> {
+const LAST_WAY_IN = 'Nothing else is left to sign in with.'
+async function without (subject: Awaited<ReturnType<typeof passkeyApp>>, token: string, factorId: string): Promise<{ status: number, error?: string, reason?: string | undefined }> {
   const reply = await subject.app.inject({ method: 'DELETE', url: `/auth/factors/${factorId}`, headers: bearer(token) })
-  return { status: reply.statusCode, ...(reply.statusCode === 204 ? {} : { error: reply.json<{ error: string }>().error }) }
+  if (reply.statusCode === 204) return { status: 204 }
+  const { error, error_description: reason } = reply.json<{ error: string, error_description?: string }>()
+  return { status: reply.statusCode, error, reason }
 }
 
 /** Ann, whose password can be taken away. */
@@ -185,11 +188,13 @@ t.test('the last passkey of somebody with neither a password nor a connection st
     }
     state.hasPassword = false
     const both = await Promise.all([subject.factorId, other.id].map(async (id) => await without(subject, strong, id)))
-    t.ok(both.some(({ status, error }) => status === 409 && error === 'last_factor'), beside)
+    t.ok(both.some(({ status, error, reason }) => status === 409 && error === 'last_factor' && reason === LAST_WAY_IN), beside)
     const left = (await subject.store.findFactors(subject.sub)).passkeys.filter(({ uvInitialized }) => uvInitialized)
     t.ok(left.length > 0, `${beside}: one is left that signs in`)
     if (left.length === 2) t.same(await without(subject, strong, left[1]?.id ?? ''), { status: 204 })
-    t.same(await without(subject, strong, left[0]?.id ?? ''), { status: 409, error: 'last_factor' }, beside)
+    const { deviceEpoch } = await subject.store.findFactors(subject.sub)
+    t.same(await without(subject, strong, left[0]?.id ?? ''), { status: 409, error: 'last_factor', reason: LAST_WAY_IN }, beside)
+    t.equal((await subject.store.findFactors(subject.sub)).deviceEpoch, deviceEpoch, 'it was not removed for a moment')
     if (more !== null) t.same(await without(subject, strong, more.id), { status: 204 }, 'what signs nobody in goes')
     t.equal((await subject.app.authority.factors(subject.sub)).recoveryCodesLeft, 10, 'the recovery codes are there')
     t.ok(await subject.app.authority.removeFactor(subject.sub, left[0]?.id ?? ''), 'the host may')

@@ -1,9 +1,9 @@
 /** What counts where `mfa.required` asks for a second factor, whatever the first one was, and what an address that is not confirmed has to do with it. */
 import t from 'tap'
 import { type AuthorityOptions, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
-import { PASSWORD } from '../../support/app.ts'
+import { bearer, PASSWORD, signIn } from '../../support/app.ts'
 import { testBrowser } from '../../support/browser.ts'
-import { enrol, factorApp, logIn } from '../../support/factors.ts'
+import { codeFor, enrol, factorApp, logIn } from '../../support/factors.ts'
 import { answerOf, authorizePath, CLIENTS, KEYS } from '../../support/openid.ts'
 import { ANN, ask, emailApp, enter } from '../email/support.ts'
 
@@ -55,4 +55,25 @@ t.test('where the address has to be confirmed first, the message for that is sen
     t.match(await messages.next('verify_email'), { user: { username: 'bob' } }, way)
     t.same(messages.messages.map(({ kind }) => kind), ['verify_email'], 'and none to an address that is confirmed')
   }
+})
+
+t.test('nor is an app set up by an access token before the address is confirmed, or with an enrolment of when it counted as confirmed', async (t) => {
+  const users = memoryUserStore()
+  const { app, clock, messages, store } = await factorApp(t, { users }, { enrolled: false })
+  const passwordHash = (await users.findByUsername('ann'))?.passwordHash ?? ''
+  const { id } = await users.create?.({ username: 'bob', email: 'bob@mail.example', emailVerified: false, passwordHash }) ?? { id: '' }
+  const { access_token: token } = await signIn(app, 'bob')
+  const post = async (url: string, payload: object = {}) => await app.inject({ method: 'POST', url: `/auth/factors/totp${url}`, headers: bearer(token), payload })
+  const refused = { statusCode: 403 }
+  const asked = await post('')
+  t.match(asked, refused)
+  t.match(asked.json(), { error: 'access_denied', error_reason: 'email_not_verified' })
+  t.match(await messages.next('verify_email'), { user: { username: 'bob' } }, 'the message for it is sent')
+  await users.update?.(id, { emailVerified: true })
+  const { enrolment, secret } = (await post('')).json<{ enrolment: string, secret: string }>()
+  await users.update?.(id, { emailVerified: false })
+  t.match(await post('/confirm', { enrolment, code: codeFor(secret, clock.now()) }), refused)
+  t.same((await store.findFactors(id)).totp, [])
+  await users.update?.(id, { emailVerified: true })
+  t.match(await post('/confirm', { enrolment, code: codeFor(secret, clock.now()) }), { statusCode: 201 })
 })

@@ -97,6 +97,26 @@ t.test('of fifty at once, apps and passkeys, no more than one factor stays, and 
   t.ok((await app.authority.sessions(sub)).length <= 1)
 })
 
+// covers SF-03
+t.test('an app is not stored beside a passkey that was set up between its code and its commit, nor where a reset was faster', async (t) => {
+  for (const meanwhile of ['a passkey', 'a reset'] as const) {
+    const subject = await bare(t)
+    const { app, sub, clock, store } = subject
+    const [one, other] = [await owing(subject), await owing(subject)]
+    const add = store.addTotp.bind(store)
+    store.addTotp = async (addition) => {
+      if (meanwhile === 'a passkey') t.equal((await other.browser.submit(SET_UP, { credential: credentialFor(other.body) })).statusCode, 200)
+      const added = await add(addition)
+      if (meanwhile === 'a reset') await store.removeFactorsOfUser(sub)
+      return added
+    }
+    const secret = (/<code dir="ltr">([A-Z2-7 ]+)<\/code>/.exec(one.body)?.[1] ?? '').replaceAll(' ', '')
+    t.equal((await one.browser.submit(SET_UP, { ...formOf(one.body).fields, code: codeFor(secret, clock.now()) })).statusCode, 400, meanwhile)
+    t.match((await app.authority.factors(sub)).factors.map(({ kind }) => kind), meanwhile === 'a passkey' ? ['passkey'] : [])
+    t.same(await signedInAnywhere(one.browser), [])
+  }
+})
+
 t.test('a wrong passkey leaves the key of the app that was scanned', async (t) => {
   const subject = await bare(t)
   const { browser, body } = await owing(subject)
