@@ -7,7 +7,7 @@ import { passkeyForm, passkeySignals, withoutPasskeys } from './passkey-forms.ts
 import { format, type Messages, spaceOf, timeOf } from './texts.ts'
 
 export function accountSecurity (model: PageModels['account_security']): string {
-  const { messages, error, factors, mustKeepOne, recoveryCodesLeft, enrolUrl, canForget, signInUrl, passkeys, addPasskeyUrl, passkeySignals: told, action } = model
+  const { messages, error, factors, hasPassword, mustKeepOne, recoveryCodesLeft, enrolUrl, canForget, signInUrl, passkeys, addPasskeyUrl, passkeySignals: told, action } = model
   const alert = error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>\n`
   const sole = factors.length + passkeys.length === 1
   return accountFrame(model, messages.securityTitle, html`<p class="hint">${messages.securityText}</p>
@@ -17,7 +17,7 @@ ${alert}${items(model, factors, messages.factorApp, 'factor', messages.factorNam
 `}${recoveryCodesLeft !== null && html`<p class="status">${format(messages.codesLeft, { count: String(recoveryCodesLeft) })}</p>
 `}${signInUrl !== null
     ? signInAgain(model, signInUrl)
-    : html`${sole && html`<p class="hint">${mustKeepOne ? messages.errorLastFactor : factors.length === 1 ? messages.factorLastText : messages.passkeyLastText}</p>
+    : html`${sole && (hasPassword || mustKeepOne) && html`<p class="hint">${mustKeepOne ? messages.errorLastFactor : factors.length === 1 ? messages.factorLastText : messages.passkeyLastText}</p>
 `}<p class="actions">${link(enrolUrl, messages.factorAdd)}</p>
 ${addPasskeyUrl !== null && html`<p class="actions">${link(addPasskeyUrl, messages.passkeyAdd)}</p>
 `}${recoveryCodesLeft !== null && form(action, null, html`<p class="hint">${messages.codesNewText}</p>

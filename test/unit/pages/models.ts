@@ -73,7 +73,7 @@ export const MODELS: PageModels = {
   account_email: { ...COMMON, ...form, ...account, currentEmail: 'ann@mail.example', emailVerified: false, email: '', canChange: true, canResend: true, askPassword: true, signInUrl: null },
   account_remove: { ...COMMON, ...form, ...account, askPassword: true, signInUrl: null },
   account_removed: { ...COMMON, homeUrl: '/' },
-  account_password: { ...COMMON, ...form, ...account, minLength: 8, hasPassword: true },
+  account_password: { ...COMMON, ...form, ...account, minLength: 8, hasPassword: true, removal: null },
   account_connections: {
     ...COMMON,
     ...form,
@@ -86,7 +86,7 @@ export const MODELS: PageModels = {
     askPassword: true,
     signInUrl: null
   },
-  account_security: { ...COMMON, ...form, ...account, factors: [{ id: 'phone', name: 'My phone', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, disabled: false }, { id: 'old', name: null, createdAt: Date.UTC(2025, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12), disabled: true }], mustKeepOne: false, recoveryCodesLeft: 9, enrolUrl: '/auth/security/totp', canForget: true, signInUrl: null, passkeys: [{ id: 'key', name: null, createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, synced: false }, { id: 'cloud', name: 'Cloud', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12), synced: true }], addPasskeyUrl: '/auth/security/passkeys', passkeySignals: { scriptUrl: '/auth/passkeys.js?v=1', signals: { signalAllAcceptedCredentials: { rpId: 'auth.example', userId: 'handle', allAcceptedCredentialIds: ['one'] } } } },
+  account_security: { ...COMMON, ...form, ...account, factors: [{ id: 'phone', name: 'My phone', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, disabled: false }, { id: 'old', name: null, createdAt: Date.UTC(2025, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12), disabled: true }], hasPassword: true, mustKeepOne: false, recoveryCodesLeft: 9, enrolUrl: '/auth/security/totp', canForget: true, signInUrl: null, passkeys: [{ id: 'key', name: null, createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, synced: false }, { id: 'cloud', name: 'Cloud', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12), synced: true }], addPasskeyUrl: '/auth/security/passkeys', passkeySignals: { scriptUrl: '/auth/passkeys.js?v=1', signals: { signalAllAcceptedCredentials: { rpId: 'auth.example', userId: 'handle', allAcceptedCredentialIds: ['one'] } } } },
   account_passkey: { ...COMMON, ...form, ...account, passkey: made, name: '', signInUrl: null, confirmUrl: null, endsOthers: true },
   account_totp: { ...COMMON, ...form, ...account, enrolment: { token: 'sealed', secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ', uri: 'otpauth://totp/Acme:ann?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme', qr: { size: 29, path: 'M4 4h7v1h-7z' } }, name: '', signInUrl: null, confirmUrl: null, endsOthers: true },
   account_recovery_codes: { ...COMMON, username: 'ann', signedIn: true, codes: ['0000-1111-2222-3333-4444-5555', 'aaaa-bbbb-cccc-dddd-eeee-ffff'], backUrl: '/auth/security' },

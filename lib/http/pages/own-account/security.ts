@@ -61,6 +61,7 @@ function overview (child: FastifyInstance, deps: PageDeps, accounts: Accounts): 
       return {
         factors: found.totp.map(({ id, name, createdAt, lastUsedAt, disabled }): AccountFactor => ({ id, name, createdAt, lastUsedAt, disabled })),
         passkeys: found.passkeys.map(({ id, name, createdAt, lastUsedAt, backedUp }): AccountPasskey => ({ id, name, createdAt, lastUsedAt, synced: backedUp })),
+        hasPassword: user.passwordHash !== null,
         mustKeepOne: found.totp.length + found.passkeys.length === 1 && await mustKeepOne(user, accounts),
         recoveryCodesLeft: hasSecondFactor(found) ? found.recoveryCodesLeft : null,
         canForget: accounts.factors.remembered !== null && hasSecondFactor(found),
