@@ -2,8 +2,11 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import t from 'tap'
 import { PASSWORD } from '../support/app.ts'
+import { codeFor } from '../support/factors.ts'
 import { withChromium } from './support/chromium.ts'
-import { fill, press, userAt, USERNAME, valuesOf, WITH_AND_WITHOUT } from './support/journeys.ts'
+import { FACTOR_PAGES } from './support/factor-states.ts'
+import { fill, heading, press, userAt, USERNAME, valuesOf, WITH_AND_WITHOUT } from './support/journeys.ts'
+import { addAuthenticator } from './support/passkeys.ts'
 import { startProvider } from './support/provider.ts'
 import { ALL_PAGES } from './support/states.ts'
 
@@ -108,5 +111,129 @@ t.test('a password can be pasted, and managers know the fields', async (t) => {
     t.strictSame(await valuesOf(page, label), [secret])
     t.strictSame(await page.evaluate("Object.fromEntries([...document.querySelectorAll('form input:not([type=hidden])')].map((input) => [input.name, input.autocomplete]))"), expected)
     t.equal(await page.locator('button[type=submit]').count(), 1)
+  }
+})
+
+/** What is done with care can be pressed half a second after the page was shown. */
+async function settled (page: Page): Promise<void> {
+  await page.locator('[data-deliberate]:disabled').first().waitFor({ state: 'detached' })
+}
+
+/** What is wrong with the way of the focus through the page by Tab: a control that is left out, out of turn, or not seen to have it. */
+async function walk (page: Page): Promise<string[]> {
+  await settled(page)
+  const names = await page.evaluate<string[]>(`(() => {
+    globalThis.controls = [...document.querySelectorAll('a[href], button, input:not([type=hidden]), select, textarea, summary')].filter((element) => element.checkVisibility({ visibilityProperty: true }))
+    document.body.tabIndex = -1
+    document.body.focus()
+    document.body.removeAttribute('tabindex')
+    return globalThis.controls.map((element) => element.id || element.getAttribute('aria-label') || element.textContent.trim())
+  })()`)
+  const wrong = names.length === 0 ? ['no control'] : []
+  for (const [index, name] of names.entries()) {
+    await page.keyboard.press('Tab')
+    const [at, isSeen] = await page.evaluate<[number, boolean]>(`(() => {
+      const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(document.activeElement)
+      return [globalThis.controls.indexOf(document.activeElement), (outlineStyle !== 'none' && parseFloat(outlineWidth) > 0) || boxShadow !== 'none']
+    })()`)
+    if (at !== index) wrong.push(`${name}: the focus is at ${names[at] ?? 'nothing'}`)
+    else if (!isSeen) wrong.push(`${name}: it is not seen to have the focus`)
+  }
+  return wrong
+}
+
+/** Presses Enter where the focus is, and waits for the page that it leads to. */
+async function enter (page: Page): Promise<void> {
+  await Promise.all([page.waitForEvent('load'), page.keyboard.press('Enter')])
+}
+
+async function signInByKeys (page: Page, username: string): Promise<void> {
+  await focused(page)
+  await page.keyboard.type(username)
+  await page.keyboard.press('Tab')
+  await page.keyboard.type(PASSWORD)
+  await enter(page)
+}
+
+t.test('with the keyboard alone, second factors and passkeys', async (t) => {
+  const provider = await startProvider(t, FACTOR_PAGES)
+  const { origin, clock } = provider
+  const username = 'must-type@example.com'
+  await provider.addUser(username)
+  const page = await newPage(t, { locale: 'en' })
+  // The browser offers passkeys by itself where it can; here the button is pressed.
+  await page.addInitScript('delete PublicKeyCredential.isConditionalMediationAvailable')
+  const authenticator = await addAuthenticator(page)
+  await page.goto(`${origin}/auth/login?return_to=/auth/security`)
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor()
+  t.same(await walk(page), [], 'the sign-in page')
+  await page.reload()
+  await signInByKeys(page, username)
+
+  t.equal(await heading(page), 'Add an authenticator app')
+  t.same(await walk(page), [], 'the set-up')
+  const secret = (await page.locator('.key code').innerText()).replaceAll(' ', '')
+  await page.locator('#code').focus()
+  await page.keyboard.type('000000')
+  await enter(page)
+  t.equal(await focused(page), 'code', 'after a wrong code')
+  t.equal(await page.locator('#code').getAttribute('aria-invalid'), 'true')
+  await page.keyboard.type(codeFor(secret, clock.now()))
+  await enter(page)
+  t.equal(await heading(page), 'Your recovery codes')
+  t.same(await walk(page), [], 'the recovery codes')
+  const [recoveryCode = ''] = await page.locator('.codes code').allInnerTexts()
+  await page.getByRole('link', { name: 'I have saved them' }).focus()
+  await enter(page)
+
+  t.same(await walk(page), [], 'the security page')
+  await page.getByRole('link', { name: 'Add a passkey' }).focus()
+  await enter(page)
+  t.same(await walk(page), [], 'the page of a new passkey')
+  await page.getByLabel('Name of the passkey').focus()
+  await page.keyboard.type('My laptop')
+  await enter(page)
+  t.equal((await authenticator.credentials()).length, 1)
+
+  await page.goto(`${origin}/auth/security`)
+  const name = page.locator('form:has(button[value=rename]) input[name=name]').last()
+  t.equal(await name.inputValue(), 'My laptop')
+  await name.focus()
+  await page.keyboard.press('ControlOrMeta+A')
+  await page.keyboard.type('Work')
+  await enter(page)
+  t.equal(await name.inputValue(), 'Work', 'Enter renames and does not remove')
+
+  await page.context().clearCookies({ name: 'authority_session' })
+  await page.goto(`${origin}/auth/login?return_to=/auth/security`)
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).focus()
+  await enter(page)
+  t.equal(await heading(page), 'Two-step sign-in')
+  await settled(page)
+  await page.locator('button[value=remove]').last().focus()
+  await enter(page)
+  t.equal(await page.locator('button[value=remove]').count(), 1)
+
+  await page.context().clearCookies({ name: 'authority_session' })
+  await page.goto(`${origin}/auth/login?return_to=/auth/security`)
+  await signInByKeys(page, username)
+  t.equal(await heading(page), 'One more step')
+  t.equal(await focused(page), 'code')
+  await page.locator('summary', { hasText: 'recovery code' }).focus()
+  await page.keyboard.press('Enter')
+  t.same(await walk(page), [], 'the second step')
+  await page.locator('#code').focus()
+  await page.keyboard.type('000000')
+  await enter(page)
+  t.equal(await focused(page), 'code')
+  t.equal(await page.locator('#code').getAttribute('aria-invalid'), 'true')
+  await page.locator('summary', { hasText: 'recovery code' }).focus()
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  for (const [typed, isRight] of [[recoveryCode.replace(/^..../, '0000'), false], [recoveryCode, true]] as const) {
+    t.equal(await focused(page), 'recovery_code')
+    await page.keyboard.type(typed)
+    await enter(page)
+    t.equal(await heading(page), isRight ? 'Sign in more easily next time?' : 'One more step')
   }
 })

@@ -1,11 +1,13 @@
 /** The link of a sign-in message: nothing that only looks at it signs in, and no other browser does. */
 import t from 'tap'
-import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
+import { memoryFactorStore, memoryUserStore, type User, type UserStore } from '../../../lib/index.ts'
+import { softPasskey } from '../../../lib/testing/index.ts'
 import { Type } from '@sinclair/typebox'
-import { type LightMyRequestResponse, PASSWORD, testApp } from '../../support/app.ts'
+import { ISSUER, type LightMyRequestResponse, PASSWORD, testApp } from '../../support/app.ts'
 import { type TestBrowser, testBrowser } from '../../support/browser.ts'
 import { enrol, formOf, logIn } from '../../support/factors.ts'
 import { answerOf, authorizePath, CALLBACK, CLIENTS, KEYS, redeem } from '../../support/openid.ts'
+import { answerOn } from '../../support/passkey-pages.ts'
 import { ANN, ask, emailApp, type EmailApp, enter, hasSession, PAGE, STRANGER } from './support.ts'
 
 /** What a mail program's browser does. */
@@ -205,6 +207,30 @@ t.test('who has no password does what can not be taken back after a fresh code, 
   const removed = await browser.submit(formOf(await page()).action)
   t.ok([200, 303].includes(removed.statusCode), String(removed.statusCode))
   t.equal(await subject.users.findByUsername(STRANGER), null)
+})
+
+t.test('whoever has a password or a passkey shows that, and not a mailbox, for what can not be taken back', async (t) => {
+  for (const [what, hasPassword, hasPasskey] of [['a password', true, false], ['a passkey', false, true]] as const) {
+    const known = memoryUserStore()
+    let isPast = false
+    const past = <Found extends User | null>(user: Found): Found => user === null || !isPast || hasPassword ? user : { ...user, passwordHash: null }
+    const users: UserStore = { ...known, findById: async (id) => past(await known.findById(id)), findByUsername: async (username) => past(await known.findByUsername(username)) }
+    const subject = await emailApp(t, { users, factors: memoryFactorStore() })
+    const { app, browser, sub } = subject
+    const owner = testBrowser(app)
+    await logIn(owner, ANN)
+    const { codes } = await enrol(subject, owner)
+    if (hasPasskey) t.equal((await answerOn(owner, '/auth/security/passkeys', softPasskey({ origin: ISSUER }))).statusCode, 303)
+    isPast = true
+    await ask(browser)
+    await enter(browser, (await subject.mail()).code)
+    t.equal((await browser.submit('/auth/second-factor', { recovery_code: codes[0] ?? '' })).statusCode, 303)
+    t.notMatch((await browser.get('/auth/security')).body, /name="decision"/, what)
+    const { factors: [factor] } = await app.authority.factors(sub)
+    const reply = await app.inject({ method: 'DELETE', url: `/auth/factors/${factor?.id ?? ''}`, headers: { 'sec-fetch-site': 'same-origin', cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}` } })
+    t.match([reply.statusCode, reply.json()], [401, { error: 'insufficient_user_authentication' }], what)
+    t.equal((await app.authority.factors(sub)).factors.length, hasPasskey ? 2 : 1)
+  }
 })
 
 t.test('signed in as somebody else, a code begins a session of its own', async (t) => {
