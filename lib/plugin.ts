@@ -10,10 +10,9 @@ import { requestBrowser } from './http/edge/request-browser.ts'
 import { oncePerRequest, registeredOrigins } from './http/edge/client-origins.ts'
 import { createCors } from './http/edge/cors.ts'
 import { PROMPT_AFTER_SECONDS } from './http/pages/passkey-proposal.ts'
-import { stepTowards } from './authorize/missing-step.ts'
+import { missingSteps } from './authorize/authorize.ts'
 import type { SignedInPerson } from './sessions/browser-sessions.ts'
-import { INVITATION_LIFETIME_SECONDS } from './accounts/factors/enrolment-link.ts'
-import { STEP_LIFETIME_SECONDS } from './accounts/factors/second-step.ts'
+import { INVITATION_LIFETIME_SECONDS, STEP_LIFETIME_SECONDS } from './accounts/factors/deps.ts'
 import { ownProfileFields } from './accounts/profile.ts'
 import { registrationWith } from './http/edge/registration.ts'
 import { connectButtons } from './http/pages/connect/buttons.ts'
@@ -89,8 +88,9 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const browser = requestBrowser({ cookie, invitationCookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users, known: services.known })
   const steps = { second_factor: 'secondFactor', enrolment: 'secondFactorSetUp', passkey: 'securityPasskeys' } as const
   const stepPath = async (person: SignedInPerson, acr: string): Promise<{ path: string } | 'never' | null> => {
-    if (settings.pages === false) return null
-    const step = await stepTowards(acr, person, { hostedSignIn: settings.pages.loginUrl === null, accountPages: settings.pages.account }, grants.accounts)
+    if (settings.pages === false || grants.accounts.factors === null) return null
+    const { stepTowards } = await missingSteps()
+    const step = await stepTowards(acr, person, { hostedSignIn: settings.pages.loginUrl === null, accountPages: settings.pages.account }, { ...grants.accounts, factors: grants.accounts.factors })
     return step === null || step === 'never' ? step : { path: `${host.prefix}${path(steps[step])}` }
   }
   const stepCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: STEP_LIFETIME_SECONDS, of: 'step' })

@@ -32,6 +32,15 @@ async function sendVerification (user: User, cause: MessageCause, deps: Accounts
 }
 
 /**
+ * Whether the account's address still has to be confirmed before a second factor is set up, and can be. Somebody may have signed up with another person's address: if they could
+ * set up a factor there, the owner of the address would reset the password and be asked for a factor that is not theirs. So nothing is
+ * set up before the mailbox was proved, and no reset has to take a factor away, which would make the mailbox alone enough.
+ */
+export function awaitsConfirmation (user: User, { users, outbox }: Pick<AccountsDeps, 'users' | 'outbox'>): boolean {
+  return user.emailVerified !== true && outbox !== null && users.setEmailVerified !== undefined && addressOf(user) !== ''
+}
+
+/**
  * Marks the address as the user's own, or gives the account the address that the token is for. A token works once. It is used up last, so that it works again where a store fails.
  *
  * @throws OAuthError `invalid_token` with status 400

@@ -1,4 +1,5 @@
 import { hasSecondFactor } from '../accounts/factors/deps.ts'
+import { lazily } from '../accounts/lazily.ts'
 import { userOf } from '../sessions/active-user.ts'
 import { disclosureOf } from '../tokens/disclosure.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
@@ -18,8 +19,10 @@ import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { type Facts, firstObstacle } from './checks.ts'
 import type { AuthorizeDeps, BrowserContext } from './deps.ts'
-import { missingStep } from './missing-step.ts'
 import { contextFor, requiredAcr } from './requested-context.ts'
+
+/** What is asked of sign-ins where there are second factors. */
+export const missingSteps = lazily(async () => await import('./missing-step.ts'))
 
 /** An authorization request of a known client, with a redirect URI at which it may be answered. */
 export interface ClientRequest {
@@ -91,7 +94,7 @@ export function denyAuthorization (asked: ClientRequest, deps: AuthorizeDeps): A
 
 async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { session, answered, remembered }: BrowserContext, deps: AuthorizeDeps): Promise<Facts> {
   const request = parseAuthorizationRequest(params)
-  const { accounts: { clock, users }, sessions } = deps
+  const { accounts: { clock, factors, users }, sessions } = deps
   const now = clock.now()
   const user = session === null ? null : await userOf(session, { users, sessions })
   const signedIn = session === null || user === null ? null : { session, user }
@@ -108,7 +111,7 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
     required,
     authentication,
     acrValues: deps.acrValues,
-    missing: signedIn === null ? null : await missingStep(signedIn, { request, client, possible, authentication, remembered, now }, deps),
+    missing: signedIn === null || factors === null ? null : await (await missingSteps()).missingStep(signedIn, { request, client, possible, authentication, remembered, now }, { clock, factors }),
     canProveMore: user === null || authentication !== null || possible === null || await canProve(possible, user, deps),
     hostedSignIn: deps.hostedSignIn,
     hint: request.idTokenHint === undefined ? undefined : await deps.idTokens.readHint(request.idTokenHint),

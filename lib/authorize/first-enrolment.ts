@@ -1,7 +1,8 @@
-import { commitSession, type SessionBegun } from '../accounts/begin-session.ts'
+import { commitSession, type SessionBegun } from '../accounts/commit-session.ts'
 import type { FactorDeps } from '../accounts/factors/deps.ts'
 import type { PasskeyAdded } from '../accounts/factors/passkeys.ts'
-import { type PendingStep, stepHolds } from '../accounts/factors/second-step.ts'
+import type { PendingStep } from '../accounts/factors/second-step.ts'
+import { firstFactorHolds } from '../accounts/first-factor.ts'
 import type { Browser } from '../sessions/browser-sessions.ts'
 import type { AuthorizeDeps } from './deps.ts'
 
@@ -19,7 +20,7 @@ export async function signInEnrolled (step: PendingStep, { factorId, proof }: Pa
     methods: [...methods, proof],
     clientId,
     async confirm () {
-      const [now, { totp, passkeys }] = await Promise.all([stepHolds(step, accounts), accounts.factors.store.findFactors(user.id)])
+      const [now, { totp, passkeys }] = await Promise.all([firstFactorHolds(step, accounts), accounts.factors.store.findFactors(user.id)])
       // It was reset in this very moment, or the password is another one.
       return [...totp, ...passkeys].some(({ id }) => id === factorId) ? now : null
     }

@@ -1,14 +1,11 @@
-import { hasSecondFactor } from '../accounts/factors/deps.ts'
-import { hasProvedSecond } from '../accounts/factors/policy.ts'
+import { type FactorDeps, hasSecondFactor } from '../accounts/factors/deps.ts'
 import { owesSecondFactor } from '../accounts/factors/remembered-devices.ts'
 import { isRecentEnough } from '../accounts/fresh-sign-in.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { Client } from '../ports/client-store.ts'
-import type { BrowserSession } from '../ports/session-store.ts'
-import { type AuthenticationContext, contextOf, MFA_ACR, PASSKEY_ACR, provedSince } from '../protocol/authentication.ts'
+import { type AuthenticationContext, contextOf, hasProvedSecond, lacksSecondFactor, MFA_ACR, PASSKEY_ACR, provedSince, withCode } from '../protocol/authentication.ts'
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
-import type { AuthorizeDeps } from './deps.ts'
 import type { RequiredAcr } from './requested-context.ts'
 
 /** What somebody who is signed in has to do before a client gets a code: give their second factor, set one up, or sign in anew for one of these. */
@@ -17,14 +14,16 @@ export type MissingStep = 'second_factor' | 'enrolment' | 'sign_in' | null
 /** Where a page of ours leads somebody whose sign-in is not worth what a page of the host asks for. `passkey`: to the page that adds one. `never`: to nothing that would help. */
 type StepTowards = 'second_factor' | 'enrolment' | 'passkey' | 'never'
 
+type WithFactors = Pick<AccountsDeps, 'clock'> & { factors: FactorDeps }
+
 interface Offered { hostedSignIn: boolean, accountPages: boolean }
 
 /**
  * What brings a session to `acr`, which it does not show, on a page of ours; `null`: another proof of the same, or a new sign-in. Who has nothing
  * that could show it is led to where it is set up, and not through a proof that would change nothing.
  */
-export async function stepTowards (acr: string, { session, user }: SignedInPerson, { hostedSignIn, accountPages }: Offered, { factors, clock }: Pick<AccountsDeps, 'factors' | 'clock'>): Promise<StepTowards | null> {
-  if (factors === null || (acr !== MFA_ACR && acr !== PASSKEY_ACR)) return null
+export async function stepTowards (acr: string, { session, user }: SignedInPerson, { hostedSignIn, accountPages }: Offered, { factors, clock }: WithFactors): Promise<StepTowards | null> {
+  if (acr !== MFA_ACR && acr !== PASSKEY_ACR) return null
   const { store, policy: { methods } } = factors
   const found = await store.findFactors(user.id)
   const takesPasskeys = factors.passkeys !== null && methods.includes('passkey')
@@ -38,11 +37,6 @@ export async function stepTowards (acr: string, { session, user }: SignedInPerso
   // The first one is set up after a sign-in of the last minutes.
   return isRecentEnough(session, clock.now()) ? 'enrolment' : null
 }
-
-/** Whether a second factor is what makes it worth `mfa`. */
-export const lacksSecondFactor = (session: BrowserSession, now: number): boolean => contextOf(session, [MFA_ACR]) === null && contextOf(withCode(session, now), [MFA_ACR]) !== null
-
-const withCode = (session: BrowserSession, at: number): BrowserSession => ({ ...session, methods: [...session.methods, { method: 'otp', at }] })
 
 interface Asked {
   request: Pick<AuthorizationRequest, 'maxAge'>
@@ -60,8 +54,7 @@ interface Asked {
  * What is missing by the client's requirement or by the host's policy. It is asked of the person who is signed in, in the session that they have:
  * no other name is taken, and a host's own sign-in page needs no second factor of its own. What a hook or a store can't say rejects.
  */
-export async function missingStep ({ session, user }: SignedInPerson, { request: { maxAge }, client, possible, authentication, remembered, now }: Asked, { accounts: { clock, factors } }: AuthorizeDeps): Promise<MissingStep> {
-  if (factors === null) return null
+export async function missingStep ({ session, user }: SignedInPerson, { request: { maxAge }, client, possible, authentication, remembered, now }: Asked, { clock, factors }: WithFactors): Promise<MissingStep> {
   const byClient = authentication === null && possible?.includes(MFA_ACR) === true
   const byHost = factors.policy.required !== null && !hasProvedSecond(session) && await factors.policy.required(user, client.clientId)
   if (!byClient && !byHost) return null

@@ -1,7 +1,8 @@
-import { commitSession, type SessionBegun } from '../accounts/begin-session.ts'
+import { commitSession, type SessionBegun } from '../accounts/commit-session.ts'
 import { type GivenFactor, proveFactor } from '../accounts/factors/prove-factor.ts'
 import type { FactorDeps } from '../accounts/factors/deps.ts'
-import { type PendingStep, stepHolds } from '../accounts/factors/second-step.ts'
+import type { PendingStep } from '../accounts/factors/second-step.ts'
+import { firstFactorHolds } from '../accounts/first-factor.ts'
 import { OAuthError } from '../errors.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
 import type { Browser } from '../sessions/browser-sessions.ts'
@@ -31,7 +32,7 @@ export async function finishSignIn ({ step, found, given, locale }: SecondFactor
     methods: [...step.methods, proof],
     clientId,
     async confirm () {
-      const [now, factors] = await Promise.all([stepHolds(step, accounts), accounts.factors.store.findFactors(user.id)])
+      const [now, factors] = await Promise.all([firstFactorHolds(step, accounts), accounts.factors.store.findFactors(user.id)])
       // Other factors than before: they were reset, or whoever added one has ended all other sign-ins.
       if (now !== null && factors.deviceEpoch === found.deviceEpoch) return now
       accounts.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, browser.origin)

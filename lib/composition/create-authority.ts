@@ -4,11 +4,6 @@ import { replacePassword } from '../accounts/change-password.ts'
 import { linkByHost, linkIdOf, listLinks, unlinkIdentity } from '../accounts/identities.ts'
 import { endRest, removeAccount } from '../accounts/remove-account.ts'
 import { normalizeUsername } from '../accounts/username.ts'
-import { makeEnrolmentLink } from '../accounts/factors/enrolment-link.ts'
-import { importTotp } from '../accounts/factors/import-totp.ts'
-import { listFactors, removeFactor, resetFactors } from '../accounts/factors/manage-factors.ts'
-import { forgetDevices } from '../accounts/factors/remembered-devices.ts'
-import type { ProvingDeps } from '../accounts/factors/prove-factor.ts'
 import { startPasswordReset } from '../accounts/reset-password.ts'
 import { takeBackConsent } from '../authorize/consent.ts'
 import { OAuthError } from '../errors.ts'
@@ -27,6 +22,7 @@ import { listSessions } from '../sessions/list.ts'
 import type { AccessTokens } from '../tokens/access-tokens.ts'
 import { allowedScopes } from '../tokens/disclosure.ts'
 import type { Authority } from './authority.ts'
+import type { FactorAuthority } from './factor-authority.ts'
 
 interface AuthorityDeps {
   grants: GrantDeps
@@ -51,10 +47,12 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
     if (!isActive(user)) throw new OAuthError('invalid_grant', 'There is no such user, or the account is disabled.')
     return user
   }
-  function withFactors (): ProvingDeps {
+  /** What is done to second factors is loaded when it is asked for. */
+  async function withFactors (): Promise<FactorAuthority> {
     const { factors } = accounts
     if (factors === null) throw new TypeError('app.authority: there are no second factors without the option factors.')
-    return { ...accounts, factors }
+    const { factorAuthority } = await import('./factor-authority.ts')
+    return factorAuthority({ ...accounts, factors }, { existing, adminOf, enrolmentUrl })
   }
   function proofsOf ({ amr = [], [TEST_PROOFS]: acr }: { amr?: readonly string[] | undefined, [TEST_PROOFS]?: string }): AuthenticationProof[] {
     const now = accounts.clock.now()
@@ -66,30 +64,12 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
     return user
   }
   return {
-    async factors (userId) {
-      const { factors } = accounts
-      if (factors === null) return { factors: [], recoveryCodesLeft: 0 }
-      const listed = await listFactors(userId, { factors })
-      return { ...listed, factors: listed.factors.map((factor) => ({ ...factor, createdAt: new Date(factor.createdAt), lastUsedAt: factor.lastUsedAt === null ? null : new Date(factor.lastUsedAt) })) }
-    },
-    async removeFactor (userId, factorId) {
-      try {
-        await removeFactor({ user: await existing(userId), factorId, by: 'host', locale: undefined, origin: NO_REQUEST }, withFactors())
-        return true
-      } catch (error) {
-        if (error instanceof OAuthError && error.error === 'not_found') return false
-        throw error
-      }
-    },
-    resetFactors: async (userId, options) => await resetFactors(await existing(userId), adminOf(options), withFactors()),
-    async startEnrolment (userId) {
-      const deps = withFactors()
-      if (enrolmentUrl === null) throw badOption('pages', 'got false; app.authority.startEnrolment needs the page that its link leads to')
-      const { token, expiresAt } = await makeEnrolmentLink(await existing(userId), deps)
-      return { url: enrolmentUrl(token), expiresAt: new Date(expiresAt) }
-    },
-    importTotp: async (userId, app) => await importTotp(await existing(userId), app, withFactors()),
-    async forgetDevices (userId) { await forgetDevices(await existing(userId), { by: 'host', origin: NO_REQUEST }, withFactors()) },
+    factors: async (userId) => accounts.factors === null ? { factors: [], recoveryCodesLeft: 0 } : await (await withFactors()).factors(userId),
+    removeFactor: async (userId, factorId) => await (await withFactors()).removeFactor(userId, factorId),
+    resetFactors: async (userId, options) => await (await withFactors()).resetFactors(userId, options),
+    startEnrolment: async (userId) => await (await withFactors()).startEnrolment(userId),
+    importTotp: async (userId, app) => await (await withFactors()).importTotp(userId, app),
+    forgetDevices: async (userId) => { await (await withFactors()).forgetDevices(userId) },
     verify: async (token) => await accessTokens.verify(token),
     async issueTokens (userId, options = {}) {
       const { scope, clientId } = options

@@ -1,13 +1,16 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { onceRehashed } from '../accounts/authenticate-password.ts'
+import { withFactors } from '../accounts/begin-session.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { RedisClient } from '../adapters/redis/connection.ts'
 import { formPost } from '../adapters/node/form-post.ts'
 import { systemRandom } from '../adapters/node/system-random.ts'
 import { type BackChannelLogout, createBackChannelLogout } from '../authorize/back-channel-logout.ts'
+import { missingSteps } from '../authorize/authorize.ts'
 import type { AuthorizeDeps } from '../authorize/deps.ts'
 import { createEvents, type Events } from '../events.ts'
 import type { GrantDeps } from '../oauth/deps.ts'
+import { withMfa } from '../oauth/grants/with-mfa.ts'
 import type { KnownBrowsers } from '../http/edge/known-browsers.ts'
 import type { RequestLimiter } from '../http/edge/limit.ts'
 import type { KeyRing } from '../keys/key-ring.ts'
@@ -96,6 +99,8 @@ export async function createServices (settings: Settings, { log, messageUrl, acc
   })
   const { limiter, messages, known } = await createLimits(settings, { attempts: stores.attempts, clock, random, events, log, deviceSecret: secrets[0] ?? random.secret(), users: stores.users, onceRehashed: async (user) => await onceRehashed(user, accounts) })
   const connections = await connectionsOf(settings, { clock, log, callbackUrl })
+  // Loaded before the first sign-in, and without the option not at all.
+  if (settings.factors !== null) await Promise.all([withFactors(), missingSteps(), withMfa()])
   const accounts: AccountsDeps = accountsDeps(settings, { users: stores.users, clients, factors: stores.factors, passkeys: await passkeysOf(settings, random), clock, random, state, sessions, messages, events, log, messageUrl, accountUrl, connections })
   // In the background: the decoy is there before the first sign-in, or that one waits for it.
   accounts.hashing.ready().catch((error: unknown) => { log.error(...logLine('FST_AUTHORITY_HASHER_BROKEN', 'the password hasher does not work', { err: error })) })

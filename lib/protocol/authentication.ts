@@ -99,6 +99,17 @@ export function provedSince ({ methods, authenticatedAt }: Authenticated): numbe
   return Math.min(authenticatedAt, ...methods.map(({ method, at, here = method === 'connection' ? authenticatedAt : at }) => here))
 }
 
+/** Whether what was proved is enough where a second factor must be: one was given, or it is worth as much by itself. */
+export function hasProvedSecond (signIn: Authenticated): boolean {
+  return signIn.methods.some(({ method }) => method !== 'password' && method !== 'connection' && method !== 'email' && method !== 'host') || contextOf(signIn, [MFA_ACR]) !== null
+}
+
+/** Whether a second factor is what makes it worth `mfa`. */
+export const lacksSecondFactor = (session: Authenticated, now: number): boolean => contextOf(session, [MFA_ACR]) === null && contextOf(withCode(session, now), [MFA_ACR]) !== null
+
+/** The sign-in as it would be with a second factor. */
+export const withCode = (session: Authenticated, at: number): Authenticated => ({ ...session, methods: [...session.methods, { method: 'otp', at }] })
+
 /** Who has given a proof so short a time ago comes from the sign-in page, and would come back with the same. */
 const JUST_NOW_MS = 60_000
 

@@ -7,7 +7,7 @@ import { digestOfOneTimeToken, isBoundTo, oneTimeToken } from '../../protocol/on
 import { isActive } from '../../sessions/active-user.ts'
 import type { Origin } from '../../sessions/sessions.ts'
 import { invalidLink } from '../message-tokens.ts'
-import { hasSecondFactor } from './deps.ts'
+import { hasSecondFactor, INVITATION_LIFETIME_SECONDS } from './deps.ts'
 import type { ProvingDeps } from './prove-factor.ts'
 
 /*
@@ -27,8 +27,6 @@ import type { ProvingDeps } from './prove-factor.ts'
 
 /** A day. */
 const LIFETIME_MS = 24 * 60 * 60 * 1000
-/** How long the browser that has used the link has for the sign-in. */
-export const INVITATION_LIFETIME_SECONDS = 3600
 
 const contextOf = (issuer: string): string => JSON.stringify(['enrolment invitation', issuer])
 const markOf = ({ id, passwordHash }: User): string => digest(`enrolment ${id} ${passwordHash ?? ''}`)

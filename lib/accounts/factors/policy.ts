@@ -1,16 +1,10 @@
 import type { Origin } from '../../sessions/sessions.ts'
 import type { AccountsDeps } from '../deps.ts'
-import { sendVerificationAgain } from '../verify-email.ts'
-import { awaitsConfirmation } from './confirmed-address.ts'
+import { awaitsConfirmation, sendVerificationAgain } from '../verify-email.ts'
 import type { FactorDeps } from './deps.ts'
 import type { BrowserSession } from '../../ports/session-store.ts'
 import type { User } from '../../ports/user-store.ts'
-import { contextOf, MFA_ACR } from '../../protocol/authentication.ts'
-
-/** Whether what was proved is enough where a second factor must be: one was given, or it is worth as much by itself. */
-export function hasProvedSecond (signIn: Pick<BrowserSession, 'methods' | 'authenticatedAt'>): boolean {
-  return signIn.methods.some(({ method }) => method !== 'password' && method !== 'connection' && method !== 'email' && method !== 'host') || contextOf(signIn, [MFA_ACR]) !== null
-}
+import { hasProvedSecond } from '../../protocol/authentication.ts'
 
 /** Whether somebody who has no second factor has to set one up before they are signed in. An outage of the host's hook rejects. */
 export async function mustEnrol ({ user, methods, clientId }: { user: User, methods: BrowserSession['methods'], clientId: string | null }, { policy }: FactorDeps, { clock }: Pick<AccountsDeps, 'clock'>): Promise<boolean> {

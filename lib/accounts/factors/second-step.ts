@@ -1,29 +1,9 @@
-import type { FirstFactorKind } from '../../events.ts'
 import type { Identity, User } from '../../ports/user-store.ts'
-import { type AuthenticationProof, formatProofs, readProofs } from '../../protocol/authentication.ts'
-import { digest, equalSecrets } from '../../protocol/digest.ts'
-import { failureOf, onceRehashed } from '../authenticate-password.ts'
+import { formatProofs, readProofs } from '../../protocol/authentication.ts'
+import { onceRehashed } from '../authenticate-password.ts'
 import type { AccountsDeps } from '../deps.ts'
-import { isEnforced } from '../enforced.ts'
-import { addressOf } from '../outbox.ts'
-import type { FactorDeps } from './deps.ts'
-
-/** How long a person has between the first factor and the second. */
-export const STEP_LIFETIME_SECONDS = 600
-
-/** Who has given a first factor, and which. */
-export interface FirstFactor {
-  /** As the user was when the first factor was proved. */
-  user: User
-  by: FirstFactorKind
-  /** The `id` of the connection, where it was one. */
-  connection?: string | undefined
-  /** Who they are at that provider. The link of this identity must still lead to the user when the second factor is given. */
-  identity?: Identity | undefined
-  /** How they proved it, and when. */
-  methods: AuthenticationProof[]
-  clientId: string | null
-}
+import { type FirstFactor, holderOf, markOf } from '../first-factor.ts'
+import { type FactorDeps, STEP_LIFETIME_SECONDS } from './deps.ts'
 
 /** Somebody who has given a first factor and owes the second. */
 export interface PendingStep extends FirstFactor {
@@ -36,20 +16,15 @@ export interface PendingStep extends FirstFactor {
 /** What is missing: the second factor that the user has, or one at all. */
 export type StepNeeds = 'second_factor' | 'enrolment'
 
+/** Nobody is signed in yet: whoever brings this ticket is asked for the second factor, or has to set one up first. */
+export interface StepNeeded { needs: StepNeeds, ticket: string, user: User }
+
 /** Where what is missing is to be given: on the page for it, or at the token endpoint by the client of this id. */
 type StepPlace = { page: true, needs: StepNeeds } | { page: false, clientId: string | null }
 
 type StepDeps = Pick<AccountsDeps, 'issuer' | 'users' | 'hashing' | 'background' | 'clock' | 'verifyEmail' | 'enforcedDomains'> & { factors: FactorDeps }
 
 const contextOf = (issuer: string, place: StepPlace): string => JSON.stringify(['second step', issuer, place.page ? place.needs : 'grant', place.page ? null : place.clientId])
-
-/**
- * Binds a ticket to the password: the value is another one once the password has changed, and after a code by e-mail also once the address has,
- * since a code in the former mailbox proves nothing of the new one. It is a digest, so that the ticket does not carry the password hash.
- */
-function markOf (user: User, by: PendingStep['by']): string {
-  return digest(`second step ${user.id} ${user.passwordHash ?? ''}${by === 'email' ? ` ${addressOf(user)}` : ''}`)
-}
 
 /**
  * A ticket for the second step: nothing is stored for it, and nothing but the second step takes it. It names the user and the password hash of
@@ -75,24 +50,6 @@ export async function openStep (ticket: string, place: StepPlace, deps: StepDeps
   const { userId, by, connection, identity, methods, at, clientId, scope, invitedAt, mark } = JSON.parse(opened) as { userId: string, by: PendingStep['by'], connection?: string, identity?: Identity, methods: string, at: number, clientId: string | null, scope: string, invitedAt?: number, mark: string }
   const now = clock.now()
   if (now - at >= STEP_LIFETIME_SECONDS * 1000) return null
-  const user = await ledTo(userId, identity, deps)
-  if (user === null || !stillHolds(user, by, mark, deps)) return null
-  return { user, by, connection, identity, methods: readProofs(methods, at), clientId, scope, invitedAt }
-}
-
-/** The user as they are now; `null` where their first factor does not count any more (another password, disabled, unlinked). */
-export async function stepHolds ({ user: former, by, identity }: PendingStep, deps: Pick<AccountsDeps, 'users' | 'verifyEmail' | 'enforcedDomains'>): Promise<User | null> {
-  const user = await ledTo(former.id, identity, deps)
-  return user !== null && stillHolds(user, by, markOf(former, by), deps) ? user : null
-}
-
-/** The user, if the identity that they came by still leads to them. */
-async function ledTo (userId: string, identity: Identity | undefined, { users }: Pick<AccountsDeps, 'users'>): Promise<User | null> {
-  const user = identity === undefined ? await users.findById(userId) : await users.findByIdentity?.(identity) ?? null
-  return user?.id === userId ? user : null
-}
-
-function stillHolds (user: User, by: PendingStep['by'], mark: string, deps: Pick<AccountsDeps, 'verifyEmail' | 'enforcedDomains'>): boolean {
-  const isRefused = by === 'password' ? failureOf(user, 'match', deps) !== null : user.disabled === true || (by === 'email' && isEnforced(user, deps.enforcedDomains))
-  return !isRefused && equalSecrets(markOf(user, by), mark)
+  const user = await holderOf({ userId, by, identity, mark }, deps)
+  return user === null ? null : { user, by, connection, identity, methods: readProofs(methods, at), clientId, scope, invitedAt }
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { awaitsConfirmation } from '../../accounts/factors/confirmed-address.ts'
+import { awaitsConfirmation } from '../../accounts/verify-email.ts'
 import { hasSecondFactor } from '../../accounts/factors/deps.ts'
 import { freshnessIn, isFreshSignIn } from '../../accounts/fresh-sign-in.ts'
 import type { PasskeyCreationOptions } from '../../protocol/webauthn-options.ts'

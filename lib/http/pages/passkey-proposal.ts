@@ -1,5 +1,5 @@
 import type { SessionBegun, StepNeeded } from '../../accounts/begin-session.ts'
-import { awaitsConfirmation } from '../../accounts/factors/confirmed-address.ts'
+import { awaitsConfirmation } from '../../accounts/verify-email.ts'
 import { logLine } from '../../ports/log.ts'
 import type { PageDeps } from './deps.ts'
 import type { Visit } from './form-page.ts'

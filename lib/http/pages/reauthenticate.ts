@@ -1,10 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { beginSession } from '../../accounts/begin-session.ts'
-import { readRecipient, sendSignInCode } from '../../accounts/email-sign-in/ask.ts'
 import { isEnforced } from '../../accounts/enforced.ts'
 import { passkeysIn } from '../../accounts/factors/deps.ts'
-import { type FirstFactor, stepHolds } from '../../accounts/factors/second-step.ts'
+import { type FirstFactor, firstFactorHolds } from '../../accounts/first-factor.ts'
 import { provePassword } from '../../accounts/fresh-sign-in.ts'
 import { listLinks } from '../../accounts/identities.ts'
 import { OAuthError } from '../../errors.ts'
@@ -59,11 +58,11 @@ export function reauthenticatePage (child: FastifyInstance, deps: PageDeps): voi
 
   /** Begins the session anew, or has the second factor asked for. `isSame`: that what was proved still holds. */
   async function begin (first: Pick<FirstFactor, 'user' | 'by' | 'methods'>, { request, journey }: Visit, isSame: () => Promise<boolean> = async () => true): Promise<Leave> {
-    const step = { ...first, clientId: null }
     const begun = await beginSession({
-      ...step,
+      ...first,
+      clientId: null,
       async confirm () {
-        const [user, same] = await Promise.all([stepHolds({ ...step, scope: '' }, accounts), isSame()])
+        const [user, same] = await Promise.all([firstFactorHolds(first, accounts), isSame()])
         return same ? user : null
       }
     }, await browser.read(request), authorize)
@@ -89,6 +88,7 @@ export function reauthenticatePage (child: FastifyInstance, deps: PageDeps): voi
 
   async function byCode ({ person: { user }, sendsCode }: Shown, { request, journey, locale, origin }: Visit): Promise<Submission<Shown>> {
     if (email === null || !sendsCode) throw new OAuthError('invalid_request', 'No code is sent here.')
+    const { readRecipient, sendSignInCode } = await import('../../accounts/email-sign-in/ask.ts')
     const name = readRecipient(user.username)
     const device = await browser.knownAs(request, name)
     return {

@@ -1,13 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { awaitsConfirmation } from '../../accounts/factors/confirmed-address.ts'
+import { awaitsConfirmation } from '../../accounts/verify-email.ts'
 import { type FactorDeps, hasSecondFactor } from '../../accounts/factors/deps.ts'
 import { isInvited } from '../../accounts/factors/enrolment-link.ts'
 import { confirmEnrolment, reopenEnrolment, startEnrolment } from '../../accounts/factors/enrol-totp.ts'
 import { mustKeepOne } from '../../accounts/factors/manage-factors.ts'
 import type { Enroller, PasskeyAdded } from '../../accounts/factors/passkeys.ts'
 import type { ProvingDeps } from '../../accounts/factors/prove-factor.ts'
-import { openStep, type PendingStep, stepHolds } from '../../accounts/factors/second-step.ts'
+import { openStep, type PendingStep } from '../../accounts/factors/second-step.ts'
+import { firstFactorHolds } from '../../accounts/first-factor.ts'
 import { isRecentEnough } from '../../accounts/fresh-sign-in.ts'
 import { sendVerificationAgain } from '../../accounts/verify-email.ts'
 import type { SessionBegun } from '../../accounts/begin-session.ts'
@@ -149,5 +150,5 @@ function userOf (owing: Owing): PendingStep['user'] {
 
 function enrollerOf (owing: Owing, accounts: ProvingDeps): Enroller {
   const { isInvited: invited } = owing
-  return 'step' in owing ? { user: owing.step.user, sid: null, ticket: owing.ticket, holds: async () => await stepHolds(owing.step, accounts) !== null, isInvited: invited } : { user: owing.person.user, sid: owing.person.session.sid, isInvited: invited }
+  return 'step' in owing ? { user: owing.step.user, sid: null, ticket: owing.ticket, holds: async () => await firstFactorHolds(owing.step, accounts) !== null, isInvited: invited } : { user: owing.person.user, sid: owing.person.session.sid, isInvited: invited }
 }

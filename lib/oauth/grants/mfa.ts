@@ -1,7 +1,8 @@
 import { proveFactor, readFactor } from '../../accounts/factors/prove-factor.ts'
 import { type FactorDeps, hasSecondFactor, type SecondFactorCheck, secondFactorCheck } from '../../accounts/factors/deps.ts'
 import { mustEnrol, tellOfEnrolment } from '../../accounts/factors/policy.ts'
-import { type FirstFactor, openStep, sealStep, stepHolds } from '../../accounts/factors/second-step.ts'
+import { openStep, sealStep } from '../../accounts/factors/second-step.ts'
+import { type FirstFactor, firstFactorHolds } from '../../accounts/first-factor.ts'
 import { mayUse } from '../../clients/rights.ts'
 import { OAuthError } from '../../errors.ts'
 import type { UserFactors } from '../../ports/factor-store.ts'
@@ -10,8 +11,6 @@ import { required, type TokenRequestParams } from '../../protocol/token-request.
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
-
-export const MFA_GRANT = 'urn:fastify-authority:grant-type:mfa'
 
 interface Pending extends Omit<FirstFactor, 'clientId'> { scopes: string[], factors: FactorDeps, found: UserFactors }
 
@@ -65,7 +64,7 @@ export async function mfaGrant (params: TokenRequestParams, { client, origin }: 
       const allowed = allowedScopes(client, deps.scopes)
       const scopes = step.scope.split(' ').filter((scope) => allowed.includes(scope))
       return await commitTokens({ user, by, connection, client, methods: [...methods, proof], scopes, origin, grantType: 'mfa' }, async () => {
-        const [now, later] = await Promise.all([stepHolds(step, accounts), factors.store.findFactors(user.id)])
+        const [now, later] = await Promise.all([firstFactorHolds(step, accounts), factors.store.findFactors(user.id)])
         if (now !== null && later.deviceEpoch === found.deviceEpoch) return null
         accounts.events.emit('login_failed', { reason: 'changed_meanwhile', userId: user.id, username: user.username, sid: null, clientId }, origin)
         throw new OAuthError('invalid_grant', 'The mfa_token is invalid or has expired.')

@@ -9,7 +9,7 @@ import { required, type TokenRequestParams } from '../../protocol/token-request.
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
-import { enrolmentRequired, mfaRequired } from './mfa.ts'
+import { withMfa } from './with-mfa.ts'
 
 /**
  * The resource owner password credentials grant, for the host's own front ends.
@@ -28,9 +28,10 @@ export async function passwordGrant (params: TokenRequestParams, { client, origi
   const { user, factors: found } = await proveByPassword({ username, password, clientId, origin }, deps.accounts)
   const methods = [passwordProof(deps.accounts.clock.now())]
   // The password was right, so this is no failure: the attempt is given back.
+  const mfa = factors === null ? null : { ...await withMfa(), factors }
   const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
-    factors !== null && now !== null && hasSecondFactor(now) ? await mfaRequired({ user, by: 'password', methods, scopes, factors, found: now }, { client, origin }, deps) : null
-  const needed = await second(found) ?? await enrolmentRequired({ user, methods }, { client, origin }, deps)
+    mfa !== null && now !== null && hasSecondFactor(now) ? await mfa.mfaRequired({ user, by: 'password', methods, scopes, factors: mfa.factors, found: now }, { client, origin }, deps) : null
+  const needed = await second(found) ?? await mfa?.enrolmentRequired({ user, methods }, { client, origin }, deps) ?? null
   if (needed !== null) return needed
   return await commitTokens({ user, by: 'password', client, methods, scopes, origin, grantType: 'password' }, async () => {
     const [confirmed, now] = await Promise.all([confirmAuthentic(user, password, deps.accounts, { clientId, origin }), factors?.store.findFactors(user.id) ?? null])

@@ -8,10 +8,10 @@ import type { TokenRequestParams } from '../../protocol/token-request.ts'
 import { authorizationCodeGrant } from './authorization-code.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { clientCredentialsGrant } from './client-credentials.ts'
-import { MFA_GRANT, mfaGrant } from './mfa.ts'
 import { passwordGrant } from './password.ts'
 import { refreshTokenGrant } from './refresh-token.ts'
 import { tokenExchangeGrant } from './token-exchange.ts'
+import { withMfa } from './with-mfa.ts'
 
 /** One grant of the token endpoint. A new one is a file, a test and a line in `GRANTS`. */
 interface Grant {
@@ -30,6 +30,7 @@ interface Grant {
 /** The rest of a grant, which guesses at a second factor of a user whom only its first part knows. */
 export interface GuessAtFactor { check: SecondFactorCheck, finish(): Promise<TokenResponse> }
 
+const MFA_GRANT = 'urn:fastify-authority:grant-type:mfa'
 const PASSKEY_GRANT = 'urn:fastify-authority:grant-type:passkey'
 
 type GrantTypesDeps = Pick<GrantDeps, 'passwordGrant' | 'idTokens' | 'exchange'> & { accounts: Pick<GrantDeps['accounts'], 'factors'> }
@@ -41,7 +42,7 @@ const GRANTS: readonly Grant[] = [
   { type: 'client_credentials', handle: clientCredentialsGrant },
   { type: TOKEN_EXCHANGE_GRANT, guess: () => ({ rule: 'connect' }), handle: tokenExchangeGrant },
   // It goes on with what one of these began.
-  { type: MFA_GRANT, rightOf: ['password', TOKEN_EXCHANGE_GRANT], handle: mfaGrant },
+  { type: MFA_GRANT, rightOf: ['password', TOKEN_EXCHANGE_GRANT], handle: async (...request) => await (await withMfa()).mfaGrant(...request) },
   { type: PASSKEY_GRANT, rightOf: ['password'], handle: async (...request) => await (await import('./passkey.ts')).passkeyGrant(...request) }
 ]
 

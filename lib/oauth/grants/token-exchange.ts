@@ -13,7 +13,7 @@ import type { TokenRequestParams } from '../../protocol/token-request.ts'
 import { allowedScopes } from '../../tokens/disclosure.ts'
 import type { GrantContext, GrantDeps, TokenResponse } from '../deps.ts'
 import { commitTokens } from './commit-tokens.ts'
-import { enrolmentRequired, mfaRequired } from './mfa.ts'
+import { withMfa } from './with-mfa.ts'
 
 /**
  * What the app is told of each. An app can do nothing else about a token that is refused than have the person sign in at the provider once more,
@@ -70,9 +70,10 @@ async function exchange ({ token, nonce, connection, scopes }: Exchange, context
   if (found.to === 'ask') return new OAuthError('invalid_grant', 'The account needs more than the provider says of this person: they sign up on the page.', { withoutStack: true })
   const { user, isNew } = found
   const first = { user, by: 'connection' as const, connection: connection.id, identity: { issuer: person.issuer, subject: person.subject }, methods: [person.proof] }
+  const mfa = factors === null ? null : { ...await withMfa(), factors }
   const second = async (now: UserFactors | null): Promise<OAuthError | null> =>
-    factors !== null && now !== null && hasSecondFactor(now) ? await mfaRequired({ ...first, scopes, factors, found: now }, context, deps) : null
-  const needed = await second(await factors?.store.findFactors(user.id) ?? null) ?? await enrolmentRequired(first, context, deps)
+    mfa !== null && now !== null && hasSecondFactor(now) ? await mfa.mfaRequired({ ...first, scopes, factors: mfa.factors, found: now }, context, deps) : null
+  const needed = await second(await factors?.store.findFactors(user.id) ?? null) ?? await mfa?.enrolmentRequired(first, context, deps) ?? null
   if (needed !== null) return needed
   const response = await commitTokens({ ...first, client, scopes, origin, grantType: 'token_exchange', idToken: { nonce: nonce ?? undefined } }, async () => {
     const [confirmed, now] = await Promise.all([stillFederated(person, user, accounts), factors?.store.findFactors(user.id) ?? null])

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { normalizeUsername } from '../../../accounts/username.ts'
 import { isRecentEnough } from '../../../accounts/fresh-sign-in.ts'
-import { lacksSecondFactor } from '../../../authorize/missing-step.ts'
+import { lacksSecondFactor } from '../../../protocol/authentication.ts'
 import type { AccountModel, AccountNote, PageModels } from '../../../pages/model.ts'
 import type { User } from '../../../ports/user-store.ts'
 import type { PathName } from '../../../settings/paths.ts'

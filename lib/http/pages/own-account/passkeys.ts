@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { awaitsConfirmation } from '../../../accounts/factors/confirmed-address.ts'
+import { awaitsConfirmation } from '../../../accounts/verify-email.ts'
 import { type FactorDeps, hasSecondFactor } from '../../../accounts/factors/deps.ts'
 import type { Passkeys } from '../../../accounts/factors/passkeys.ts'
 import { freshnessIn, isFreshSignIn, requireFreshSignIn } from '../../../accounts/fresh-sign-in.ts'

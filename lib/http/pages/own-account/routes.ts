@@ -8,27 +8,26 @@ import { type AccountLinks, overviewPage } from './overview.ts'
 import { passwordPage } from './password.ts'
 import { profilePage } from './profile.ts'
 import { removePage } from './remove.ts'
-import { securityPages } from './security.ts'
 import { sessionsPage } from './sessions.ts'
 
 type Part = keyof AccountLinks
 
 interface AccountPart {
   path: PathName
-  add: ((child: FastifyInstance) => void) | null
+  add: ((child: FastifyInstance) => void | Promise<void>) | null
 }
 
 /** A part of the account page is there where its stores can do what it is for. */
 function partsOf (deps: PageDeps): Record<Part, AccountPart> {
   const { authorize: { accounts: { users, outbox, factors } }, connect, offers, registration } = deps
   const fields = registration?.profile ?? null
-  const part = (path: PathName, isThere: boolean, add: (child: FastifyInstance, deps: PageDeps) => void): AccountPart => ({ path, add: isThere ? (child) => { add(child, deps) } : null })
+  const part = (path: PathName, isThere: boolean, add: (child: FastifyInstance, deps: PageDeps) => void | Promise<void>): AccountPart => ({ path, add: isThere ? async (child) => { await add(child, deps) } : null })
   return {
     profile: part('accountProfile', users.update !== undefined && fields !== null, (child) => { if (registration !== null && fields !== null) profilePage(child, deps, registration, fields.names) }),
     email: part('accountEmail', outbox !== null && (users.update !== undefined || users.setEmailVerified !== undefined), emailPage),
     password: part('accountPassword', users.setPasswordHash !== undefined, passwordPage),
     connections: part('accountConnections', connect !== null && users.listIdentities !== undefined && users.unlinkIdentity !== undefined, connectionsPage),
-    security: part('security', factors !== null, (child) => { if (factors !== null) securityPages(child, deps, factors) }),
+    security: part('security', factors !== null, async (child) => { if (factors !== null) (await import('./security.ts')).securityPages(child, deps, factors) }),
     sessions: part('accountSessions', true, sessionsPage),
     access: part('accountAccess', offers.consents, accessPage),
     remove: part('accountRemove', users.remove !== undefined, removePage)
@@ -36,8 +35,8 @@ function partsOf (deps: PageDeps): Record<Part, AccountPart> {
 }
 
 /** The pages below `/auth/account`: what a person can do with their account while they are signed in. */
-export function ownAccountPages (child: FastifyInstance, deps: PageDeps): void {
-  for (const { add } of Object.values(partsOf(deps))) add?.(child)
+export async function ownAccountPages (child: FastifyInstance, deps: PageDeps): Promise<void> {
+  for (const { add } of Object.values(partsOf(deps))) await add?.(child)
 }
 
 /** `/auth/account` itself, which has its path in common with a JSON endpoint. */

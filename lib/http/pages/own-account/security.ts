@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
-import { awaitsConfirmation } from '../../../accounts/factors/confirmed-address.ts'
+import { awaitsConfirmation } from '../../../accounts/verify-email.ts'
 import { confirmEnrolment, reopenEnrolment, startEnrolment } from '../../../accounts/factors/enrol-totp.ts'
 import { listFactors, mustKeepOne, removeFactor, renameFactor } from '../../../accounts/factors/manage-factors.ts'
 import { forgetDevices } from '../../../accounts/factors/remembered-devices.ts'

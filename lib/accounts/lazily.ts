@@ -1,0 +1,8 @@
+/**
+ * Loads a part of the code when it is first asked for, which is at the start where its option is set, and never where it is not. From then on it is
+ * there at once: `import()` of what is loaded may wait for another thread, where the process has module hooks.
+ */
+export function lazily<Part> (load: () => Promise<Part>): () => Promise<Part> {
+  let part: Promise<Part> | null = null
+  return async () => await (part ??= load())
+}
