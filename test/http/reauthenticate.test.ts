@@ -286,3 +286,17 @@ t.test('without a password a code goes to the address of the account, and is goo
   t.notMatch((await browser.get(page('/pay'))).body, /value="email"/)
   t.match(await browser.submit(withPassword, { decision: 'email' }), { statusCode: 400 }, 'who has a password gives that')
 })
+
+t.test('what a person does not have proves nothing, and is no fault of the server', async (t) => {
+  for (const options of [{}, { factors: memoryFactorStore() }]) {
+    const subject = await testApp(options)
+    t.teardown(subject.close)
+    await signUp(subject.app)
+    const browser = testBrowser(subject.app)
+    await logIn(browser)
+    const before = browser.cookies.get('authority_session')
+    const { action } = formOf((await browser.get(page('/cart'))).body)
+    for (const fields of [{ credential: '{}' }, { decision: 'email' }] as Array<Record<string, string>>) t.equal((await browser.submit(action, fields)).statusCode, 400, JSON.stringify(fields))
+    t.equal(browser.cookies.get('authority_session'), before)
+  }
+})
