@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { changePassword } from '../../../accounts/change-password.ts'
-import { hasWaysBack, removePassword } from '../../../accounts/factors/remove-password.ts'
 import { passkeysIn } from '../../../accounts/factors/deps.ts'
 import { freshnessIn, isFreshSignIn } from '../../../accounts/fresh-sign-in.ts'
+import { lazily } from '../../../accounts/lazily.ts'
 import { addressOf } from '../../../accounts/outbox.ts'
 import { sendFirstPasswordLink } from '../../../accounts/reset-password.ts'
 import { OAuthError } from '../../../errors.ts'
@@ -15,6 +15,9 @@ import { goOn, type Leave } from '../form-page.ts'
 import { required } from '../forms.ts'
 import { passkeysOf } from '../passkeys.ts'
 import { accountPage, accountPageAfter, passwordLimit, type PersonVisit, signInUrl } from './account-page.ts'
+
+/** For those who have passkeys. */
+const passwordRemoval = lazily(async () => await import('../../../accounts/factors/remove-password.ts'))
 
 type Shown = Pick<PageModels['account_password'], 'hasPassword' | 'removal'>
 
@@ -32,12 +35,14 @@ export function passwordPage (child: FastifyInstance, deps: PageDeps): void {
     const found = await on.factors.store.findFactors(user.id)
     if (passkeysIn(found, on.factors).length === 0) return null
     const isFresh = await isFreshSignIn({ ...freshnessIn(person, origin), acr: PASSKEY_ACR }, accounts)
+    const { hasWaysBack } = await passwordRemoval()
     return { possible: hasWaysBack(user, found, { ...accounts, factors: on.factors }), signInUrl: isFresh ? null : signInUrl('accountPassword', visit, deps) }
   }
 
   async function remove (visit: PersonVisit): Promise<Leave> {
     const { person, locale, origin } = visit
     if (on === null) throw new OAuthError('invalid_request', 'decision: it does not fit.')
+    const { removePassword } = await passwordRemoval()
     await removePassword({ ...freshnessIn(person, origin), locale }, { ...accounts, factors: on.factors })
     return await done(visit, accountPageAfter('security', visit, 'password_removed', deps))
   }
