@@ -1,11 +1,13 @@
 import { emailCodeField, form, formState, hidden, link, profileField, serverFault, submit, usernameField } from './fields.ts'
 import { formatHtml, html } from './html.ts'
 import { address, layout, name } from './layout.ts'
+import { tellsPasskeysField } from './passkey-forms.ts'
 import type { PageModels } from './model.ts'
 
 /** Asks whom to send a code to, then for the code, and where there is no account yet for what it must have. */
 export function emailCode (model: PageModels['email_code']): string {
-  const { messages, action, error, step, username, fields, loginUrl } = model
+  const { messages, action, error, step, username, fields, tellsPasskeys, loginUrl } = model
+  const tells = tellsPasskeysField(tellsPasskeys)
   const back = html`<p>${link(loginUrl, messages.backToLogin)}</p>`
   if (step === 'finish') {
     const state = formState(error, fields.map((field) => field.name), fields[0]?.name ?? '')
@@ -14,7 +16,7 @@ export function emailCode (model: PageModels['email_code']): string {
       error,
       lead: html`<p class="lead">${messages.connectFinishText}</p>`,
       content: html`${address(username)}
-${form(action, state, html`${fields.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
+${form(action, state, html`${tells}${fields.map((field) => profileField(state, field))}${submit(messages.signupSubmit)}
 `)}${serverFault(model)}`,
       links: back
     })
@@ -34,7 +36,7 @@ ${form(action, state, html`${fields.map((field) => profileField(state, field))}$
     heading: messages.sentTitle,
     error,
     lead: html`<p class="lead">${formatHtml(messages.emailCodeSent, { username: name(username) })}</p>`,
-    content: html`${form(action, state, html`${emailCodeField(state, model)}${submit(messages.continueSubmit)}
+    content: html`${form(action, state, html`${tells}${emailCodeField(state, model)}${submit(messages.continueSubmit)}
 `)}${serverFault(model)}
 <p class="hint">${messages.checkSpam}</p>
 ${form(action, null, html`${submit(messages.resendSubmit, { decision: 'resend', look: 'quiet' })}
@@ -46,14 +48,14 @@ ${submit(messages.emailCodeOther, { decision: 'other', look: 'quiet' })}
 
 /** The link is used up by the button and not by the visit, and only where it was asked for. */
 export function emailLink (model: PageModels['email_link']): string {
-  const { messages, action, error, token, username, codeUrl } = model
+  const { messages, action, error, token, username, tellsPasskeys, codeUrl } = model
   if (username === null) return layout(model, { heading: messages.emailCodeTitle, error, icon: 'lock', content: html`<p>${messages.emailLinkElsewhere}</p>` })
   return layout(model, {
     heading: messages.loginTitle,
     error,
     icon: 'mail',
     content: html`<p>${formatHtml(messages.secondFactorAs, { username: name(username) })}</p>
-${form(action, formState(error, [], ''), html`${hidden('token', token)}${submit(messages.loginSubmit)}
+${form(action, formState(error, [], ''), html`${hidden('token', token)}${tellsPasskeysField(tellsPasskeys)}${submit(messages.loginSubmit)}
 `)}${serverFault(model)}`,
     links: html`<p>${link(codeUrl, messages.emailCodeLabel)}</p>`
   })

@@ -171,7 +171,7 @@ export interface PageModels {
    */
   second_factor: FormModel & { username: string, asksCode: boolean, rememberSeconds: number | null, loginUrl: string, passkey: PasskeyForm | null, tellsPasskeys: boolean }
   /** After a sign-in by password: a passkey can be made, with `credential` and `name`. `skipUrl` leads on without. `endsOthers`: all other sign-ins end with the first one. */
-  passkey_prompt: FormModel & { username: string, passkey: PasskeyForm, skipUrl: string, endsOthers: boolean }
+  passkey_prompt: FormModel & { username: string, passkey: PasskeyForm, skipUrl: string, endsOthers: boolean, hasPassword: boolean }
   /**
    * Of who is signed in: `current_password` where `asksPassword`, `credential` where there is `passkey`, a button named `decision` with the value
    * `email` where `sendsCode`; and the accounts elsewhere that lead to them. `loginUrl` leads to the sign-in page, for any other way.
@@ -179,11 +179,12 @@ export interface PageModels {
   reauthenticate: FormModel & { username: string, asksPassword: boolean, passkey: PasskeyForm | null, sendsCode: boolean, connections: ConnectButton[], loginUrl: string }
   /**
    * `ask`: `username`. `enter`: `code`, or a button named `decision` with the value `resend` or `other` (another address). `finish`: the
-   * `fields` that a new account must have. `hasLink`: the message has a link too.
+   * `fields` that a new account must have. `hasLink`: the message has a link too. `tellsPasskeys`: as on `login`, in the
+   * forms of `enter` and `finish`.
    */
-  email_code: FormModel & { step: 'ask' | 'enter' | 'finish', username: string, fields: ProfileField[], hasLink: boolean, loginUrl: string }
+  email_code: FormModel & { step: 'ask' | 'enter' | 'finish', username: string, fields: ProfileField[], hasLink: boolean, tellsPasskeys: boolean, loginUrl: string }
   /** `token` goes back in a hidden field. `username` is `null` in a browser that did not ask for the link: there is nothing to press there. */
-  email_link: FormModel & { token: string, username: string | null, codeUrl: string }
+  email_link: FormModel & { token: string, username: string | null, tellsPasskeys: boolean, codeUrl: string }
   /** The link of `app.authority.startEnrolment`: `token` goes back in a hidden field. `username` is who it is for. */
   second_factor_link: FormModel & { token: string, username: string }
   /**
@@ -248,7 +249,7 @@ export interface PageModels {
    */
   account_security: AccountModel & { factors: AccountFactor[], hasPassword: boolean, mustKeepOne: boolean, recoveryCodesLeft: number | null, enrolUrl: string, canForget: boolean, signInUrl: string | null, passkeys: AccountPasskey[], addPasskeyUrl: string | null, passkeySignals: PasskeySignals | null }
   /** `credential` and `name`. `passkey` is `null` where the person signs in again before, or confirms the address of the account, by `confirmUrl`. */
-  account_passkey: AccountModel & { passkey: PasskeyForm | null, name: string, signInUrl: string | null, confirmUrl: string | null, endsOthers: boolean }
+  account_passkey: AccountModel & { passkey: PasskeyForm | null, name: string, signInUrl: string | null, confirmUrl: string | null, endsOthers: boolean, hasPassword: boolean }
   /** `code` and `name`, and `enrolment` in a hidden field. `enrolment` is `null` where the person signs in again before, or confirms the address of the account, by `confirmUrl`. */
   account_totp: AccountModel & { enrolment: ShownEnrolment | null, name: string, signInUrl: string | null, confirmUrl: string | null, endsOthers: boolean }
   /** Shown once: they are in no other answer. `signedIn` is `false` where a sign-in that had to set a factor up failed after that. */

@@ -54,10 +54,10 @@ function timesOf ({ createdAt, lastUsedAt }: Pick<AccountFactor, 'createdAt' | '
 }
 
 export function accountPasskey (model: PageModels['account_passkey']): string {
-  const { messages, action, passkey, name: typed, signInUrl, confirmUrl, endsOthers } = model
+  const { messages, action, passkey, name: typed, signInUrl, confirmUrl, endsOthers, hasPassword } = model
   if (confirmUrl !== null) return accountFrame(model, messages.passkeyAdd, confirmFirst(model, confirmUrl))
   if (passkey === null) return accountFrame(model, messages.passkeyAdd, signInUrl === null ? null : signInAgain(model, signInUrl))
-  return accountFrame(model, messages.passkeyAdd, creation(model, action, { passkey, typed, endsOthers }), { passkeyScript: passkey.scriptUrl })
+  return accountFrame(model, messages.passkeyAdd, creation(model, action, { passkey, typed, endsOthers, hasPassword }), { passkeyScript: passkey.scriptUrl })
 }
 
 function confirmFirst ({ messages }: Pick<FormModel, 'messages'>, confirmUrl: string): Html {
@@ -65,23 +65,23 @@ function confirmFirst ({ messages }: Pick<FormModel, 'messages'>, confirmUrl: st
 }
 
 export function passkeyPrompt (model: PageModels['passkey_prompt']): string {
-  const { messages, action, error, username, passkey, skipUrl, endsOthers } = model
+  const { messages, action, error, username, passkey, skipUrl, endsOthers, hasPassword } = model
   return layout(model, {
     heading: messages.passkeyPromptTitle,
     error,
     passkeyScript: passkey.scriptUrl,
-    content: html`${creation(model, action, { passkey, typed: '', endsOthers })}<p class="actions">${link(skipUrl, messages.passkeySkip)}</p>
+    content: html`${creation(model, action, { passkey, typed: '', endsOthers, hasPassword })}<p class="actions">${link(skipUrl, messages.passkeySkip)}</p>
 ${serverFault(model)}`,
     links: html`<p>${formatHtml(messages.signedInAs, { username: name(username) })}</p>`
   })
 }
 
 /** What a passkey is, what follows from having one, and the form that makes it. */
-function creation (model: PageModels['account_passkey'] | PageModels['passkey_prompt'], action: string, { passkey, typed, endsOthers }: { passkey: PasskeyForm, typed: string, endsOthers: boolean }): Html {
+function creation (model: PageModels['account_passkey'] | PageModels['passkey_prompt'], action: string, { passkey, typed, endsOthers, hasPassword }: { passkey: PasskeyForm, typed: string, endsOthers: boolean, hasPassword: boolean }): Html {
   const { messages, error } = model
   const state = formState(error, ['name'], '')
   return html`<p>${messages.passkeysText}</p>
-${endsOthers && html`<p class="hint">${messages.passkeyFollows}${spaceOf(messages)}${messages.enrolText}</p>
+${endsOthers && html`<p class="hint">${hasPassword && html`${messages.passkeyFollows}${spaceOf(messages)}`}${messages.enrolText}</p>
 `}${error !== null && state.wrong === null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>
 `}${passkeyForm(action, passkey, model, { call: 'create', label: messages.passkeyCreate, fields: factorNameField(state, messages.passkeyNameLabel, typed) })}${withoutPasskeys(model)}`
 }

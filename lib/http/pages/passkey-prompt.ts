@@ -15,7 +15,7 @@ import { passkeyFormOf, passkeysOf } from './passkeys.ts'
 interface Proposal { person: SignedInPerson, options: PasskeyCreationOptions, endsOthers: boolean }
 
 /**
- * `GET` and `POST /auth/passkey-prompt`: proposes a passkey to somebody who has just signed in by a password and has none. It is on the way of a
+ * `GET` and `POST /auth/passkey-prompt`: proposes a passkey to somebody who has just signed in by a password, or signed up without one, and has none. It is on the way of a
  * journey, which goes on whatever happens here, at once where there is nothing to propose.
  */
 export function passkeyPromptPage (child: FastifyInstance, deps: PageDeps): void {
@@ -54,6 +54,6 @@ export function passkeyPromptPage (child: FastifyInstance, deps: PageDeps): void
       if (typeof proposal === 'function') throw refused
       return proposal
     },
-    content: ({ person, options, endsOthers }, { journey: { next } }) => ({ username: person.user.username, passkey: passkeyFormOf(options, deps), skipUrl: next, endsOthers })
+    content: ({ person, options, endsOthers }, { journey: { next } }) => ({ username: person.user.username, passkey: passkeyFormOf(options, deps), skipUrl: next, endsOthers, hasPassword: person.user.passwordHash !== null })
   }, deps)
 }

@@ -34,7 +34,7 @@ const made = { ...asked, options: { rp: { id: 'auth.example', name: 'Example Ser
 export const MODELS: PageModels = {
   login: { ...COMMON, ...form, username: '', resendToken: null, signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password', emailCodeUrl: '/auth/email-code', connections, passwordLater: false, passkey: null, tellsPasskeys: false },
   second_factor: { ...COMMON, ...form, username: 'ann', asksCode: true, rememberSeconds: 2_592_000, loginUrl, passkey: asked, tellsPasskeys: false },
-  passkey_prompt: { ...COMMON, ...form, username: 'ann', passkey: made, skipUrl: '/', endsOthers: true },
+  passkey_prompt: { ...COMMON, ...form, username: 'ann', passkey: made, skipUrl: '/', endsOthers: true, hasPassword: true },
   reauthenticate: { ...COMMON, ...form, username: 'ann', asksPassword: true, passkey: asked, sendsCode: false, connections, loginUrl },
   second_factor_link: { ...COMMON, ...form, token: 'one-time', username: 'ann' },
   set_up_second_factor: { ...COMMON, ...form, username: 'ann', forAccount: true, enrolment: { token: 'sealed', secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ', uri: 'otpauth://totp/Acme:ann?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme', qr: { size: 29, path: 'M4 4h7v1h-7z' } }, passkey: made, name: '', sent: false, loginUrl },
@@ -52,8 +52,8 @@ export const MODELS: PageModels = {
     sent: false,
     connections
   },
-  email_code: { ...COMMON, ...form, step: 'enter', username: 'ann@mail.example', fields: [], hasLink: true, loginUrl },
-  email_link: { ...COMMON, ...form, token: 'link-token', username: 'ann@mail.example', codeUrl: '/auth/email-code?client_id=acme' },
+  email_code: { ...COMMON, ...form, step: 'enter', username: 'ann@mail.example', fields: [], hasLink: true, tellsPasskeys: false, loginUrl },
+  email_link: { ...COMMON, ...form, token: 'link-token', username: 'ann@mail.example', tellsPasskeys: false, codeUrl: '/auth/email-code?client_id=acme' },
   forgot_password: { ...COMMON, ...form, username: '', loginUrl, sent: false },
   reset_password: { ...COMMON, ...form, token: 'reset-token', minLength: 8, loginUrl, done: false },
   verify_email: { ...COMMON, ...form, token: 'verify-token', username: 'ann', sentAt: Date.UTC(2026, 0, 1, 12), canDisown: true, newAddress: null, loginUrl, done: false, disowned: false },
@@ -87,7 +87,7 @@ export const MODELS: PageModels = {
     signInUrl: null
   },
   account_security: { ...COMMON, ...form, ...account, factors: [{ id: 'phone', name: 'My phone', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, disabled: false }, { id: 'old', name: null, createdAt: Date.UTC(2025, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12), disabled: true }], hasPassword: true, mustKeepOne: false, recoveryCodesLeft: 9, enrolUrl: '/auth/security/totp', canForget: true, signInUrl: null, passkeys: [{ id: 'key', name: null, createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: null, synced: false }, { id: 'cloud', name: 'Cloud', createdAt: Date.UTC(2026, 0, 1, 12), lastUsedAt: Date.UTC(2026, 0, 2, 12), synced: true }], addPasskeyUrl: '/auth/security/passkeys', passkeySignals: { scriptUrl: '/auth/passkeys.js?v=1', signals: { signalAllAcceptedCredentials: { rpId: 'auth.example', userId: 'handle', allAcceptedCredentialIds: ['one'] } } } },
-  account_passkey: { ...COMMON, ...form, ...account, passkey: made, name: '', signInUrl: null, confirmUrl: null, endsOthers: true },
+  account_passkey: { ...COMMON, ...form, ...account, passkey: made, name: '', signInUrl: null, confirmUrl: null, endsOthers: true, hasPassword: true },
   account_totp: { ...COMMON, ...form, ...account, enrolment: { token: 'sealed', secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ', uri: 'otpauth://totp/Acme:ann?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Acme', qr: { size: 29, path: 'M4 4h7v1h-7z' } }, name: '', signInUrl: null, confirmUrl: null, endsOthers: true },
   account_recovery_codes: { ...COMMON, username: 'ann', signedIn: true, codes: ['0000-1111-2222-3333-4444-5555', 'aaaa-bbbb-cccc-dddd-eeee-ffff'], backUrl: '/auth/security' },
   account_sessions: {

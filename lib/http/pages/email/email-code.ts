@@ -12,6 +12,7 @@ import type { PageDeps } from '../deps.ts'
 import { type FormPage, formPage, goOn, type Leave, type Submission, type Visit } from '../form-page.ts'
 import { type Form, queryParam, required } from '../forms.ts'
 import { leadOnFrom } from '../lead-on-from.ts'
+import { tellsPasskeys } from '../passkey-proposal.ts'
 import { missingFields } from '../profile-fields.ts'
 import { signInBrowser } from '../remembered.ts'
 import { type CarriedEmail, emailCookie } from './pending.ts'
@@ -68,7 +69,7 @@ export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts:
         const begun = await signInByEmail({ pending: carried.code, code, only, clientId, locale }, signingIn, signIn)
         if (begun !== 'sign_up') return done(await leadOnFrom(begun, { request, journey }, form, deps))
         const { name } = carried.code
-        if (completeProfile({}, registration?.fields.required ?? []) !== null) return done(await leadOnFrom(await signUpByEmail({ name, fields: {}, clientId }, signingIn, signIn), { request, journey }, form, deps))
+        if (completeProfile({}, registration?.fields.required ?? []) !== null) return done(await leadOnFrom(await signUpByEmail({ name, fields: {}, clientId }, signingIn, signIn), { request, journey, isSignUp: true }, form, deps))
         return async (reply) => {
           cookie.set(reply, { step: 'proved', name, expiresAt: accounts.clock.now() + accounts.emailSignIn.expiresInMs }, journey.query)
           return await goOn(here(journey))(reply)
@@ -81,7 +82,7 @@ export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts:
     const fields = missing.read(form)
     return {
       limit: { rule: 'register' },
-      work: async () => done(await leadOnFrom(await signUpByEmail({ name, fields, clientId: clientOf(request) }, await signInBrowser(request, journey, deps), signIn), { request, journey }, form, deps))
+      work: async () => done(await leadOnFrom(await signUpByEmail({ name, fields, clientId: clientOf(request) }, await signInBrowser(request, journey, deps), signIn), { request, journey, isSignUp: true }, form, deps))
     }
   }
 
@@ -121,6 +122,7 @@ export function emailCodePage (child: FastifyInstance, deps: PageDeps, accounts:
       username,
       fields: step === 'finish' ? missing.show(form) : [],
       hasLink: accounts.emailSignIn.link,
+      tellsPasskeys: accounts.emailSignIn.signUp && tellsPasskeys(deps),
       loginUrl: `${link('login')}${journey.query}`
     })
   }

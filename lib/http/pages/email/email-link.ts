@@ -11,6 +11,7 @@ import type { PageDeps } from '../deps.ts'
 import { formPage, goOn } from '../form-page.ts'
 import { queryParam } from '../forms.ts'
 import { leadOnFrom } from '../lead-on-from.ts'
+import { tellsPasskeys } from '../passkey-proposal.ts'
 import { signInBrowser } from '../remembered.ts'
 import { emailCookie } from './pending.ts'
 
@@ -40,7 +41,7 @@ export function emailLinkPage (child: FastifyInstance, deps: PageDeps, accounts:
     path: 'emailLink',
     summaries: { page: 'Page of a sign-in link', form: 'Sign in by the link of a message' },
     querystring: Type.Object({ token: OneTimeTokenValue }),
-    body: Type.Object({ token: OneTimeTokenValue }),
+    body: Type.Object({ token: OneTimeTokenValue, passkeys: Type.Optional(Type.String({ maxLength: 3 })) }),
     fields: [],
     tokenInAddress: true,
     leadsOn: true,
@@ -64,7 +65,7 @@ export function emailLinkPage (child: FastifyInstance, deps: PageDeps, accounts:
               return await goOn(`${link('emailCode')}${journey.query}`)(reply)
             }
           }
-          const leave = await leadOnFrom(begun === 'sign_up' ? await signUpByEmail({ name, fields: {}, clientId }, browser, signIn) : begun, { request, journey }, form, deps)
+          const leave = await leadOnFrom(begun === 'sign_up' ? await signUpByEmail({ name, fields: {}, clientId }, browser, signIn) : begun, { request, journey, isSignUp: begun === 'sign_up' }, form, deps)
           return async (reply) => {
             cookie.clear(reply)
             return await leave(reply)
@@ -73,6 +74,6 @@ export function emailLinkPage (child: FastifyInstance, deps: PageDeps, accounts:
       }
     },
     again: ({ token = '' }, _refused, { request }) => shownOf(request, token),
-    content: ({ token, username }, { journey }) => ({ token, username, codeUrl: `${link('emailCode')}${journey.query}` })
+    content: ({ token, username }, { journey }) => ({ token, username, tellsPasskeys: accounts.emailSignIn.signUp && tellsPasskeys(deps), codeUrl: `${link('emailCode')}${journey.query}` })
   }, deps)
 }

@@ -26,14 +26,16 @@ export function passkeyPage (child: FastifyInstance, deps: PageDeps, on: { facto
     passkeys: { renewUrl: null },
     async open (visit, form) {
       const { person: { user, session }, origin } = visit
-      if (awaitsConfirmation(user, accounts)) return { passkey: null, name: '', signInUrl: null, confirmUrl: `${deps.link('accountEmail')}${visit.journey.query}`, endsOthers: false }
+      const hasPassword = user.passwordHash !== null
+      if (awaitsConfirmation(user, accounts)) return { passkey: null, name: '', signInUrl: null, confirmUrl: `${deps.link('accountEmail')}${visit.journey.query}`, endsOthers: false, hasPassword }
       const fresh = await isFreshSignIn(freshnessIn(visit.person, origin), accounts)
       return {
         passkey: fresh ? passkeyFormOf(await passkeys.creationOptions({ user, sid: session.sid }, accounts), deps) : null,
         name: form?.name ?? '',
         signInUrl: fresh ? null : signInUrl('securityPasskeys', visit, deps),
         confirmUrl: null,
-        endsOthers: !hasSecondFactor(await factors.store.findFactors(user.id))
+        endsOthers: !hasSecondFactor(await factors.store.findFactors(user.id)),
+        hasPassword
       }
     },
     async submit (form, visit) {
