@@ -14,6 +14,8 @@ import { hasSecondFactor } from './factors/deps.ts'
 /** How long ago somebody may have signed in for what can't be taken back. */
 const FRESH_FOR_SECONDS = 300
 
+const isFresh = (since: number, now: number): boolean => now - since <= FRESH_FOR_SECONDS * 1000
+
 interface FreshSignIn {
   user: User
   /** The sign-in that asks. */
@@ -37,7 +39,7 @@ interface FreshSignIn {
  * @see RFC 9470 §3
  */
 export async function requireFreshSignIn ({ user, sid, authentication, password, acr, origin }: FreshSignIn, deps: AccountsDeps): Promise<void> {
-  const isRecent = deps.clock.now() - authentication.authenticatedAt <= FRESH_FOR_SECONDS * 1000
+  const isRecent = isFresh(authentication.authenticatedAt, deps.clock.now())
   if (acr !== undefined) {
     if (!isRecent || !covers(authentication.acr, acr)) throw staleSignIn(FRESH_FOR_SECONDS, acr)
     return
@@ -85,7 +87,7 @@ export async function isFreshSignIn (signIn: Omit<FreshSignIn, 'password'>, deps
 
 /** Whether the session is recent enough to set up the first second factor. */
 export function isRecentEnough (session: BrowserSession, now: number): boolean {
-  return now - provedSince(session) <= FRESH_FOR_SECONDS * 1000
+  return isFresh(provedSince(session), now)
 }
 
 /**
