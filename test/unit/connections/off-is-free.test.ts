@@ -57,7 +57,7 @@ t.test('of second factors and of sign-in by e-mail the plugin alone opens one fi
 
 t.test('nor does a process that has served all there is without them', async (t) => {
   const root = new URL('../../../', import.meta.url)
-  const { stdout } = await promisify(execFile)(process.execPath, ['--import', './scripts/typescript-loader.mjs', fileURLToPath(new URL('support/serve-without.ts', import.meta.url))], { cwd: root, timeout: 60_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', './scripts/typescript-loader.mjs', fileURLToPath(new URL('support/serve-without.ts', import.meta.url))], { cwd: root, timeout: 180_000 })
   const { atReady, loaded, answers, noFactors } = JSON.parse(stdout) as { atReady: number, loaded: string[], answers: Record<string, number>, noFactors: string }
   t.ok(atReady > 200 && loaded.includes('accounts/begin-session.ts'), 'what is loaded was seen')
   t.strictSame(loaded.filter((one) => FACTORS.test(one)), [])
