@@ -45,7 +45,7 @@ async function annWith (t: { teardown(close: () => Promise<void>): void }, keys:
   const users = hooked<UserStore>(breaking(memoryUserStore() as UserStore))
   const store = hooked<FactorStore>(breaking(memoryFactorStore()))
   const state = memoryState()
-  const subject = await testApp({ users: users.store, factors: store.store, state: { ...state, tokens: breaking(state.tokens), oneTimeTokens: breaking(state.oneTimeTokens) }, ...options })
+  const subject = await testApp({ users: users.store, factors: store.store, state: { ...state, tokens: breaking(state.tokens), browserSessions: breaking(state.browserSessions), oneTimeTokens: breaking(state.oneTimeTokens) }, ...options })
   t.teardown(subject.close)
   const { sub } = await signUp(subject.app)
   let passkey: SoftPasskey | undefined
@@ -95,6 +95,7 @@ t.test('who has two passkeys, or a synced one and another way back', async (t) =
   for (const { what, keys, options, mail, may } of cases) {
     const subject = await annWith(t, keys, options)
     if (mail !== undefined) await subject.users.store.update?.(subject.sub, { email: MAIL, emailVerified: mail })
+    const other = await prepared(subject)
     const { body, remove } = await prepared(subject)
     t.equal(OFFERED.test(body), may, what)
     t.equal(body.includes('you need two passkeys, or a synced one'), !may, what)
@@ -102,6 +103,7 @@ t.test('who has two passkeys, or a synced one and another way back', async (t) =
     t.equal(reply.statusCode, may ? 303 : 409, what)
     t.equal(await subject.hash() === null, may, what)
     if (!may) t.match(reply.body, 'you need two passkeys, or a synced one')
+    t.equal((await other.browser.get('/auth/session')).statusCode === 401, may, `${what}: a refusal ends nothing`)
   }
 })
 
@@ -182,7 +184,15 @@ t.test('all that the password opened has ended, and the person is told', async (
   t.equal((await remove()).statusCode, 303, 'again: there is nothing to do')
   t.equal(events.filter(({ name }) => name === 'password_changed').length, 1)
 
-  subject.clock.step(301_000)
+  subject.clock.step(7_200_000)
+  const strange = (): number => events.filter(({ name }) => name === 'new_sign_in').length
+  const before = strange()
+  browser.cookies.delete('authority_session')
+  await answerOn(browser, '/auth/login', passkey)
+  t.equal(strange(), before, 'the browser is known without the password too')
+  await answerOn(testBrowser(app), '/auth/login', passkey)
+  t.equal(strange(), before + 1, 'and another is not')
+
   await app.inject({ method: 'POST', url: '/auth/password-reset', payload: { username: 'ann' } })
   const { url } = await messages.next('password_reset')
   t.equal((await app.inject({ method: 'POST', url: '/auth/password-reset/confirm', payload: { token: tokenIn(url), password: PASSWORD } })).statusCode, 204, 'a reset by mail sets one again')
@@ -256,13 +266,18 @@ t.test('where a store is down nothing is half done for good', async (t) => {
   }
   const subject = await annWith(t, [{}, {}])
   const { remove } = await prepared(subject)
-  const other = await prepared(subject)
-  subject.users.on('after setPasswordHash', async () => { subject.broken.add('revokeFamiliesOfUser') })
+  const other = testBrowser(subject.app)
+  subject.users.on('after setPasswordHash', async () => {
+    await answerOn(other, '/auth/login', subject.passkey)
+    subject.broken.add('revokeFamiliesOfUser')
+    subject.broken.add('revokeSessionsOfUser')
+  })
   t.equal((await remove()).statusCode, 503, 'what comes after')
   t.equal(await subject.hash(), null)
   subject.broken.clear()
+  t.equal((await other.get('/auth/session')).statusCode, 200, 'a sign-in of that moment')
   t.equal((await remove()).statusCode, 303, 'the same form finishes it')
-  t.equal((await other.browser.get('/auth/session')).statusCode, 401)
+  t.equal((await other.get('/auth/session')).statusCode, 401)
 })
 
 t.test('where a store is down when it is looked whether a way in is left, the passkey is put back once it is up', async (t) => {
