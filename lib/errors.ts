@@ -64,7 +64,7 @@ export type OAuthErrorReason = PasswordRefusalReason
   /** About a sign-in whose password was right. The answer has it too, as `error_reason`: a client has to know what to say. */
   | 'email_not_verified'
   /** About a second factor. */
-  | 'code_form' | 'wrong_code' | 'used_code' | 'factor_disabled' | 'wrong_recovery_code' | 'passkey_refused' | 'unknown_passkey' | 'passkey_copied' | 'passkey_limit' | 'last_way_in' | 'ways_back'
+  | 'code_form' | 'wrong_code' | 'used_code' | 'factor_disabled' | 'wrong_recovery_code' | 'passkey_refused' | 'unknown_passkey' | 'passkey_copied' | 'passkey_limit' | 'last_way_in'
   /** About a code that was sent by e-mail. */
   | `email_code_${'form' | 'wrong' | 'spent' | 'again'}`
   /** About an authorization request that can't be answered by a redirect, or a form that another site posted. */

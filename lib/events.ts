@@ -70,8 +70,8 @@ export interface EventFacts {
   token_refreshed: { userId: string, sid: string, clientId: string | null, rotated: boolean }
   refresh_token_reused: { userId: string, sid: string, clientId: string | null }
   password_reset_requested: { userId: string }
-  /** `sid`: the sign-in that changed it, which goes on; `null` where it was reset, or changed by the host. `by` `removal`: the account has no password any more. */
-  password_changed: { userId: string, sid: string | null, by: 'change' | 'reset' | 'disowned' | 'email_sign_in' | 'removal' }
+  /** `sid`: the sign-in that changed it, which goes on; `null` where it was reset, or changed by the host. */
+  password_changed: { userId: string, sid: string | null, by: 'change' | 'reset' | 'disowned' | 'email_sign_in' }
   email_verified: { userId: string }
   /** `sid`: the sign-in that asked. */
   email_change_requested: { userId: string, sid: string }

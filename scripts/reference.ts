@@ -93,7 +93,7 @@ export const EVENT_MEANINGS: Readonly<Record<AuthorityEventName, string>> = {
   token_refreshed: 'A refresh token brought a new access token; `rotated` where it was replaced.',
   refresh_token_reused: 'A refresh token that was replaced longer ago than the grace time came back: its session was ended. Somebody may have stolen it.',
   password_reset_requested: 'A reset message was asked for, for a user who exists. `message_sent` tells that it went out.',
-  password_changed: 'A new password is stored, or the account has none any more (`by` is `removal`).',
+  password_changed: 'A new password is stored.',
   email_change_requested: 'Somebody who is signed in asked for another e-mail address. Nothing has changed yet.',
   email_changed: 'The account has another e-mail address, and that is confirmed; where the username was the address, it is the new one.',
   profile_changed: 'Somebody changed their own profile: `fields` has the names, no values.',

@@ -64,7 +64,7 @@ export function peopleStore (db: PeopleDatabase) {
       if (user === null) throw new UsernameTakenError()
       return user
     },
-    async setPasswordHash (id: string, next: string | null, expected?: string | null) {
+    async setPasswordHash (id: string, next: string, expected?: string | null) {
       const no = numberOf(id)
       if (no === null) return false
       // IS and not =, since `expected: null` must match a row without a hash. PostgreSQL says IS NOT DISTINCT FROM.

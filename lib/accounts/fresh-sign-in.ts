@@ -24,8 +24,6 @@ interface FreshSignIn {
   authentication: AuthenticationContext
   /** Proves it here and now where there is no second factor, however long ago that was. Counts as a sign-in does, and is to be limited like one. */
   password?: string | undefined
-  /** What it must be worth, whatever the account takes to sign in. */
-  acr?: string | undefined
   origin: Origin
 }
 
@@ -38,12 +36,8 @@ interface FreshSignIn {
  *   `temporarily_unavailable`
  * @see RFC 9470 §3
  */
-export async function requireFreshSignIn ({ user, sid, authentication, password, acr, origin }: FreshSignIn, deps: AccountsDeps): Promise<void> {
+export async function requireFreshSignIn ({ user, sid, authentication, password, origin }: FreshSignIn, deps: AccountsDeps): Promise<void> {
   const isRecent = isFresh(authentication.authenticatedAt, deps.clock.now())
-  if (acr !== undefined) {
-    if (!isRecent || !covers(authentication.acr, acr)) throw staleSignIn(FRESH_FOR_SECONDS, acr)
-    return
-  }
   const factors = deps.factors === null ? null : await deps.factors.store.findFactors(user.id)
   if (factors !== null && hasSecondFactor(factors)) {
     // A password is less than what this account takes to sign in.

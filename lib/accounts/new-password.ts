@@ -10,8 +10,8 @@ import { addressed } from './outbox.ts'
 
 /** Who a new password comes from, and what of the user's stays. */
 export interface NewPassword {
-  /** `change`, `removal`: a signed-in user; `reset`: the holder of a link; `disowned`, `email_sign_in`: somebody signed up with another person's address, and no password opens the account any more. */
-  by: 'change' | 'reset' | 'disowned' | 'email_sign_in' | 'removal'
+  /** `change`: a signed-in user; `reset`: the holder of a link; `disowned`, `email_sign_in`: somebody signed up with another person's address, and no password opens the account any more. */
+  by: 'change' | 'reset' | 'disowned' | 'email_sign_in'
   /** The sign-in that stays. */
   exceptSid?: string | undefined
   /** The language in which the user is told. */
@@ -31,20 +31,15 @@ const UNFINISHED_FOR_MS = 60 * 60 * 1000
  * `finishNewPassword` does the rest when the caller tries again.
  */
 export async function setNewPassword (user: User, next: string, given: NewPassword, deps: AccountsDeps): Promise<boolean> {
-  const { users, clock, events } = deps
+  const { users, clock, events, oneTimeTokens } = deps
   if (users.setPasswordHash === undefined) throw new OAuthError('server_error', 'Passwords can not be changed here.', { detail: 'the user store has no setPasswordHash' })
   await endAll(user, given, deps)
-  await noteUnfinished(user.id, next, deps)
+  await oneTimeTokens.put({ purpose: 'password_change', digest: nameOf(user.id, next), userId: user.id, expiresAt: clock.now() + UNFINISHED_FOR_MS })
   if (!await users.setPasswordHash(user.id, next, user.passwordHash, clock.now())) return false
   events.emit('password_changed', { userId: user.id, sid: given.exceptSid ?? null, by: given.by }, given.origin)
   if (given.by !== 'disowned') deps.outbox?.post({ kind: 'password_changed', user: addressed(user), locale: given.locale, origin: given.origin })
   await finishNewPassword(user, given, deps)
   return true
-}
-
-/** Has the change to this hash be one that `finishNewPassword` is still to end. */
-export async function noteUnfinished (userId: string, next: string | null, { oneTimeTokens, clock }: Pick<AccountsDeps, 'oneTimeTokens' | 'clock'>): Promise<void> {
-  await oneTimeTokens.put({ purpose: 'password_change', digest: nameOf(userId, next), userId, expiresAt: clock.now() + UNFINISHED_FOR_MS })
 }
 
 /** What is left to do once the hash is stored. Can be done any number of times. */
@@ -63,6 +58,7 @@ export async function finishNewPassword (user: User, given: NewPassword, deps: A
 
 /** Whether the user's present hash was set by a change that has not ended everything yet. */
 export async function isUnfinished ({ id, passwordHash }: User, { oneTimeTokens, clock }: AccountsDeps): Promise<boolean> {
+  if (passwordHash === null) return false
   const found = await oneTimeTokens.find('password_change', nameOf(id, passwordHash), clock.now())
   return found?.userId === id
 }
@@ -74,7 +70,7 @@ export async function isUnfinished ({ id, passwordHash }: User, { oneTimeTokens,
 export async function endAll (user: User, { by, exceptSid, locale, origin }: NewPassword, deps: AccountsDeps): Promise<void> {
   const { id } = user
   // The links end first, or somebody could sign in by one of them after the sessions have ended.
-  const [links] = await Promise.allSettled([by === 'change' || by === 'removal' ? undefined : endProvisionalLinks(user, { by: by === 'reset' ? 'password_reset' : 'disowned', locale, origin }, deps)])
+  const [links] = await Promise.allSettled([by === 'change' ? undefined : endProvisionalLinks(user, { by: by === 'reset' ? 'password_reset' : 'disowned', locale, origin }, deps)])
   const [sessions] = await Promise.allSettled([deps.sessions.revokeAll(id, 'password_changed', { exceptSid, origin })])
   const [consents] = await Promise.allSettled([endConsents(id, { by: 'password_changed', origin }, deps)])
   for (const step of [links, sessions, consents]) if (step.status === 'rejected') throw step.reason
@@ -86,6 +82,6 @@ export async function endConsents (userId: string, { by, origin }: { by: 'passwo
   await Promise.all(given.map(async ({ clientId }) => await revokeConsent(userId, clientId, { by, origin }, { consents, events })))
 }
 
-function nameOf (userId: string, passwordHash: string | null): string {
-  return partitionOf(userId) + digest(`set ${passwordHash ?? ''}`)
+function nameOf (userId: string, passwordHash: string): string {
+  return partitionOf(userId) + digest(`set ${passwordHash}`)
 }

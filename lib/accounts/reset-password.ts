@@ -102,7 +102,7 @@ export async function confirmPasswordReset ({ token, password, locale, origin }:
  */
 export async function checkResetToken (token: string, deps: AccountsDeps): Promise<void> {
   const user = await ownerOf(token, deps)
-  if (user === null || !(setsPasswordOf(token, user) || (user.passwordHash !== null && await isUnfinished(user, deps)))) throw invalidLink()
+  if (user === null || !(setsPasswordOf(token, user) || await isUnfinished(user, deps))) throw invalidLink()
 }
 
 /** Who a token was sent to, if it still is their address. */

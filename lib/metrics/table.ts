@@ -26,8 +26,8 @@ const words = <Word extends string>(all: Record<Word, 1>): readonly string[] => 
 
 const FAILURES = words<LoginFailure>({ unknown_user: 1, wrong_password: 1, disabled: 1, no_password: 1, email_not_verified: 1, unusable_hash: 1, changed_meanwhile: 1, connection_only: 1, unknown_passkey: 1, passkey_refused: 1, wrong_code: 1 })
 const CLIENT_FAILURES = words<ClientFailure>({ unknown_client: 1, no_secret: 1, wrong_secret: 1, malformed_credentials: 1 })
-const KINDS = words<MessageKind>({ password_reset: 1, verify_email: 1, already_registered: 1, email_change: 1, password_changed: 1, password_removed: 1, new_sign_in: 1, email_change_requested: 1, email_changed: 1, account_removed: 1, identity_linked: 1, identity_unlinked: 1, second_factor_failed: 1, factor_added: 1, factor_removed: 1, recovery_code_used: 1, passkey_counter_regressed: 1, sign_in_code: 1 })
-const CHANGED_BY = words<AuthorityEvents['password_changed']['by']>({ change: 1, reset: 1, disowned: 1, email_sign_in: 1, removal: 1 })
+const KINDS = words<MessageKind>({ password_reset: 1, verify_email: 1, already_registered: 1, email_change: 1, password_changed: 1, new_sign_in: 1, email_change_requested: 1, email_changed: 1, account_removed: 1, identity_linked: 1, identity_unlinked: 1, second_factor_failed: 1, factor_added: 1, factor_removed: 1, recovery_code_used: 1, passkey_counter_regressed: 1, sign_in_code: 1 })
+const CHANGED_BY = words<AuthorityEvents['password_changed']['by']>({ change: 1, reset: 1, disowned: 1, email_sign_in: 1 })
 const ENDED_BY = words<AuthorityEvents['logged_out']['by']>({ user: 1, host: 1, password_changed: 1, disabled: 1, code_reused: 1, undone: 1, account_removed: 1, identity_linked: 1, factors_changed: 1 })
 const REVOKED_BY = words<AuthorityEvents['consent_revoked']['by']>({ user: 1, host: 1, password_changed: 1, account_removed: 1 })
 const LINKED_BY = words<AuthorityEvents['identity_linked']['by']>({ user: 1, host: 1 })

@@ -4,7 +4,7 @@ import { type Html, type HtmlValue, formatHtml, html } from './html.ts'
 import { layout, name } from './layout.ts'
 import type { AccountModel, AccountNote, PageModels } from './model.ts'
 import { scopeList, signedInPerson } from './people.ts'
-import { format, type MessageKey, type Messages, spaceOf, timeOf } from './texts.ts'
+import { format, type MessageKey, type Messages, timeOf } from './texts.ts'
 
 export function account (model: PageModels['account']): string {
   const { messages, title, username, email, emailVerified, links, logoutUrl, backUrl } = model
@@ -73,7 +73,7 @@ export function signInAgain ({ messages }: AccountModel, url: string): Html {
 }
 
 export function accountPassword (model: PageModels['account_password']): string {
-  const { messages, action, error, minLength, hasPassword, removal } = model
+  const { messages, action, error, minLength, hasPassword } = model
   const state = formState(error, ['current_password', 'password'], 'current_password')
   if (!hasPassword) {
     return accountFrame(model, messages.passwordTitle, html`<p>${messages.passwordNone}</p>
@@ -81,16 +81,7 @@ ${form(action, state, submit(messages.forgotSubmit, { decision: 'first' }))}`)
   }
   return accountFrame(model, messages.passwordTitle, html`<p class="hint">${messages.passwordText}</p>
 ${form(action, state, html`${passwordAgainField(state, model)}${newPasswordField(state, model, { label: messages.newPasswordLabel, minLength })}${submit(messages.resetSubmit)}
-`)}${removal !== null && html`<h2>${messages.passwordRemoveTitle}</h2>
-${withoutPassword(model, removal)}`}`)
-}
-
-function withoutPassword ({ messages, action }: AccountModel, { possible, signInUrl }: NonNullable<PageModels['account_password']['removal']>): Html {
-  if (!possible) return html`<p class="hint">${messages.errorWaysBack}</p>`
-  const text = html`<p class="hint">${messages.passwordRemoveText}${spaceOf(messages)}${messages.passwordText}</p>
-`
-  if (signInUrl !== null) return html`${text}<p class="actions">${link(signInUrl, messages.passkeySignIn)}</p>`
-  return html`${text}${form(action, null, submit(messages.passwordRemoveSubmit, { decision: 'remove', look: 'danger', deliberate: true }))}`
+`)}`)
 }
 
 export function accountSessions (model: PageModels['account_sessions']): string {
@@ -132,7 +123,6 @@ const NOTES: Readonly<Record<AccountNote, MessageKey>> = {
   access: 'doneAccess',
   unlinked: 'doneUnlinked',
   password_link: 'donePasswordLink',
-  password_removed: 'donePasswordRemoved',
   factor_added: 'doneFactorAdded',
   factor_removed: 'doneFactorRemoved',
   factor_renamed: 'doneFactorRenamed',

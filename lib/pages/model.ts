@@ -57,7 +57,7 @@ export interface FormModel extends CommonModel {
 }
 
 /** What the form of an account page has just done. `nothing`: somebody signed in anew in this browser since the page was opened. */
-export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'email_waiting' | 'password' | 'session' | 'others' | 'access' | 'factor_added' | 'factor_removed' | 'factor_renamed' | 'passkey_added' | 'passkey_removed' | 'devices_forgotten' | 'unlinked' | 'password_link' | 'password_removed' | 'nothing'
+export type AccountNote = 'profile' | 'email_sent' | 'email_resent' | 'email_waiting' | 'password' | 'session' | 'others' | 'access' | 'factor_added' | 'factor_removed' | 'factor_renamed' | 'passkey_added' | 'passkey_removed' | 'devices_forgotten' | 'unlinked' | 'password_link' | 'nothing'
 
 /** What the pages of a person's own account have. `username` is who is signed in; `accountUrl` leads to the page `account`. */
 export interface AccountModel extends FormModel {
@@ -235,12 +235,8 @@ export interface PageModels {
    * the person has no password and signs in again before the address can be changed.
    */
   account_email: AccountModel & { currentEmail: string | null, emailVerified: boolean, email: string, canChange: boolean, canResend: boolean, askPassword: boolean, signInUrl: string | null }
-  /**
-   * `current_password` and `password`, the new one. `hasPassword` false: a button named `decision` with the value `first` sends a link that sets one.
-   * `removal`: the person has a passkey and may do without the password. `possible`: they have enough ways back, and a form with the `decision` `remove`
-   * takes the password away; before that they sign in at `signInUrl` where there is one.
-   */
-  account_password: AccountModel & { minLength: number, hasPassword: boolean, removal: { possible: boolean, signInUrl: string | null } | null }
+  /** `current_password` and `password`, the new one. `hasPassword` false: a button named `decision` with the value `first` sends a link that sets one. */
+  account_password: AccountModel & { minLength: number, hasPassword: boolean }
   /**
    * A form for each factor, with `factor`, `name`, and buttons named `decision` with the values `rename` and `remove`; one with the `decision` `codes`.
    * `signInUrl`: the person signs in again before anything can be changed. `enrolUrl` leads to the page `account_totp`. `recoveryCodesLeft`

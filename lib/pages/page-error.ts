@@ -63,7 +63,6 @@ const BY_REASON: Readonly<Record<OAuthErrorReason, MessageKey>> = {
   passkey_copied: 'errorPasskeyCopied',
   passkey_limit: 'errorPasskeyLimit',
   last_way_in: 'errorLastMethod',
-  ways_back: 'errorWaysBack',
   email_code_form: 'errorEmailCodeForm',
   email_code_wrong: 'errorEmailCodeWrong',
   email_code_spent: 'errorEmailCodeSpent',

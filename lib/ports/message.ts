@@ -27,7 +27,7 @@ export interface MessageCommon {
 /** Kinds with a link. */
 export type LinkKind = 'password_reset' | 'verify_email' | 'already_registered' | 'email_change'
 /** Kinds without one. */
-export type NoticeKind = 'password_changed' | 'password_removed' | 'email_change_requested' | 'email_changed' | 'account_removed' | 'identity_linked' | 'identity_unlinked' | 'second_factor_failed' | 'factor_added' | 'factor_removed' | 'recovery_code_used' | 'passkey_counter_regressed'
+export type NoticeKind = 'password_changed' | 'email_change_requested' | 'email_changed' | 'account_removed' | 'identity_linked' | 'identity_unlinked' | 'second_factor_failed' | 'factor_added' | 'factor_removed' | 'recovery_code_used' | 'passkey_counter_regressed'
 export type MessageKind = LinkKind | NoticeKind | 'new_sign_in' | 'sign_in_code'
 
 /** A message that leads somewhere. */

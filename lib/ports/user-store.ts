@@ -84,11 +84,11 @@ export interface UserStore<Account extends User = User> {
   /** Atomic: of any number of parallel calls with one username, one resolves and the others reject with `UsernameTakenError`. */
   create?(user: NewUser): Promise<Account>
   /**
-   * Replaces the password hash; `null`: the user has no password from then on. Where `expected` is given (`null` too) it is a compare-and-set: `false`, and nothing is
+   * Replaces the password hash. Where `expected` is given (`null` too) it is a compare-and-set: `false`, and nothing is
    * written, if the stored hash is another one by now. `false` also where there is no such user. `changedAt`: the password is a new one
    * (left out: a new hash of the same); what the store may keep and tell as `passwordChangedAt`, in the same step.
    */
-  setPasswordHash?(id: string, next: string | null, expected?: string | null, changedAt?: number): Promise<boolean>
+  setPasswordHash?(id: string, next: string, expected?: string | null, changedAt?: number): Promise<boolean>
   /**
    * Idempotent. Where `address` is given it is a compare-and-set: nothing is written if the user has another address by now. The address of
    * a user is `email`, or the username where there is none. A store that leaves that out lets whoever changes their address at the right

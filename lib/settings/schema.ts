@@ -62,7 +62,7 @@ export const OPTIONS_SCHEMA = section({
   password: PASSWORD_SCHEMA,
   registration: REGISTRATION_SCHEMA,
   connections: CONNECTIONS_SCHEMA,
-  sendMessage: optional(fn({ takes: 'a function', description: '`async ({ kind, user, locale, url, token, expiresAt }) => void`, kinds `password_reset`, `verify_email`, `password_changed`, `password_removed`, `already_registered`, `new_sign_in`, `email_change`, `email_change_requested`, `email_changed`, `account_removed`, `identity_linked`, `identity_unlinked`, `second_factor_failed`, `factor_added`, `factor_removed`, `recovery_code_used`, `passkey_counter_regressed`, `sign_in_code`. Never awaited by a reply; a failure is logged and retried. Password reset and e-mail verification exist only with it.' })),
+  sendMessage: optional(fn({ takes: 'a function', description: '`async ({ kind, user, locale, url, token, expiresAt }) => void`, kinds `password_reset`, `verify_email`, `password_changed`, `already_registered`, `new_sign_in`, `email_change`, `email_change_requested`, `email_changed`, `account_removed`, `identity_linked`, `identity_unlinked`, `second_factor_failed`, `factor_added`, `factor_removed`, `recovery_code_used`, `passkey_counter_regressed`, `sign_in_code`. Never awaited by a reply; a failure is logged and retried. Password reset and e-mail verification exist only with it.' })),
   ...FACTOR_SCHEMAS,
   emailSignIn: EMAIL_SIGN_IN_SCHEMA,
   rateLimit: RATE_LIMIT_SCHEMA,

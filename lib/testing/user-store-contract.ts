@@ -143,18 +143,6 @@ export function userStoreContract (make: () => Promise<UserStoreSubject>, withou
     equal((await subject.store.findById(id))?.passwordHash, 'hash-1')
   })
 
-  define('setPasswordHash', 'takes the password away, and sets a first one again', async (subject) => {
-    const { id } = await add(subject, newUser())
-    const set = method(subject.store, 'setPasswordHash')
-    equal(await set(id, null, 'another'), false)
-    equal((await subject.store.findById(id))?.passwordHash, 'hash-0', 'nothing is written')
-    equal(await set(id, null, 'hash-0'), true)
-    equal((await subject.store.findById(id))?.passwordHash ?? null, null)
-    equal(await set(id, null, 'hash-0'), false, 'once')
-    equal(await set(id, 'hash-1', null), true)
-    equal((await subject.store.findById(id))?.passwordHash, 'hash-1')
-  })
-
   define('setPasswordHash', 'tells of `changedAt` as it was, or not at all', async (subject) => {
     const { id } = await add(subject, newUser())
     const set = method(subject.store, 'setPasswordHash')

@@ -240,7 +240,7 @@ t.test('no secret of a whole life of an account is in a log, an error or an even
     findById: failing(store.findById),
     findByUsername: failing(store.findByUsername),
     create: failing(async (user) => { secrets.set(`hash ${secrets.size}`, user.passwordHash ?? ''); return await store.create(user) }),
-    setPasswordHash: failing(async (id, next, expected) => { secrets.set(`hash ${secrets.size}`, next ?? ''); return await store.setPasswordHash(id, next, expected) })
+    setPasswordHash: failing(async (id, next, expected) => { secrets.set(`hash ${secrets.size}`, next); return await store.setPasswordHash(id, next, expected) })
   }
   const state: State = { ...inner, tokens: { ...inner.tokens, createFamily: failing(inner.tokens.createFamily), useToken: failing(inner.tokens.useToken), rotateToken: failing(inner.tokens.rotateToken) } }
   const SECRET = 'the option secret, of thirty-two bytes or more'

@@ -60,13 +60,15 @@ export async function removeFactor ({ user, factorId, by, sid, isLowered = false
   const needed = by === 'user' ? await neededPasskey(user, factorId, deps) : null
   // Two removals at once may each find another factor left, so the store decides which of them would remove the last one.
   const keepOne = needed !== null || (by === 'user' && await mustKeepOne(user, deps))
-  const passkey = (await store.findFactors(userId)).passkeys.find(({ id }) => id === factorId) ?? null
-  const kind = passkey === null ? 'totp' : 'passkey'
+  const kind = (await store.findFactors(userId)).passkeys.some(({ id }) => id === factorId) ? 'passkey' : 'totp'
   const outcome = ID.test(factorId) ? await store.removeFactor({ userId, factorId, keepOne }) : 'unknown'
   if (outcome === 'last') throw needed === null ? new OAuthError('last_factor', 'The account must have a second factor, and this is the last one.') : lastWayIn()
   if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such factor.')
-  // The store can't know that what is left (an app, a security key) is no way to sign in alone, nor that the password was removed in this moment.
-  if (by === 'user' && passkey !== null && !await keepsWayIn(userId, passkey, deps)) throw lastWayIn()
+  // The store can't know that what is left (an app, a security key) is no way to sign in alone. Then the passkey is put back.
+  if (needed !== null && passkeysIn(await store.findFactors(userId), deps.factors).length === 0) {
+    await store.addPasskey({ userId, factor: needed, limit: MOST })
+    throw lastWayIn()
+  }
   events.emit('factor_removed', { userId, factorId, kind, by }, origin)
   outbox?.post({ kind: 'factor_removed', factor: kind, by, user: addressed(user), locale, origin })
   const what = 'the sign-ins that rested on a removed factor could not be ended'
@@ -84,28 +86,6 @@ export async function removeFactor ({ user, factorId, by, sid, isLowered = false
 }
 
 const lastWayIn = (): OAuthError => new OAuthError('last_factor', 'Nothing else is left to sign in with.', { reason: 'last_way_in' })
-
-/**
- * Looks again once a passkey was removed, and puts it back where the user has nothing else to sign in with. Where a store is down it does so behind
- * the reply: that the passkey is gone is no failure of the caller's any more.
- */
-async function keepsWayIn (userId: string, passkey: PasskeyFactor, deps: ProvingDeps): Promise<boolean> {
-  const { users, background, onError, factors } = deps
-  const look = async (): Promise<boolean> => {
-    const user = await users.findById(userId)
-    if (user === null || user.passwordHash !== null || passkeysIn(await factors.store.findFactors(userId), factors).length > 0 || (await listLinks(userId, deps)).length > 0) return true
-    await factors.store.addPasskey({ userId, factor: passkey, limit: MOST })
-    return false
-  }
-  try {
-    return await look()
-  } catch (error) {
-    const what = 'whether somebody can still sign in without the passkey that was removed could not be looked up'
-    onError(error, what)
-    background.run(`way in ${userId}`, what, async () => { await look() })
-    return true
-  }
-}
 
 /** The passkey of this id, where the user has nothing but passkeys to sign in with. @throws OAuthError `last_factor` where it is the only one */
 async function neededPasskey (user: User, factorId: string, deps: ProvingDeps): Promise<PasskeyFactor | null> {

@@ -23,10 +23,6 @@ export const DE: MailTexts = {
     heading: 'Ihr Passwort wurde geändert',
     text: 'Das Passwort Ihres Kontos wurde geändert, und alle anderen Geräte wurden abgemeldet.'
   },
-  password_removed: {
-    heading: 'Ihr Passwort wurde entfernt',
-    text: 'Das Passwort Ihres Kontos wurde entfernt, und alle anderen Geräte wurden abgemeldet. Angemeldet wird dort jetzt mit Passkeys.'
-  },
   new_sign_in: {
     heading: 'Neue Anmeldung bei Ihrem Konto',
     text: 'Bei Ihrem Konto gab es eine Anmeldung mit einem Gerät oder Browser, mit dem sich dort bisher niemand angemeldet hat.',

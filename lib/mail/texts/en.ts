@@ -23,10 +23,6 @@ export const EN: MailTexts = {
     heading: 'Your password was changed',
     text: 'The password of your account was changed, and all other devices were signed out.'
   },
-  password_removed: {
-    heading: 'Your password was removed',
-    text: 'The password of your account was removed, and all other devices were signed out. Passkeys are now what signs in to it.'
-  },
   new_sign_in: {
     heading: 'New sign-in to your account',
     text: 'Somebody signed in to your account with a device or a browser that was not used for it before.',

@@ -23,10 +23,6 @@ export const ES: MailTexts = {
     heading: 'Su contraseña ha cambiado',
     text: 'La contraseña de su cuenta ha cambiado y se ha cerrado la sesión en todos los demás dispositivos.'
   },
-  password_removed: {
-    heading: 'Se ha quitado su contraseña',
-    text: 'Se ha quitado la contraseña de su cuenta y se ha cerrado la sesión en todos los demás dispositivos. Ahora se inicia sesión con llaves de acceso.'
-  },
   new_sign_in: {
     heading: 'Nuevo inicio de sesión en su cuenta',
     text: 'Alguien ha iniciado sesión en su cuenta con un dispositivo o un navegador que no se había usado antes para ello.',

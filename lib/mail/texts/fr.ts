@@ -24,10 +24,6 @@ export const FR: MailTexts = {
     heading: 'Votre mot de passe a été modifié',
     text: 'Le mot de passe de votre compte a été modifié, et tous les autres appareils ont été déconnectés.'
   },
-  password_removed: {
-    heading: 'Votre mot de passe a été supprimé',
-    text: 'Le mot de passe de votre compte a été supprimé, et tous les autres appareils ont été déconnectés. La connexion se fait désormais avec des clés d’accès.'
-  },
   new_sign_in: {
     heading: 'Nouvelle connexion à votre compte',
     text: 'Quelqu’un s’est connecté à votre compte avec un appareil ou un navigateur qui n’avait pas encore été utilisé pour cela.',

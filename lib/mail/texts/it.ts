@@ -23,10 +23,6 @@ export const IT: MailTexts = {
     heading: 'La sua password è stata modificata',
     text: 'La password del suo account è stata modificata e tutti gli altri dispositivi sono stati disconnessi.'
   },
-  password_removed: {
-    heading: 'La sua password è stata rimossa',
-    text: 'La password del suo account è stata rimossa e tutti gli altri dispositivi sono stati disconnessi. Ora si accede con le passkey.'
-  },
   new_sign_in: {
     heading: 'Nuovo accesso al suo account',
     text: 'È stato effettuato l’accesso al suo account da un dispositivo o un browser mai usato prima.',

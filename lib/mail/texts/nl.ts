@@ -23,10 +23,6 @@ export const NL: MailTexts = {
     heading: 'Uw wachtwoord is gewijzigd',
     text: 'Het wachtwoord van uw account is gewijzigd en alle andere apparaten zijn uitgelogd.'
   },
-  password_removed: {
-    heading: 'Uw wachtwoord is verwijderd',
-    text: 'Het wachtwoord van uw account is verwijderd en alle andere apparaten zijn uitgelogd. Inloggen gaat nu met passkeys.'
-  },
   new_sign_in: {
     heading: 'Er is ingelogd op uw account',
     text: 'Iemand heeft op uw account ingelogd met een apparaat of browser die daar niet eerder voor is gebruikt.',

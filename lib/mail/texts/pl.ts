@@ -23,10 +23,6 @@ export const PL: MailTexts = {
     heading: 'Twoje hasło zostało zmienione',
     text: 'Hasło do Twojego konta zostało zmienione, a wszystkie inne urządzenia wylogowano.'
   },
-  password_removed: {
-    heading: 'Twoje hasło zostało usunięte',
-    text: 'Hasło do Twojego konta zostało usunięte, a wszystkie inne urządzenia wylogowano. Teraz do logowania służą klucze dostępu.'
-  },
   new_sign_in: {
     heading: 'Nowe logowanie na Twoje konto',
     text: 'Ktoś zalogował się na Twoje konto z urządzenia lub przeglądarki, z których wcześniej nie korzystano.',

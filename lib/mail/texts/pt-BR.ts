@@ -23,10 +23,6 @@ export const PT_BR: MailTexts = {
     heading: 'Sua senha foi alterada',
     text: 'A senha da sua conta foi alterada, e todos os outros dispositivos foram desconectados.'
   },
-  password_removed: {
-    heading: 'Sua senha foi removida',
-    text: 'A senha da sua conta foi removida, e todos os outros dispositivos foram desconectados. Agora se entra com chaves de acesso.'
-  },
   new_sign_in: {
     heading: 'Nova entrada na sua conta',
     text: 'Alguém entrou na sua conta com um dispositivo ou navegador que ainda não tinha sido usado nela.',

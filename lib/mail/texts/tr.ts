@@ -23,10 +23,6 @@ export const TR: MailTexts = {
     heading: 'Şifreniz değiştirildi',
     text: 'Hesabınızın şifresi değiştirildi ve diğer tüm cihazlardaki oturumlar kapatıldı.'
   },
-  password_removed: {
-    heading: 'Şifreniz kaldırıldı',
-    text: 'Hesabınızın şifresi kaldırıldı ve diğer tüm cihazlardaki oturumlar kapatıldı. Artık geçiş anahtarlarıyla oturum açılıyor.'
-  },
   new_sign_in: {
     heading: 'Hesabınıza yeni bir giriş yapıldı',
     text: 'Hesabınıza, daha önce kullanılmamış bir cihaz veya tarayıcıdan giriş yapıldı.',

@@ -23,10 +23,6 @@ export const ZH_CN: MailTexts = {
     heading: '您的密码已更改',
     text: '您的账号密码已更改，其他所有设备均已退出登录。'
   },
-  password_removed: {
-    heading: '您的密码已移除',
-    text: '您的账号密码已移除，其他所有设备均已退出登录。现在使用通行密钥登录。'
-  },
   new_sign_in: {
     heading: '您的账号有新的登录',
     text: '有人使用从未登录过的设备或浏览器登录了您的账号。',

@@ -23,10 +23,6 @@ export const ZH_TW: MailTexts = {
     heading: '您的密碼已變更',
     text: '您的帳號密碼已變更，其他所有裝置均已登出。'
   },
-  password_removed: {
-    heading: '您的密碼已移除',
-    text: '您的帳號密碼已移除，其他所有裝置均已登出。現在使用通行密鑰登入。'
-  },
   new_sign_in: {
     heading: '您的帳號有新的登入',
     text: '有人使用未曾登入過的裝置或瀏覽器登入了您的帳號。',

@@ -4,13 +4,37 @@ import { type FactorStore, memoryFactorStore, memoryState, memoryUserStore, type
 import { testApp, signUp } from '../../support/app.ts'
 import { testBrowser, type TestBrowser } from '../../support/browser.ts'
 import { codeFor, formOf, logIn } from '../../support/factors.ts'
-import { hooked } from '../../support/hooked.ts'
 import { connectApp } from '../connect/support.ts'
 import { ask, emailApp, enter } from '../email/support.ts'
 
 const SET_UP = '/auth/second-factor/set-up'
 const KEY = 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP'
 const secretIn = (body: string): string => (/<code dir="ltr">([A-Z2-7 ]+)</.exec(body)?.[1] ?? '').replaceAll(' ', '')
+
+/** What is done before or after a method of a store, once. */
+function hooked<Store extends object> (store: Store) {
+  const hooks = new Map<string, () => Promise<void>>()
+  const once = async (name: string): Promise<void> => {
+    const act = hooks.get(name)
+    hooks.delete(name)
+    await act?.()
+  }
+  return {
+    store: new Proxy(store, {
+      get (target, name: string) {
+        const act = Reflect.get(target, name) as unknown
+        if (typeof act !== 'function') return act
+        return async (...given: unknown[]) => {
+          await once(`before ${name}`)
+          const done = await (act as (...of: unknown[]) => Promise<unknown>).apply(target, given)
+          await once(`after ${name}`)
+          return done
+        }
+      }
+    }),
+    on: (when: string, act: () => Promise<void>) => { hooks.set(when, act) }
+  }
+}
 
 /** The form of an enrolment, which is sent by what this resolves to. */
 async function prepared (browser: TestBrowser, clock: { now(): number }, page: string) {

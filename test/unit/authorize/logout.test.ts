@@ -4,7 +4,6 @@ import type { OAuthError } from '../../../lib/errors.ts'
 import type { Client } from '../../../lib/ports/client-store.ts'
 import type { BrowserSession } from '../../../lib/ports/session-store.ts'
 import type { LogoutParams } from '../../../lib/protocol/logout-request.ts'
-import { passwordProof } from '../../../lib/protocol/authentication.ts'
 import type { IdTokenHint } from '../../../lib/tokens/id-tokens.ts'
 import { NEW_BROWSER, origin, sessionWorld } from '../sessions/session-world.ts'
 
@@ -20,7 +19,7 @@ const INVALID = { code: 'FST_AUTHORITY_OAUTH', error: 'invalid_request', statusC
 /** The hints are names: what makes one good or bad is the ID tokens' own business. */
 async function journey () {
   const world = sessionWorld()
-  const { session, cookie } = await world.browser.start('ann', [passwordProof(0)], NEW_BROWSER)
+  const { session, cookie } = await world.browser.start('ann', world.byPassword(), NEW_BROWSER)
   await world.addFamily({ sid: 'app-online', clientId: 'app', sessionSid: session.sid, offline: false })
   await world.addFamily({ sid: 'app-offline', clientId: 'app', sessionSid: session.sid })
   await world.addFamily({ sid: 'shop-online', clientId: 'shop', sessionSid: session.sid, offline: false })
@@ -163,8 +162,8 @@ t.test('without a cookie, a hint of ours ends the session that it names, with wh
 
 // covers L4
 t.test('who is signed in here is asked before a hint of another session ends anything', async (t) => {
-  const { ask, alive, loggedOut, browser } = await journey()
-  const { session: other } = await browser.start('bob', [passwordProof(0)], NEW_BROWSER)
+  const { ask, alive, loggedOut, browser, byPassword } = await journey()
+  const { session: other } = await browser.start('bob', byPassword(), NEW_BROWSER)
   t.match(await ask({ id_token_hint: 'mine' }, { session: other }), { outcome: 'confirm', session: { userId: 'bob' } })
   t.equal(await alive(), true)
   t.strictSame(loggedOut, [])

@@ -73,7 +73,7 @@ export const MODELS: PageModels = {
   account_email: { ...COMMON, ...form, ...account, currentEmail: 'ann@mail.example', emailVerified: false, email: '', canChange: true, canResend: true, askPassword: true, signInUrl: null },
   account_remove: { ...COMMON, ...form, ...account, askPassword: true, signInUrl: null },
   account_removed: { ...COMMON, homeUrl: '/' },
-  account_password: { ...COMMON, ...form, ...account, minLength: 8, hasPassword: true, removal: null },
+  account_password: { ...COMMON, ...form, ...account, minLength: 8, hasPassword: true },
   account_connections: {
     ...COMMON,
     ...form,

@@ -123,7 +123,7 @@ export function passwordLimit (user: User): AttemptCheck {
   return { rule: 'login', account: normalizeUsername(user.username) ?? user.username }
 }
 
-const NOTES: readonly string[] = ['profile', 'email_sent', 'email_resent', 'email_waiting', 'password', 'session', 'others', 'access', 'factor_added', 'factor_removed', 'factor_renamed', 'passkey_added', 'passkey_removed', 'devices_forgotten', 'unlinked', 'password_link', 'password_removed', 'nothing'] satisfies AccountNote[]
+const NOTES: readonly string[] = ['profile', 'email_sent', 'email_resent', 'email_waiting', 'password', 'session', 'others', 'access', 'factor_added', 'factor_removed', 'factor_renamed', 'passkey_added', 'passkey_removed', 'devices_forgotten', 'unlinked', 'password_link', 'nothing'] satisfies AccountNote[]
 
 /** What the post that led here has done. A link from elsewhere has done nothing, and must not say so. */
 export function noteOf (request: FastifyRequest): AccountNote | null {

@@ -37,7 +37,6 @@ export const DE_ERRORS: ErrorMessages = {
   errorPasskeyLimit: 'Mehr Passkeys können Sie nicht haben. Entfernen Sie zuerst einen.',
   errorFactorLimit: 'Mehr Authenticator-Apps können Sie nicht haben. Entfernen Sie zuerst eine.',
   errorLastFactor: 'Das ist Ihre letzte Authenticator-App, und Ihr Konto braucht eine.',
-  errorWaysBack: 'Ohne Passwort brauchen Sie zwei Passkeys, oder einen synchronisierten und dazu Wiederherstellungscodes oder eine bestätigte E-Mail-Adresse.',
   errorRequired: 'Bitte füllen Sie dieses Feld aus.',
   errorPassword: 'Dieses Passwort kann nicht verwendet werden. Bitte wählen Sie ein anderes.',
   errorPasswordTooShort: 'Das Passwort muss mindestens {minLength} Zeichen haben.',

@@ -36,7 +36,6 @@ export const EN_ERRORS = {
   errorPasskeyLimit: 'You have as many passkeys as you can have. Remove one first.',
   errorFactorLimit: 'You have as many authenticator apps as you can have. Remove one first.',
   errorLastFactor: 'This is your last authenticator app, and your account needs one.',
-  errorWaysBack: 'Without a password, you need two passkeys, or a synced one and also recovery codes or a confirmed e-mail address.',
   errorRequired: 'Please fill in this field.',
   errorPassword: 'This password can’t be used. Please choose another one.',
   errorPasswordTooShort: 'The password needs at least {minLength} characters.',

@@ -37,7 +37,6 @@ export const ES_ERRORS: ErrorMessages = {
   errorPasskeyLimit: 'No puede tener más llaves de acceso. Quite una antes.',
   errorFactorLimit: 'No puede tener más aplicaciones de autenticación. Quite una antes.',
   errorLastFactor: 'Es su última aplicación de autenticación, y su cuenta necesita una.',
-  errorWaysBack: 'Sin contraseña necesita dos llaves de acceso, o una sincronizada y además códigos de recuperación o una dirección de correo confirmada.',
   errorRequired: 'Rellene este campo.',
   errorPassword: 'No se puede usar esta contraseña. Elija otra.',
   errorPasswordTooShort: 'La contraseña debe tener al menos {minLength} caracteres.',

@@ -37,7 +37,6 @@ export const FR_ERRORS: ErrorMessages = {
   errorPasskeyLimit: 'Vous ne pouvez pas avoir davantage de clés d’accès. Supprimez-en une d’abord.',
   errorFactorLimit: 'Vous ne pouvez pas avoir davantage d’applications d’authentification. Supprimez-en une d’abord.',
   errorLastFactor: 'C’est votre dernière application d’authentification, et votre compte en a besoin d’une.',
-  errorWaysBack: 'Sans mot de passe, il vous faut deux clés d’accès, ou une clé synchronisée et, en plus, des codes de récupération ou une adresse e-mail confirmée.',
   errorRequired: 'Veuillez remplir ce champ.',
   errorPassword: 'Ce mot de passe ne peut pas être utilisé. Veuillez en choisir un autre.',
   errorPasswordTooShort: 'Le mot de passe doit comporter au moins {minLength} caractères.',

@@ -37,7 +37,6 @@ export const IT_ERRORS: ErrorMessages = {
   errorPasskeyLimit: 'Non può avere altre passkey. Ne rimuova prima una.',
   errorFactorLimit: 'Non può avere altre app di autenticazione. Ne rimuova prima una.',
   errorLastFactor: 'Questa è la sua ultima app di autenticazione e il suo account ne richiede una.',
-  errorWaysBack: 'Senza password le servono due passkey, oppure una sincronizzata e in più codici di recupero o un indirizzo e-mail confermato.',
   errorRequired: 'Compili questo campo.',
   errorPassword: 'Questa password non può essere usata. Ne scelga un’altra.',
   errorPasswordTooShort: 'La password deve avere almeno {minLength} caratteri.',

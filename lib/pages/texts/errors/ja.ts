@@ -37,7 +37,6 @@ export const JA_ERRORS: ErrorMessages = {
   errorPasskeyLimit: 'パスキーをこれ以上追加できません。先に一つ削除してください。',
   errorFactorLimit: '認証アプリをこれ以上追加できません。先に一つ削除してください。',
   errorLastFactor: 'これは最後の認証アプリです。このアカウントには認証アプリが必要です。',
-  errorWaysBack: 'パスワードなしで使うには、パスキーが二つ必要です。または、同期済みのパスキー一つに加えて、リカバリーコードか確認済みのメールアドレスが必要です。',
   errorRequired: 'この項目を入力してください。',
   errorPassword: 'このパスワードは使用できません。別のパスワードをお選びください。',
   errorPasswordTooShort: 'パスワードは {minLength} 文字以上で入力してください。',

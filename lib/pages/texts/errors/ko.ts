@@ -37,7 +37,6 @@ export const KO_ERRORS: ErrorMessages = {
   errorPasskeyLimit: '패스키를 더 추가할 수 없습니다. 먼저 하나를 삭제해 주세요.',
   errorFactorLimit: '인증 앱을 더 추가할 수 없습니다. 먼저 하나를 삭제해 주세요.',
   errorLastFactor: '마지막 인증 앱이며, 이 계정에는 인증 앱이 필요합니다.',
-  errorWaysBack: '비밀번호 없이 사용하려면 패스키 두 개가 필요합니다. 또는 동기화된 패스키 한 개와 함께 복구 코드나 확인된 이메일 주소가 필요합니다.',
   errorRequired: '필수 입력 항목입니다.',
   errorPassword: '사용할 수 없는 비밀번호입니다. 다른 비밀번호를 선택해 주세요.',
   errorPasswordTooShort: '비밀번호는 {minLength}자 이상이어야 합니다.',

@@ -37,7 +37,6 @@ export const NL_ERRORS: ErrorMessages = {
   errorPasskeyLimit: 'U kunt niet meer passkeys hebben. Verwijder er eerst een.',
   errorFactorLimit: 'U kunt niet meer authenticator-apps hebben. Verwijder er eerst een.',
   errorLastFactor: 'Dit is uw laatste authenticator-app, en uw account heeft er een nodig.',
-  errorWaysBack: 'Zonder wachtwoord hebt u twee passkeys nodig, of een gesynchroniseerde en daarnaast herstelcodes of een bevestigd e-mailadres.',
   errorRequired: 'Vul dit veld in.',
   errorPassword: 'Dit wachtwoord kan niet worden gebruikt. Kies een ander wachtwoord.',
   errorPasswordTooShort: 'Het wachtwoord moet ten minste {minLength} tekens hebben.',

@@ -37,7 +37,6 @@ export const PL_ERRORS: ErrorMessages = {
   errorPasskeyLimit: 'Nie można mieć więcej kluczy dostępu. Najpierw usuń jeden z nich.',
   errorFactorLimit: 'Nie można mieć więcej aplikacji uwierzytelniających. Najpierw usuń jedną z nich.',
   errorLastFactor: 'To ostatnia aplikacja uwierzytelniająca, a to konto jej wymaga.',
-  errorWaysBack: 'Bez hasła potrzebne są dwa klucze dostępu albo jeden zsynchronizowany, a do tego kody odzyskiwania lub potwierdzony adres e-mail.',
   errorRequired: 'Wypełnij to pole.',
   errorPassword: 'Tego hasła nie można użyć. Wybierz inne.',
   errorPasswordTooShort: 'Hasło musi mieć co najmniej {minLength, plural, few {# znaki} other {# znaków}}.',

@@ -37,7 +37,6 @@ export const PT_BR_ERRORS: ErrorMessages = {
   errorPasskeyLimit: 'Você não pode ter mais chaves de acesso. Remova uma primeiro.',
   errorFactorLimit: 'Você não pode ter mais aplicativos autenticadores. Remova um primeiro.',
   errorLastFactor: 'Este é seu último aplicativo autenticador, e sua conta precisa de um.',
-  errorWaysBack: 'Sem senha, você precisa de duas chaves de acesso, ou de uma sincronizada e também de códigos de recuperação ou de um endereço de e-mail confirmado.',
   errorRequired: 'Preencha este campo.',
   errorPassword: 'Esta senha não pode ser usada. Escolha outra.',
   errorPasswordTooShort: 'A senha precisa ter pelo menos {minLength} caracteres.',

@@ -37,7 +37,6 @@ export const TR_ERRORS: ErrorMessages = {
   errorPasskeyLimit: 'Daha fazla geçiş anahtarı ekleyemezsiniz. Önce birini kaldırın.',
   errorFactorLimit: 'Daha fazla kimlik doğrulama uygulaması ekleyemezsiniz. Önce birini kaldırın.',
   errorLastFactor: 'Bu, son kimlik doğrulama uygulamanız ve hesabınız için bir tane gerekiyor.',
-  errorWaysBack: 'Şifre olmadan iki geçiş anahtarı ya da eşitlenmiş bir geçiş anahtarıyla birlikte kurtarma kodları veya doğrulanmış bir e-posta adresi gerekir.',
   errorRequired: 'Lütfen bu alanı doldurun.',
   errorPassword: 'Bu şifre kullanılamaz. Lütfen başka bir şifre seçin.',
   errorPasswordTooShort: 'Şifre en az {minLength} karakter olmalıdır.',

@@ -37,7 +37,6 @@ export const ZH_CN_ERRORS: ErrorMessages = {
   errorPasskeyLimit: '您无法再添加通行密钥。请先移除一个。',
   errorFactorLimit: '您无法再添加身份验证器应用。请先移除一个。',
   errorLastFactor: '这是您的最后一个身份验证器应用，您的账号需要保留一个。',
-  errorWaysBack: '没有密码时，您需要两个通行密钥，或者一个已同步的通行密钥，外加恢复码或已验证的邮箱。',
   errorRequired: '请填写此项。',
   errorPassword: '无法使用此密码。请选择其他密码。',
   errorPasswordTooShort: '密码至少需要 {minLength} 个字符。',

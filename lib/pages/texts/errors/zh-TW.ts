@@ -37,7 +37,6 @@ export const ZH_TW_ERRORS: ErrorMessages = {
   errorPasskeyLimit: '您無法再新增通行密鑰。請先移除一個。',
   errorFactorLimit: '您無法再新增驗證器應用程式。請先移除一個。',
   errorLastFactor: '這是您的最後一個驗證器應用程式，您的帳號需要保留一個。',
-  errorWaysBack: '沒有密碼時，您需要兩個通行密鑰，或一個已同步的通行密鑰，外加復原碼或已確認的電子郵件地址。',
   errorRequired: '請填寫此欄位。',
   errorPassword: '無法使用此密碼。請選擇其他密碼。',
   errorPasswordTooShort: '密碼至少需要 {minLength} 個字元。',
