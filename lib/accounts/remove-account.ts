@@ -46,7 +46,7 @@ export async function removeAccount ({ user, sid, admin, locale, origin }: Remov
     await endRest(user.id, origin, deps)
   } catch (error) {
     deps.onError(error, what)
-    deps.background.run(`end ${user.id}`, what, async () => { await endRest(user.id, origin, deps) })
+    deps.background.run(`end ${user.id}`, what, async () => { await endRest(user.id, origin, deps) }, { retries: true })
   }
 }
 

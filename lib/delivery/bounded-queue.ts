@@ -1,6 +1,6 @@
 import type { Clock } from '../ports/clock.ts'
 
-interface BoundedQueue<Task> {
+export interface BoundedQueue<Task> {
   /** Takes the task and returns at once; never throws. `false`: there was no room, or the queue is closed, and the task is dropped. */
   add(task: Task): boolean
   /** Resolves when nothing is held any more. */

@@ -18,7 +18,7 @@ export async function endingOthers<Stored> ({ endsOthers, userId, sid, origin }:
   const what = 'the other sign-ins of somebody who added a second factor could not be ended'
   await endOthers().catch((error: unknown) => {
     deps.onError(error, what)
-    deps.background.run(`factors ${userId}`, what, endOthers)
+    deps.background.run(`addition ${userId} ${sid ?? ''}`, what, endOthers, { retries: true })
   })
   return stored
 }
@@ -27,8 +27,8 @@ export async function endingOthers<Stored> ({ endsOthers, userId, sid, origin }:
  * Looks again at a factor that was stored just now, and takes it back where it must not stay. Of several that were stored at once as the first, at
  * most one stays: somebody who knows the password alone must not add a factor beside the owner's. And none stays whose owner is not signed in any
  * more, or whose first factor does not count any more: what ended that between the first look and the commit (a reset, say) could not end this
- * factor, by which a thief might come back. Where a store is down, the factor is taken back behind the reply, since nobody has seen its recovery
- * codes. One that stays, is the first and was set up before there is a session ends every other sign-in.
+ * factor, by which a thief might come back. Where a store is down, the factor is taken back behind the reply, and tried again for
+ * more than a minute, since nobody has seen its recovery codes. One that stays, is the first and was set up before there is a session ends every other sign-in.
  * @throws OAuthError `invalid_token` or `login_required` where it was removed; `temporarily_unavailable`
  */
 export async function lookAgain (of: Enroller, { factorId, isFirst, origin }: { factorId: string, isFirst: boolean, origin: Origin }, deps: Pick<PasskeyDeps, 'users' | 'sessions' | 'factors' | 'background'>): Promise<void> {
@@ -40,7 +40,7 @@ export async function lookAgain (of: Enroller, { factorId, isFirst, origin }: { 
     if (refused !== null) await withdraw()
     else if (isFirst && of.sid === null) await sessions.revokeAll(of.user.id, 'factors_changed', { origin })
   } catch (error) {
-    background.run(`withdraw ${factorId}`, 'a second factor that nobody was told of could not be taken back', withdraw)
+    background.run(`withdraw ${factorId}`, 'a second factor that nobody was told of could not be taken back', withdraw, { retries: true })
     throw error
   }
   if (refused !== null) throw refused

@@ -80,7 +80,7 @@ export async function removeFactor ({ user, factorId, by, sid, isLowered = false
   // A failure from here on is not the caller's: the factor is gone, and a repeat would answer `not_found`. So the work goes on behind the reply.
   await end().catch((error: unknown) => {
     onError(error, what)
-    background.run(`factors ${userId}`, what, end)
+    background.run(`removal ${factorId}`, what, end, { retries: true })
   })
   return { left }
 }

@@ -4,6 +4,7 @@ import { type FactorStore, memoryFactorStore, memoryState, memoryUserStore, type
 import { testApp, signUp } from '../../support/app.ts'
 import { testBrowser, type TestBrowser } from '../../support/browser.ts'
 import { codeFor, formOf, logIn } from '../../support/factors.ts'
+import { logLines } from '../../support/log-lines.ts'
 import { connectApp } from '../connect/support.ts'
 import { ask, emailApp, enter } from '../email/support.ts'
 
@@ -95,6 +96,81 @@ t.test('where a store is down when the factor is looked at again, it is taken ba
     await close()
     t.match(await store.findFactors(sub), { totp: [], recoveryCodesLeft: 0 }, what)
     t.notOk(events.some(({ name }) => name === 'factor_added'))
+  }
+})
+
+/** Somebody whose account is reset while they set up an app, and a store that is down for so many removals of it from then on. */
+async function failing (times: number) {
+  const refused = { count: 0 }
+  const waiting = new Map<number, () => void>()
+  const breaking = (store: FactorStore): FactorStore => new Proxy(store, {
+    get (target, name, receiver) {
+      const act = Reflect.get(target, name, receiver) as unknown
+      if (name !== 'removeFactor') return act
+      return async (...given: Parameters<FactorStore['removeFactor']>) => {
+        refused.count++
+        // The reply of this call comes after whoever waits for it looks on.
+        setImmediate(() => { waiting.get(refused.count)?.() })
+        if (refused.count <= times) throw Object.assign(new Error('the server is gone'), { code: 'ECONNREFUSED' })
+        return await target.removeFactor(...given)
+      }
+    }
+  })
+  const { store, on } = hooked(breaking(memoryFactorStore()))
+  const { lines, stream } = logLines()
+  const { app, clock, close } = await testApp({ factors: store }, { logger: { level: 'error', stream } })
+  const { sub } = await signUp(app)
+  const browser = testBrowser(app)
+  await logIn(browser)
+  const send = await prepared(browser, clock, '/auth/security/totp')
+  on('before addTotp', async () => { await app.authority.changePassword(sub, 'correct horse battery staple') })
+  return {
+    store,
+    sub,
+    clock,
+    send,
+    close,
+    called: async (count: number) => { if (refused.count < count) await new Promise<void>((resolve) => { waiting.set(count, resolve) }) },
+    calls: () => refused.count,
+    told: () => lines.filter(({ msg }) => String(msg).includes('could not be taken back')).map(({ code, level }) => [code, level])
+  }
+}
+
+t.test('a factor that must not stay is taken back again and again while the store is down, and the log tells once where it stays', async (t) => {
+  const DELAYS = [1_000, 10_000, 60_000]
+  {
+    const { store, sub, clock, send, called, told, close } = await failing(4)
+    t.equal((await send()).statusCode, 503)
+    await called(2)
+    for (const [index, delay] of DELAYS.entries()) {
+      t.equal((await store.findFactors(sub)).totp.length, 1, `still there before attempt ${index + 2}`)
+      clock.step(delay)
+      await called(index + 3)
+    }
+    t.same((await store.findFactors(sub)).totp, [], 'once the store is up')
+    await close()
+    t.same(told(), [])
+  }
+  {
+    const { store, sub, clock, send, called, calls, told, close } = await failing(Infinity)
+    t.equal((await send()).statusCode, 503)
+    await called(2)
+    for (const [index, delay] of DELAYS.entries()) {
+      clock.step(delay)
+      await called(index + 3)
+    }
+    clock.step(3_600_000)
+    await close()
+    t.equal((await store.findFactors(sub)).totp.length, 1)
+    t.same([calls(), told()], [5, [['FST_AUTHORITY_WORK_FAILED', 50]]], 'one attempt at once and four behind the reply')
+  }
+  {
+    const { store, sub, send, called, told, close } = await failing(2)
+    t.equal((await send()).statusCode, 503)
+    await called(2)
+    await close()
+    t.same((await store.findFactors(sub)).totp, [], 'at the stop of the server, without waiting')
+    t.same(told(), [])
   }
 })
 

@@ -39,6 +39,38 @@ t.test('an overload of works in the background is told once, and its end with a 
   t.match(told.slice(1), [{ what: 'the overload of works in the background is over', message: '50 works in the background were dropped in all.' }])
 })
 
+t.test('what waits to be tried again takes no place from other work, and has its key meanwhile', async (t) => {
+  const { told, onError } = ear()
+  const clock = steppedClock()
+  const background = createBackground({ clock, onError })
+  const tried: string[] = []
+  let isDown = true
+  const insist = (key: string): void => {
+    background.run(key, 'a work', async () => {
+      tried.push(key)
+      if (isDown) throw new Error('the server is gone')
+    }, { retries: true })
+  }
+  for (let key = 0; key < 257; key++) insist(String(key))
+  await setImmediate()
+  await setImmediate()
+  t.match(told.splice(0), [{ what: 'a work', message: /More than 256 works in the background that are tried again wait/ }])
+  let done = false
+  background.run('other', 'another work', async () => { done = true })
+  await setImmediate()
+  t.equal(done, true)
+  insist('0')
+  const over = background.done('0')
+  isDown = false
+  tried.length = 0
+  clock.step(1_000)
+  await over
+  await background.idle()
+  t.equal(tried.filter((key) => key === '0').length, 1, 'once for both')
+  t.equal(tried.length, 256)
+  t.match(told.map(({ what }) => what), ['the overload of works in the background that are tried again is over'])
+})
+
 // covers B17
 t.test('an overload of messages likewise', async (t) => {
   const { told, onError } = ear()
