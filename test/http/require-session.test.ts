@@ -100,7 +100,9 @@ t.test('a browser that asks for a page gets one, in its language, and whoever as
   t.match(String(page.headers['content-security-policy']), "default-src 'none'")
   t.match(page.body, messagesOf('de').errorSignInTooWeak)
   t.match((await get(html, 'ja')).body, messagesOf('ja').errorSignInTooWeak)
-  for (const accept of ['*/*', '', 'application/json', 'application/json, text/html;q=0.5', 'application/xhtml+xml', 'x-text/htmlx']) t.match((await get(accept)).json(), { error: 'unmet_authentication_requirements' }, accept)
+  const refused = ['text/html;q=0', 'text/html; q=0.000, */*', 'TEXT/HTML ;charset=utf-8; Q=0.0 ,*/*', '*/*;q=0', '*/*;q=0, text/html;q=0', 'text/html;q=']
+  for (const accept of ['text/html;q=0.001', 'text/html;level=1;q=0.4', 'text/html, */*;q=0', 'application/json;q=0, text/html', 'text/html;q=0, text/html;level=1', ' Text/HTML']) t.match((await get(accept)).headers, { 'content-type': /^text\/html/ }, accept)
+  for (const accept of [...refused, '*/*', '', 'application/json', 'application/json, text/html;q=0.5', 'application/xhtml+xml', 'x-text/htmlx', 'text/html/x']) t.match((await get(accept)).json(), { error: 'unmet_authentication_requirements' }, accept)
   const crossSite = await app.inject({ method: 'POST', url: '/recent', headers: { cookie, accept: html, 'sec-fetch-site': 'cross-site' } })
   t.equal(crossSite.statusCode, 403)
   t.match(crossSite.body, messagesOf('en').errorCrossSite)

@@ -105,9 +105,15 @@ export function sessionHooks ({ browser, browserSessions, clock, issuer, loginPa
   }
 }
 
-/** Browsers ask for HTML when somebody goes to a page; scripts don't, unless they say so. */
+/** Browsers ask for HTML when somebody goes to a page; scripts don't, unless they say so. What has the weight 0 is refused. @see RFC 9110 §12.4.2 */
 function wantsPage ({ headers: { accept = '' } }: FastifyRequest): boolean {
-  return /\btext\/html\b/i.test(accept) && !/\bapplication\/json\b/i.test(accept)
+  const wanted = accept.toLowerCase().split(',').map((range) => range.split(';').map((part) => part.trim())).filter(([, ...parameters]) => !parameters.some(isZeroWeight)).map(([type]) => type)
+  return wanted.includes('text/html') && !wanted.includes('application/json')
+}
+
+function isZeroWeight (parameter: string): boolean {
+  const [name, value] = parameter.split('=')
+  return name === 'q' && Number(value) === 0
 }
 
 function run (request: FastifyRequest, reply: FastifyReply, done: HookHandlerDoneFunction, work: () => Promise<boolean>, send: (...refused: Parameters<typeof sendOAuthError>) => unknown = sendOAuthError): void {
