@@ -37,6 +37,8 @@ export interface AccountsDeps {
   verifyEmail: boolean
   /** Normalised ASCII domains whose people sign in through a connection alone, and never with a password. */
   enforcedDomains: ReadonlySet<string>
+  /** Those that people can sign in through now; a link names the one that it was made by. */
+  connectionIds: ReadonlySet<string>
   /** The link that a message bears. Made from the issuer, never from a request. */
   messageUrl(kind: MessageTokenPurpose | 'sign_in_code', token: string): string
   /** The page where people see their sign-ins and change what they sign in with; `null`: the host has turned it off. */

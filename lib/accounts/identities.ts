@@ -75,16 +75,28 @@ export async function linkByHost (userId: string, { issuer, subject, connection,
   return outcome
 }
 
+/** Those of them that somebody can sign in by: a link that a connection has made which is no more leads nowhere. */
+export function waysIn (links: readonly LinkedIdentity[], { connectionIds }: Pick<AccountsDeps, 'connectionIds'>): LinkedIdentity[] {
+  return links.filter(({ connection }) => connectionIds.has(connection))
+}
+
 /**
  * Takes away the link of this id, unless the user could not sign in without it. Of any number of parallel calls for the last two links one
- * is `last_sign_in_method`.
+ * is `last_sign_in_method`. One whose connection is no more goes in any case.
  */
 export async function unlinkIdentity (user: User, linkId: string, cause: UnlinkedCause, deps: AccountsDeps): Promise<UnlinkOutcome> {
-  const link = (await listLinks(user.id, deps)).find((one) => linkIdOf(one) === linkId)
-  if (link === undefined || deps.users.unlinkIdentity === undefined) return 'unknown'
-  const { factors } = deps
+  const { factors, users } = deps
+  const links = await listLinks(user.id, deps)
+  const link = links.find((one) => linkIdOf(one) === linkId)
+  if (link === undefined || users.unlinkIdentity === undefined) return 'unknown'
   const hasPasskey = factors !== null && passkeysIn(await factors.store.findFactors(user.id), factors).length > 0
-  const outcome = await deps.users.unlinkIdentity(user.id, link, hasPasskey)
+  const [way] = waysIn([link], deps)
+  const isLastOf = (among: readonly LinkedIdentity[]): boolean => way !== undefined && user.passwordHash === null && !hasPasskey && waysIn(among, deps).every((one) => linkIdOf(one) === linkId)
+  if (isLastOf(links)) return 'last_sign_in_method'
+  const outcome = await users.unlinkIdentity(user.id, link, hasPasskey || way === undefined)
+  // The store can't know that what is left leads nowhere. Then the link is put back, unless somebody else has the identity by now.
+  const mayBeLast = outcome === 'unlinked' && waysIn(links, deps).length < links.length
+  if (mayBeLast && isLastOf(await listLinks(user.id, deps)) && await users.linkIdentity?.(user.id, link) === 'linked') return 'last_sign_in_method'
   if (outcome === 'unlinked') identityUnlinked(user, link, cause, deps)
   return outcome
 }

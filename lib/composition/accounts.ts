@@ -121,6 +121,7 @@ export function accountsDeps (settings: Settings, { users, clients, factors, pas
     usernames: settings.registration === false || users.create === undefined ? 'any' : settings.registration.username,
     verifyEmail: settings.registration !== false && settings.registration.verifyEmail,
     enforcedDomains: new Set(settings.connections.flatMap(({ enforce, domains }) => enforce ? domains : [])),
+    connectionIds: new Set(connections.keys()),
     messageUrl,
     accountUrl,
     async withdraw ({ connection, sealed }) { if (sealed !== undefined) await connections.get(connection)?.withdraw(sealed) },

@@ -108,8 +108,8 @@ export interface Authority {
    */
   linkIdentity(userId: string, identity: HostLink): Promise<'linked' | 'already_linked' | 'taken' | 'unknown_user'>
   /**
-   * Takes such a link away, and tells the user. `last_sign_in_method`: nothing else is left with which they could sign in. Sessions stay:
-   * `revokeUser` ends them.
+   * Takes such a link away, and tells the user. `last_sign_in_method`: nothing else is left with which they could sign in. A link of a connection
+   * that is not among `connections` is no such way, and goes in any case. Sessions stay: `revokeUser` ends them.
    */
   unlinkIdentity(userId: string, id: string): Promise<'unlinked' | 'last_sign_in_method' | 'unknown'>
   /** A PHC string with the current parameters, through the hashing queue. @throws OAuthError `temporarily_unavailable` */

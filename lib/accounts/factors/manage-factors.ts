@@ -2,7 +2,7 @@ import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { PasskeyFactor } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
-import { listLinks } from '../identities.ts'
+import { listLinks, waysIn } from '../identities.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import { hasSecondFactor, passkeysIn } from './deps.ts'
 import { nameOf } from './enrol-totp.ts'
@@ -89,7 +89,7 @@ const lastWayIn = (): OAuthError => new OAuthError('last_factor', 'Nothing else 
 
 /** The passkey of this id, where the user has nothing but passkeys to sign in with. @throws OAuthError `last_factor` where it is the only one */
 async function neededPasskey (user: User, factorId: string, deps: ProvingDeps): Promise<PasskeyFactor | null> {
-  if (user.passwordHash !== null || (await listLinks(user.id, deps)).length > 0) return null
+  if (user.passwordHash !== null || waysIn(await listLinks(user.id, deps), deps).length > 0) return null
   const ways = passkeysIn(await deps.factors.store.findFactors(user.id), deps.factors)
   const needed = ways.find(({ id }) => id === factorId) ?? null
   if (needed !== null && ways.length === 1) throw lastWayIn()

@@ -82,6 +82,20 @@ t.test('the last way to sign in stays, and of parallel requests for the last two
   t.equal((await test.users.listIdentities(test.id)).length, 1)
 })
 
+// covers FED-13
+t.test('what a connection leads to that is no more is no way in: it goes, and the last that works stays beside it', async (t) => {
+  const test = await scene(t, { password: false })
+  for (const subject of ['1', '2']) await test.users.linkIdentity(test.id, linkTo(subject, { connection: 'former' }))
+  const { access_token: token } = await test.app.authority.issueTokens(test.id)
+  t.match((await test.remove(linkIdOf(linkTo('ann-1')), token)).json(), { error: 'last_sign_in_method' })
+  t.equal((await test.remove(linkIdOf(linkTo('1')), token)).statusCode, 204)
+  t.equal((await test.remove(linkIdOf(linkTo('2')), token)).statusCode, 204)
+  t.match(await test.users.listIdentities(test.id), [{ subject: 'ann-1' }])
+  const alone = await scene(t, { password: false, subjects: [] })
+  await alone.users.linkIdentity(alone.id, linkTo('1', { connection: 'former' }))
+  t.equal((await alone.remove(linkIdOf(linkTo('1')), (await alone.app.authority.issueTokens(alone.id)).access_token)).statusCode, 204, 'where nothing works it goes too')
+})
+
 t.test('nobody else takes it away: not another person, another site, another client\'s token, or nobody', async (t) => {
   const test = await scene(t, { clients: [{ clientId: 'third', redirectUris: ['https://third.example/cb'], firstParty: false }] })
   await signUp(test.app, 'bob@example.com')

@@ -3,6 +3,7 @@ import Fastify from 'fastify'
 import t from 'tap'
 import authPlugin, { type AuthorityOptions, type FactorStore, memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { authAs, sessionAs, softPasskey, totpCode } from '../../../lib/testing/index.ts'
+import { fakeConnection, fakeUpstream, PROVIDER, SECRET } from '../../support/fake-upstream.ts'
 import { bearer, ISSUER, PASSWORD, signIn, signUp, testApp } from '../../support/app.ts'
 import { factorApp, type FactorApp } from '../../support/factors.ts'
 import { decodeJwt } from '../../support/jwt.ts'
@@ -199,6 +200,28 @@ t.test('the last passkey of somebody with neither a password nor a connection st
     t.equal((await subject.app.authority.factors(subject.sub)).recoveryCodesLeft, 10, 'the recovery codes are there')
     t.ok(await subject.app.authority.removeFactor(subject.sub, left[0]?.id ?? ''), 'the host may')
   }
+})
+
+// covers PK-34
+t.test('an account at another provider is a way in while its connection is there, and no longer', async (t) => {
+  for (const [connection, answer] of [['acme', { status: 204 }], ['former', { status: 409, error: 'last_factor', reason: LAST_WAY_IN }]] as const) {
+    const { users, state } = await passwordless()
+    const subject = await passkeyApp(t, { users, secret: SECRET, connections: [fakeConnection(fakeUpstream())] })
+    t.equal(await subject.app.authority.linkIdentity(subject.sub, { issuer: PROVIDER, subject: 'ann-1', connection }), 'linked')
+    const strong = await strongTokenOf(subject)
+    state.hasPassword = false
+    t.same(await without(subject, strong, subject.factorId), answer, connection)
+  }
+})
+
+t.test('a passkey is a way in beside the last link that works', async (t) => {
+  const { users, state } = await passwordless()
+  const subject = await passkeyApp(t, { users, secret: SECRET, connections: [fakeConnection(fakeUpstream())] })
+  for (const connection of ['acme', 'former']) await subject.app.authority.linkIdentity(subject.sub, { issuer: PROVIDER, subject: connection, connection })
+  state.hasPassword = false
+  const [link] = await subject.app.authority.identities(subject.sub)
+  t.equal(await subject.app.authority.unlinkIdentity(subject.sub, link?.id ?? ''), 'unlinked')
+  t.match(await subject.app.authority.identities(subject.sub), [{ connection: 'former' }])
 })
 
 t.test('with a password the last passkey goes', async (t) => {

@@ -89,6 +89,7 @@ export async function world (options: WorldOptions = {}) {
     usernames: options.usernames ?? 'any',
     verifyEmail: options.verifyEmail ?? false,
     enforcedDomains: new Set(options.enforcedDomains),
+    connectionIds: new Set(['op', 'other']),
     withdraw: async () => {},
     messageUrl: (kind, token) => `https://auth.example.com/${kind}#token=${token}`,
     clock,
