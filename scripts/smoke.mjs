@@ -1,6 +1,6 @@
 // Does the quick start of the README do what it says, from the packed tarball, in an empty project? Run as a stranger would:
 // as an ES module and through require(), over a real socket. `node scripts/smoke.mjs 22 24` runs what it has installed on these versions
-// of Node.js too: the package is JavaScript, and the binaries of its dependencies are for all versions.
+// of Node.js instead: the package is JavaScript, and the binaries of its dependencies are for all versions.
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,7 +21,8 @@ try {
   const { version } = JSON.parse(readFileSync(join(root, 'node_modules/fastify/package.json'), 'utf8'))
   writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'smoke', private: true, allowScripts: { argon2: true } }))
   execFileSync('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error', packed.tarball, `fastify@${version}`], { cwd: project, stdio: 'inherit' })
-  for (const version of [null, ...process.argv.slice(2)]) {
+  const versions = process.argv.slice(2)
+  for (const version of versions.length === 0 ? [null] : versions) {
     const node = version === null ? process.execPath : nodeOf(version)
     await tryOut(node, 'quick-start.mjs', source)
     await tryOut(node, 'quick-start.cjs', toCommonJs(source))
