@@ -31,7 +31,7 @@ if (files.length === 0) {
   process.exit(1)
 }
 if (!ensureServers(files)) process.exit(1)
-if (!await buildRunner()) process.exit(1)
+if (isForTap && !await buildRunner()) process.exit(1)
 // Programs that several files start are built once in it.
 const programs = mkdtempSync(join(tmpdir(), 'fastify-authority-programs-'))
 process.env.TEST_PROGRAMS = programs
