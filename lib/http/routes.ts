@@ -1,4 +1,4 @@
-import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import type { FastifyInstance, FastifyPluginAsync, onRequestHookHandler } from 'fastify'
 import { accountPages } from './pages/account.ts'
 import { accountOverview, ownAccountPages } from './pages/own-account/routes.ts'
 import { accountRoutes } from './api/accounts.ts'
@@ -75,7 +75,7 @@ export async function registerRoutes (host: FastifyInstance, deps: RouteDeps, pl
   tellOfLateDocuments(host)
   const schemes = securitySchemes({ ...deps, hostPrefix: host.prefix, cookieName: deps.pages === null ? null : deps.cookieName })
   for (const { cors: policy, pages, register } of groupsOf(deps, placement)) {
-    await host.register(async (child) => {
+    await host.register(named(async (child) => {
       useStrictValidation(child)
       redactLoggedUrls(child, deps.secretHeaders)
       if (pages === undefined) {
@@ -99,8 +99,13 @@ export async function registerRoutes (host: FastifyInstance, deps: RouteDeps, pl
         done(null, payload)
       })
       await register(child)
-    })
+    }))
   }
+}
+
+/** What the host's `printPlugins()` shows. Fastify looks for the name of a function without one among all modules of the process. */
+function named (plugin: FastifyPluginAsync): FastifyPluginAsync {
+  return Object.assign(plugin, { [Symbol.for('fastify.display-name')]: 'fastify-authority: routes' })
 }
 
 function groupsOf (deps: RouteDeps, { jwksConstraints, metadataConstraints, openidConstraints, webauthnConstraints }: Placement): Group[] {

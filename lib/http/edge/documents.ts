@@ -51,11 +51,15 @@ const ids = new WeakMap<object, Map<string, string>>()
  * host's own `transform` is not asked for these routes: most know schemas of one kind only.
  */
 export function useDocuments (child: FastifyInstance, deps: DocumentsDeps): void {
+  // Of two names for one path the first one counts.
+  const names = new Map((Object.keys(deps.usualPaths) as PathName[]).map((name) => [deps.path(name), name] as const).reverse())
   child.addHook('onRoute', (route) => {
     const { hide } = (route.schema ?? {}) as RouteSchema
     const config: Partial<CallersConfig> = route.config ?? {}
-    const name = (Object.keys(deps.usualPaths) as PathName[]).find((one) => isAt(route.url, `${child.prefix}${deps.path(one)}`)) ?? null
-    const usual = name === null ? null : `${usualPath(name, deps)}${parametersOf(route.url)}`
+    const own = route.url.slice(child.prefix.length)
+    const parameters = parametersOf(own)
+    const name = names.get(own.slice(0, own.length - parameters.length)) ?? null
+    const usual = name === null ? null : `${usualPath(name, deps)}${parameters}`
     const claim = (method: string): string => operationId(child.server, method, route.url, usual)
     const id = hide === true ? '' : claim([route.method].flat()[0] ?? 'GET')
     const transform = ({ schema, url, route: { method }, ...documents }: Transformed): { schema: object, url: string } => {
@@ -136,11 +140,6 @@ function usualPath (name: PathName, { usualPaths }: Pick<DocumentsDeps, 'usualPa
 function parametersOf (url: string): string {
   const at = url.indexOf('/:')
   return at === -1 ? '' : url.slice(at)
-}
-
-/** Whether a route is that of a path, or has parameters below it. */
-function isAt (url: string, path: string): boolean {
-  return url === path || url.startsWith(`${path}/:`)
 }
 
 function idOf (method: string, url: string): string {
