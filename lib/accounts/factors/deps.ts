@@ -20,6 +20,8 @@ export interface FactorDeps {
   sealer: Sealer
   /** What authenticator apps show beside the account. */
   totpIssuer: string
+  /** How long a browser session lives from the oldest proof that it rests on. */
+  sessionLifetimeMs: number
   /** `null`: every sign-in is asked for the second factor. */
   remembered: RememberedDevices | null
   /** `null`: they are off. */

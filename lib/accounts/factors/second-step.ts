@@ -1,5 +1,5 @@
 import type { Identity, User } from '../../ports/user-store.ts'
-import { formatProofs, readProofs } from '../../protocol/authentication.ts'
+import { formatProofs, provedSince, readProofs } from '../../protocol/authentication.ts'
 import { onceRehashed } from '../authenticate-password.ts'
 import type { AccountsDeps } from '../deps.ts'
 import { type FirstFactor, holderOf, markOf } from '../first-factor.ts'
@@ -40,16 +40,18 @@ export async function sealStep ({ user, by, connection, identity, methods, clien
 }
 
 /**
- * Who a ticket is of, as they are now. `null`: it is none, or not one for this place, it is older than ten minutes, or the account is not as
- * it was (disabled, another password, another address where a code went to that).
+ * Who a ticket is of, as they are now. `null`: it is none, or not one for this place, it is older than ten minutes, the session that it would begin
+ * would be over, or the account is not as it was (disabled, another password, another address where a code went to that).
  */
 export async function openStep (ticket: string, place: StepPlace, deps: StepDeps): Promise<PendingStep | null> {
-  const { issuer, clock, factors: { sealer } } = deps
+  const { issuer, clock, factors: { sealer, sessionLifetimeMs } } = deps
   const opened = ticket.length > 8192 ? null : sealer.open(ticket, contextOf(issuer, place))
   if (opened === null) return null
   const { userId, by, connection, identity, methods, at, clientId, scope, invitedAt, mark } = JSON.parse(opened) as { userId: string, by: PendingStep['by'], connection?: string, identity?: Identity, methods: string, at: number, clientId: string | null, scope: string, invitedAt?: number, mark: string }
   const now = clock.now()
+  const proofs = readProofs(methods, at)
   if (now - at >= STEP_LIFETIME_SECONDS * 1000) return null
+  if (place.page && now - provedSince({ methods: proofs, authenticatedAt: now }) >= sessionLifetimeMs) return null
   const user = await holderOf({ userId, by, identity, mark }, deps)
-  return user === null ? null : { user, by, connection, identity, methods: readProofs(methods, at), clientId, scope, invitedAt }
+  return user === null ? null : { user, by, connection, identity, methods: proofs, clientId, scope, invitedAt }
 }

@@ -82,6 +82,40 @@ t.test('a ticket is good for its own purpose and user, ten minutes, and the pass
   t.same(await app.authority.sessions(subject.sub), [])
 })
 
+t.test('a step lives no longer than the session that it would begin, and the code that comes too late is not used up', async (t) => {
+  const toLogin = { statusCode: 303, headers: { location: '/auth/login' } }
+  const short = await factorApp(t, { session: { expiresIn: 120 } })
+  const { app, clock } = short
+  const browser = testBrowser(app)
+  await logIn(browser)
+  clock.step(119_999)
+  t.equal((await browser.submit('/auth/second-factor', { code: short.code() })).statusCode, 303)
+  t.not((await signedInAnywhere(browser)).length, 0, 'in the last moment')
+  clock.step(1)
+  t.same(await signedInAnywhere(browser), [])
+  await logIn(browser)
+  clock.step(90_000)
+  t.equal((await browser.get('/auth/second-factor')).statusCode, 200)
+  clock.step(30_000)
+  const code = short.code()
+  t.match(await browser.submit('/auth/second-factor', { code }), toLogin, 'it took too long')
+  await logIn(browser)
+  t.match(await browser.submit('/auth/second-factor', { code }), { statusCode: 303, headers: { location: '/' } })
+  t.not((await signedInAnywhere(browser)).length, 0)
+
+  const asked = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })
+  clock.step(599_999)
+  const finished = await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'urn:fastify-authority:grant-type:mfa', mfa_token: asked.json<{ mfa_token: string }>().mfa_token, otp: short.code() } })
+  t.equal(finished.statusCode, 200, 'a token family has a time of its own')
+
+  const owing = await factorApp(t, { session: { expiresIn: 120 }, mfa: { required: true } }, { enrolled: false })
+  await logIn(owing.browser)
+  owing.clock.step(119_999)
+  t.equal((await owing.browser.get('/auth/second-factor/set-up')).statusCode, 200)
+  owing.clock.step(1)
+  t.match(await owing.browser.get('/auth/second-factor/set-up'), toLogin)
+})
+
 // covers SF-02 ADV-CVE-2025-10908
 t.test('a disabled account is refused at the second step', async (t) => {
   const users = memoryUserStore()
