@@ -112,7 +112,7 @@ export function accountsDeps (settings: Settings, { users, clients, factors, pas
     ),
     oneTimeTokens: state.oneTimeTokens,
     consents: state.consents,
-    factors: factors === null || settings.factors === null ? null : { store: factors, totpIssuer: settings.factors.totpIssuer, sessionLifetimeMs: settings.session.expiresInMs, passkeys, sealer: factorSealer(settings.secrets, random), remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, random), policy: policyOf(settings.factors, clients) },
+    factors: factors === null || settings.factors === null ? null : { store: factors, totpIssuer: settings.factors.totpIssuer, sessionLifetimeMs: settings.session.expiresInMs, passkeys, sealer: factorSealer(settings.secrets, random), importKey: deriveKey(settings.secrets[0] ?? random.secret(), 'imported apps'), remembered: rememberedDevices(settings.factors.rememberDeviceMs, settings.secrets, random), policy: policyOf(settings.factors, clients) },
     emailSignIn: emailSignInOf(settings, { random, state }),
     sessions,
     messageBound: messages,

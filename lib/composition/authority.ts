@@ -153,8 +153,8 @@ export interface Authority {
    * Adds the authenticator app that a user has set up with another system, for a move from there. `secret` is its key, as base32 or as bytes: 10 to
    * 128 of them, of an app of the usual kind (HMAC-SHA-1, six digits, thirty seconds), for of another kind every code would be wrong. The next
    * code of the app is taken, whether it was used there or not. No recovery codes are made and nobody is told; the first second factor of a user ends
-   * their sign-ins here. `already_added`: they have an app with this key, so an import can be run again.
-   * @throws OAuthError `invalid_grant` where there is no such user; `invalid_request` where the key can't be one; `factor_limit` after ten apps;
+   * their sign-ins here. `already_added`: they have an app with this key, so an import can be run again, and twice at once.
+   * @throws OAuthError `invalid_grant` where there is no such user; `invalid_request` where the key can't be one, or `name` is no string; `factor_limit` after ten apps;
    *   `temporarily_unavailable`. TypeError without `factors`
    */
   importTotp(userId: string, app: { secret: string | Uint8Array, name?: string | undefined }): Promise<'added' | 'already_added'>

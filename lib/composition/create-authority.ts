@@ -58,8 +58,9 @@ export function createAuthority ({ health, grants, accessTokens, events, consent
     const now = accounts.clock.now()
     return acr === undefined ? [hostProof(amr, now)] : proofsFor(acr, now)
   }
-  async function existing (userId: string): Promise<User> {
-    const user = await accounts.users.findById(userId)
+  async function existing (userId: unknown): Promise<User> {
+    // A store need not know what to do with an id that is none.
+    const user = typeof userId === 'string' ? await accounts.users.findById(userId) : null
     if (user === null) throw new OAuthError('invalid_grant', 'There is no such user.')
     return user
   }

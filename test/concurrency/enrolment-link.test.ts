@@ -1,8 +1,9 @@
-/** One link of `startEnrolment` on every store, by two instances. */
+/** One link of `startEnrolment`, and one key of `importTotp`, on every store, by two instances. */
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inspect } from 'node:util'
 import Database from 'libsql'
 import t from 'tap'
 import { type AuthorityOptions, memoryFactorStore, memoryState, memoryUserStore, postgresFactorStore, postgresState, postgresUserStore, redisFactorStore, sqliteFactorStore, sqliteState, sqliteUserStore } from '../../lib/index.ts'
@@ -11,6 +12,7 @@ import { parallel, tally } from '../../lib/testing/contract.ts'
 import { signUp, testApp, type TestApp } from '../support/app.ts'
 import { type TestBrowser, testBrowser } from '../support/browser.ts'
 import { codeFor, formOf, logIn, signedInAnywhere } from '../support/factors.ts'
+import { toBase32 } from '../../lib/protocol/totp.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startRedis } from '../support/redis-server.ts'
 
@@ -82,5 +84,27 @@ for (const [where, open] of Object.entries(WORLDS)) {
     t.match(await one.app.authority.factors(sub), { factors: { length: 1 } })
     t.not((await signedInAnywhere(browser)).length, 0)
     await t.rejects(one.app.authority.startEnrolment(sub), { error: 'invalid_request', message: /second factor/ })
+  })
+
+  t.test(`thirty imports of one key at two instances add one app (${where})`, async (t) => {
+    const instances: TestApp[] = []
+    for (let n = 0; n < 2; n++) {
+      const instance = await testApp({ secret: 'of two instances, of 32 bytes at least', ...open(t) })
+      t.teardown(instance.close)
+      instances.push(instance)
+    }
+    const [one, two] = instances as [TestApp, TestApp]
+    const { sub } = await signUp(one.app, `bob-${where.toLowerCase()}`)
+    const { sub: another } = await signUp(one.app, `eve-${where.toLowerCase()}`)
+    const key = Buffer.from('12345678901234567890')
+    const outcomes = await parallel(30, async (index) => await (index % 2 === 0 ? one : two).app.authority.importTotp(sub, { secret: index % 3 === 0 ? toBase32(key) : key }))
+    t.strictSame(tally(outcomes), { added: 1, already_added: 29 })
+    t.match(await one.app.authority.factors(sub), { factors: { length: 1 } })
+    t.equal([...one.events, ...two.events].filter(({ name }) => name === 'factor_added').length, 1)
+    t.same(await parallel(2, async (index) => await one.app.authority.importTotp(sub, { secret: Buffer.alloc(20, index) })), ['added', 'added'], 'another key is another app')
+    t.equal(await two.app.authority.importTotp(another, { secret: key }), 'added', 'and another person may have the same key')
+    const ids = (await Promise.all([sub, another].map(async (id) => (await one.app.authority.factors(id)).factors))).flat().map(({ id }) => id)
+    t.equal(new Set(ids).size, 4)
+    for (const wrong of [undefined, null, '', '\0', 'nobody', 7, {}]) await t.rejects(one.app.authority.importTotp(wrong as string, { secret: key }), { name: 'OAuthError', error: 'invalid_grant' } as unknown as Error, inspect(wrong))
   })
 }

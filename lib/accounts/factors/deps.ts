@@ -18,6 +18,8 @@ export interface FactorDeps {
   store: FactorStore
   /** For the keys of apps, and for what a browser or a client carries between two steps. */
   sealer: Sealer
+  /** Makes the ids of apps that come from another system. */
+  importKey: Uint8Array
   /** What authenticator apps show beside the account. */
   totpIssuer: string
   /** How long a browser session lives from the oldest proof that it rests on. */

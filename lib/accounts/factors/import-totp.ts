@@ -1,3 +1,4 @@
+import { createHmac } from 'node:crypto'
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { User } from '../../ports/user-store.ts'
@@ -14,32 +15,42 @@ const BYTES = { least: 10, most: 128 }
 
 /**
  * Adds an authenticator app that the user has set up with another system, of which the host knows the key. Nobody is told, and no recovery codes are
- * made. The first second factor of a user ends all their sign-ins. `already_added`: the user has an app with this key.
- * @throws OAuthError `invalid_request` where the key can't be one; `invalid_grant` where the user was removed meanwhile; `factor_limit`
+ * made. The first second factor of a user ends all their sign-ins. `already_added`: the user has an app with this key. Of any number of parallel
+ * calls with one key, one adds it.
+ * @throws OAuthError `invalid_request` where the key can't be one, or the name is none; `invalid_grant` where the user was removed meanwhile; `factor_limit`
  */
-export async function importTotp (user: User, { secret, name }: { secret: string | Uint8Array, name?: string | undefined }, deps: ProvingDeps): Promise<'added' | 'already_added'> {
-  const { issuer, clock, events, random, users, factors: { store, sealer } } = deps
-  const key = keyOf(secret)
+export async function importTotp (user: User, app: { secret: string | Uint8Array, name?: string | undefined }, deps: ProvingDeps): Promise<'added' | 'already_added'> {
+  const { issuer, clock, events, users, factors: { store, sealer, importKey } } = deps
+  const { key, name } = read(app)
   const found = await store.findFactors(user.id)
   // An import that broke off is run again from the start.
-  const same = found.totp.some((app) => {
-    const opened = openTotpSecret(app, { issuer, userId: user.id }, sealer)
+  const same = found.totp.some((one) => {
+    const opened = openTotpSecret(one, { issuer, userId: user.id }, sealer)
     return opened !== null && equalSecrets(opened.toString('base64url'), key.toString('base64url'))
   })
   if (same) return 'already_added'
-  const id = random.id()
-  const factor = { id, sealedSecret: sealTotpSecret(key, { issuer, userId: user.id, factorId: id }, sealer), lastStep: 0, failures: 0, disabled: false, name: typeof name === 'string' ? nameOf(name) : null, createdAt: clock.now(), lastUsedAt: null }
-  await endingOthers({ endsOthers: !hasSecondFactor(found), userId: user.id, sid: null, origin: NO_REQUEST }, async () => {
+  // One key of a user has one id, and the store takes an id once.
+  const id = createHmac('sha256', importKey).update(JSON.stringify([issuer, user.id, key.toString('base64url')])).digest('base64url')
+  const factor = { id, sealedSecret: sealTotpSecret(key, { issuer, userId: user.id, factorId: id }, sealer), lastStep: 0, failures: 0, disabled: false, name, createdAt: clock.now(), lastUsedAt: null }
+  return await endingOthers({ endsOthers: !hasSecondFactor(found), userId: user.id, sid: null, origin: NO_REQUEST }, async () => {
     const { outcome } = await store.addTotp({ userId: user.id, factor, limit: MAX_APPS })
     if (outcome === 'full') throw new OAuthError('factor_limit', `An account may have ${MAX_APPS} authenticator apps.`)
-    if (outcome === 'duplicate') throw new OAuthError('temporarily_unavailable', 'The account was changed meanwhile. Try again.')
     if (await users.findById(user.id) === null) {
       await store.removeFactorsOfUser(user.id)
       throw new OAuthError('invalid_grant', 'There is no such user.')
     }
+    if (outcome === 'duplicate') return 'already_added'
     events.emit('factor_added', { userId: user.id, factorId: id, kind: 'totp', sid: null }, NO_REQUEST)
+    return 'added'
   }, deps)
-  return 'added'
+}
+
+/** What a host hands in may be anything. */
+function read (app: unknown): { key: Buffer, name: string | null } {
+  const { secret, name }: { secret?: unknown, name?: unknown } = app ?? {}
+  const key = keyOf(secret)
+  if (name !== undefined && name !== null && typeof name !== 'string') throw new OAuthError('invalid_request', 'name: it takes a string.')
+  return { key, name: nameOf(name ?? '') }
 }
 
 /** No message has anything of the key. */

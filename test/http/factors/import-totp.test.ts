@@ -65,6 +65,15 @@ t.test('the first one ends what was begun by the password alone', async (t) => {
   t.match((await app.inject({ method: 'POST', url: '/auth/token', payload: { grant_type: 'password', username: 'ann', password: PASSWORD } })).json(), { error: 'mfa_required' })
 })
 
+t.test('of somebody who has a factor nothing ends, and an app that was set up here is known by its key', async (t) => {
+  const subject = await factorApp(t)
+  const { app, sub, browser, secret } = subject
+  t.equal(await app.authority.importTotp(sub, { secret }), 'already_added')
+  t.equal(await app.authority.importTotp(sub, { secret: RFC_6238 }), 'added')
+  t.match(await app.authority.factors(sub), { factors: { length: 2 } })
+  t.not((await signedInAnywhere(browser)).length, 0)
+})
+
 t.test('what can be no key adds nothing and is in no error', async (t) => {
   const subject = await bare(t)
   const { app, sub, broken } = subject
@@ -72,9 +81,11 @@ t.test('what can be no key adds nothing and is in no error', async (t) => {
     const error = await app.authority.importTotp(sub, { secret: secret as string }).then(() => null, (refused: unknown) => refused as { error?: string, message?: string })
     t.match(error, { error: 'invalid_request', message: /^secret: it takes/ }, inspect(secret).slice(0, 40))
   }
-  for (const id of ['nobody', '', '\0', undefined, null]) await t.rejects(app.authority.importTotp(id as string, { secret: RFC_6238 }))
-  await t.rejects(app.authority.importTotp(sub, undefined as never))
-  for (const name of [null, 7, {}, 'x'.repeat(500)]) {
+  for (const id of ['nobody', '', '\0', undefined, null]) await t.rejects(app.authority.importTotp(id as string, { secret: RFC_6238 }), { error: 'invalid_grant' } as unknown as Error)
+  for (const wrong of [undefined, null, 7, 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', [], () => {}]) await t.rejects(app.authority.importTotp(sub, wrong as never), { error: 'invalid_request', message: /^secret: it takes/ } as unknown as Error, inspect(wrong))
+  for (const name of [7, {}, [], true]) await t.rejects(app.authority.importTotp(sub, { secret: RFC_6238, name: name as unknown as string }), { error: 'invalid_request', message: 'name: it takes a string.' } as unknown as Error, inspect(name))
+  t.match(await app.authority.factors(sub), { factors: [] })
+  for (const name of [null, undefined, '', 'x'.repeat(500)]) {
     await app.authority.importTotp(sub, { secret: RFC_6238, name: name as string })
     await app.authority.resetFactors(sub)
   }
