@@ -1,7 +1,7 @@
 // Mutation tests of the code that judges what strangers send: `npm run test:mutation`, or of what has changed since the last run
 // `npm run test:mutation -- --incremental`. docs/mutation.md has the last result, and why a survivor may survive.
 
-/** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
+/** @type {import('./mutation/node_modules/@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
   mutate: [
     'lib/protocol/*.ts',
@@ -12,7 +12,7 @@ export default {
   testRunner: 'in-process',
   coverageAnalysis: 'perTest',
   concurrency: 1,
-  plugins: ['./scripts/mutation-plugins.mjs'],
+  plugins: ['./mutation/plugins.mjs'],
   ignorers: ['sentences'],
   disableTypeChecks: false,
   // TypeScript 7 has no API by which Stryker could read one, and esbuild needs none.

@@ -1,11 +1,24 @@
 import { posix } from 'node:path'
-import type { MarkdownRenderer } from 'vitepress'
+
+/** Of the Markdown that the site is made with, what is used here: who needs no site need not install it. */
+export interface Markdown { core: { ruler: { push (name: string, rule: (state: { tokens: Token[], env?: unknown }) => void): void } } }
+
+interface Token {
+  type: string
+  tag: string
+  attrs: Array<[string, string]> | null
+  nesting: 1 | 0 | -1
+  content: string
+  children: Token[] | null
+  attrGet (name: string): string | null
+  attrSet (name: string, value: string): void
+}
 
 /**
  * The pages are written for GitHub and for the files of the package, where a link names a file. On the site a README is the page of its
  * folder, and what lies outside `docs` is in the repository: without the address of one the words stay and the link goes.
  */
-export function linksOfTheSite (md: MarkdownRenderer, repository: string | null): void {
+export function linksOfTheSite (md: Markdown, repository: string | null): void {
   md.core.ruler.push('links_of_the_site', ({ tokens, env }) => {
     const folder = posix.join('docs', posix.dirname((env as { relativePath: string }).relativePath))
     for (const { children } of tokens) {
@@ -22,9 +35,7 @@ export function linksOfTheSite (md: MarkdownRenderer, repository: string | null)
   })
 }
 
-type Tokens = NonNullable<ReturnType<MarkdownRenderer['parse']>[number]['children']>
-
-function unlink (tokens: Tokens, open: number): void {
+function unlink (tokens: Token[], open: number): void {
   const close = tokens.findIndex(({ type }, index) => index > open && type === 'link_close')
   for (const index of [open, close]) {
     const token = tokens[index]

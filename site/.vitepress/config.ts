@@ -2,9 +2,8 @@
 import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { defineConfig } from 'vitepress'
 import { slugOf } from '../../scripts/markdown.ts'
-import { linksOfTheSite } from '../links.ts'
+import { linksOfTheSite, type Markdown } from '../links.ts'
 import { groups, urlOf } from '../sidebar.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -25,7 +24,7 @@ function forPrograms (directory: string): void {
   }
 }
 
-export default defineConfig({
+export default {
   title: 'fastify-authority',
   description,
   base,
@@ -35,12 +34,12 @@ export default defineConfig({
   cleanUrls: true,
   // Where a reader's own server runs.
   ignoreDeadLinks: [/^http:\/\/localhost(?::\d+)?(?:\/|$)/],
-  rewrites: (file) => file.replace(/(^|\/)README\.md$/, '$1index.md'),
+  rewrites: (file: string) => file.replace(/(^|\/)README\.md$/, '$1index.md'),
   markdown: {
     anchor: { slugify: slugOf },
     // Braces are text: GitHub knows no attributes in them, and an option may take `{ title, … }`.
     attrs: { disable: true },
-    config (md) { linksOfTheSite(md, home) }
+    config (md: Markdown) { linksOfTheSite(md, home) }
   },
   themeConfig: {
     search: { provider: 'local', options: { miniSearch: { searchOptions: { combineWith: 'AND' } } } },
@@ -53,5 +52,5 @@ export default defineConfig({
     ],
     sidebar: sidebar.map(({ text, items, collapsed }) => ({ text, items, ...collapsed === undefined ? {} : { collapsed } }))
   },
-  buildEnd ({ outDir }) { forPrograms(outDir) }
-})
+  buildEnd ({ outDir }: { outDir: string }) { forPrograms(outDir) }
+}

@@ -4,7 +4,8 @@ import t from 'tap'
 interface Entry { version?: string, integrity?: string, resolved?: string, link?: boolean, inBundle?: boolean, optionalDependencies?: Record<string, string> }
 type Packages = Record<string, Entry>
 
-const lock = JSON.parse(readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8')) as { packages: Packages }
+/** Of the repository, and of what `npm run docs` and `npm run test:mutation` install. */
+const LOCKFILES = { 'package-lock.json': 500, 'site/package-lock.json': 100, 'mutation/package-lock.json': 100 }
 
 /** What would let another package in, or keep another system out. */
 function problems (packages: Packages): string[] {
@@ -22,9 +23,12 @@ function isLocked (packages: Packages, path: string, name: string): boolean {
   return path !== '' && isLocked(packages, path.slice(0, Math.max(0, path.lastIndexOf('node_modules/') - 1)), name)
 }
 
-t.test('the lockfile has a hash and no host for every package, also for those of other platforms', async (t) => {
-  t.ok(Object.keys(lock.packages).length > 500)
-  t.strictSame(problems(lock.packages), [], 'npm leaves out a platform that the registry at hand does not carry: take a version that it has whole')
+t.test('each lockfile has a hash and no host for every package, also for those of other platforms', async (t) => {
+  for (const [file, least] of Object.entries(LOCKFILES)) {
+    const { packages } = JSON.parse(readFileSync(new URL(`../../${file}`, import.meta.url), 'utf8')) as { packages: Packages }
+    t.ok(Object.keys(packages).length > least, file)
+    t.strictSame(problems(packages), [], 'npm leaves out a platform that the registry at hand does not carry: take a version that it has whole')
+  }
 })
 
 t.test('a package without a hash, from a host, from elsewhere or left out is found', async (t) => {
