@@ -14,7 +14,7 @@ export interface MessageCause {
 }
 
 /** A message with its cause. */
-export type Post = MessageCause & OmitEach<Message, 'locale' | 'hasPassword'>
+export type Post = MessageCause & OmitEach<Message, 'locale' | 'hasPassword' | 'canReset'>
 
 /** `Omit` of each member of a union. */
 type OmitEach<Union, Key extends PropertyKey> = Union extends unknown ? Omit<Union, Key> : never
@@ -33,6 +33,8 @@ export interface OutboxDeps {
   onError(error: unknown, what: string): void
   /** The language of a message whose cause named none. */
   localeOf(user: MessageUser): string
+  /** Whether there is a way to set a new password by mail. */
+  canReset: boolean
   /** How many messages may wait, be sent or wait to be sent again, all together. */
   capacity?: number
 }
@@ -75,7 +77,7 @@ function scrubbed (error: unknown, message: Message): Error {
  * time. A failed message is tried again after 1, 10 and 60 seconds, then reported. At most 8 are in flight. In memory: what a
  * process had not sent when it died is lost, and the person asks again.
  */
-export function createOutbox (sendMessage: SendMessage, { clock, events, onError, localeOf, capacity = 1000 }: OutboxDeps): Outbox {
+export function createOutbox (sendMessage: SendMessage, { clock, events, onError, localeOf, canReset, capacity = 1000 }: OutboxDeps): Outbox {
   const { add, close } = boundedQueue<{ message: Message, origin: Origin }>({
     tasks: 'messages',
     capacity,
@@ -96,7 +98,7 @@ export function createOutbox (sendMessage: SendMessage, { clock, events, onError
   return {
     post ({ origin, ...message }) {
       const user = withoutHash(message.user)
-      add({ message: { ...message, user, locale: message.locale ?? localeOf(user), hasPassword: typeof message.user['passwordHash'] === 'string' }, origin })
+      add({ message: { ...message, user, locale: message.locale ?? localeOf(user), hasPassword: typeof message.user['passwordHash'] === 'string', canReset }, origin })
     },
     close
   }

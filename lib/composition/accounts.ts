@@ -117,7 +117,7 @@ export function accountsDeps (settings: Settings, { users, clients, factors, pas
     sessions,
     messageBound: messages,
     background: createBackground({ clock, onError }),
-    outbox: settings.sendMessage === null ? null : createOutbox(settings.sendMessage, { clock, events, onError: reports('FST_AUTHORITY_MESSAGE_FAILED'), localeOf: ownLocale }),
+    outbox: settings.sendMessage === null ? null : createOutbox(settings.sendMessage, { clock, events, onError: reports('FST_AUTHORITY_MESSAGE_FAILED'), localeOf: ownLocale, canReset: users.setPasswordHash !== undefined }),
     usernames: settings.registration === false || users.create === undefined ? 'any' : settings.registration.username,
     verifyEmail: settings.registration !== false && settings.registration.verifyEmail,
     enforcedDomains: new Set(settings.connections.flatMap(({ enforce, domains }) => enforce ? domains : [])),

@@ -69,9 +69,11 @@ function subjectOf (message: Message): MailSubject {
 /** What to do for whoever has not done it. */
 function adviceOf (message: Message, about: MailSubject, texts: MailTexts): string {
   const { otherwise } = texts[about]
+  const { hasPassword = true, canReset = true } = message
   if ('by' in message && message.by === 'host') return texts.notAsked
   // Who connects an account at another provider knew the password, where there is one.
-  if (message.hasPassword === false && (otherwise === undefined || about === 'identity_linked')) return texts.secureWithoutPassword
+  if (about === 'identity_linked' ? !hasPassword || !canReset : !hasPassword && otherwise === undefined) return texts.secureWithoutPassword
+  if (!canReset && (otherwise === undefined || about === 'email_change_requested')) return texts.email_changed.otherwise ?? texts.notAsked
   return otherwise ?? texts.secure
 }
 

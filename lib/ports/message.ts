@@ -22,6 +22,8 @@ export interface MessageCommon {
   locale: string
   /** Whether the account has a password. Who has none is not told to set a new one. Absent: it has. */
   hasPassword?: boolean | undefined
+  /** Whether people can set a new password by a mail here. Where they can't, nobody is told to. Absent: they can. */
+  canReset?: boolean | undefined
 }
 
 /** Kinds with a link. */

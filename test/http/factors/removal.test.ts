@@ -55,6 +55,15 @@ t.test('without messages factors are added and removed all the same, for an addr
   }
 })
 
+t.test('messages tell whether the account can set a new password by mail', async (t) => {
+  const { setPasswordHash, ...fixed } = memoryUserStore()
+  t.type(setPasswordHash, 'function')
+  for (const [users, canReset] of [[memoryUserStore(), true], [fixed, false]] as const) {
+    const { messages } = await factorApp(t, { users })
+    t.match(await messages.next('factor_added'), { hasPassword: true, canReset })
+  }
+})
+
 t.test('sign-ins that can not be ended at once are ended behind the reply', async (t) => {
   for (const change of ['an addition', 'a removal'] as const) {
     const state = memoryState()

@@ -21,7 +21,7 @@ function outboxOf (sendMessage: SendMessage, options: Partial<OutboxDeps> = {}) 
   const clock = steppedClock()
   const errors: Array<{ error: unknown, what: string }> = []
   const told: unknown[] = []
-  const outbox = createOutbox(sendMessage, { clock, events: { emit (...event) { told.push(event) } }, onError (error, what) { errors.push({ error, what }) }, localeOf: () => 'en', ...options })
+  const outbox = createOutbox(sendMessage, { clock, events: { emit (...event) { told.push(event) } }, onError (error, what) { errors.push({ error, what }) }, localeOf: () => 'en', canReset: true, ...options })
   return { clock, errors, outbox, told }
 }
 

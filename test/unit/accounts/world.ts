@@ -85,7 +85,7 @@ export async function world (options: WorldOptions = {}) {
     messageBound: messageBound(options.bounded === true && { windowMs: 3_600_000, max: 3, count: 'all' }, { reserve: async (id, limits) => attempts.reserve(id, limits), refund: (id, limits) => attempts.refund(id, limits), random: systemRandom() }),
     sessions: createSessions({ tokens: delayed(state.tokens), browserSessions: delayed(state.browserSessions), oneTimeTokens: delayed(state.oneTimeTokens), revocations: revocations(900_000, clock), events, clock, onSessionsEnded () {} }),
     background: createBackground({ clock, onError }),
-    outbox: options.sendMessage === null ? null : createOutbox(send, { clock, events, onError, localeOf: () => 'en' }),
+    outbox: options.sendMessage === null ? null : createOutbox(send, { clock, events, onError, localeOf: () => 'en', canReset: true }),
     usernames: options.usernames ?? 'any',
     verifyEmail: options.verifyEmail ?? false,
     enforcedDomains: new Set(options.enforcedDomains),

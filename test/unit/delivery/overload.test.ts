@@ -75,7 +75,7 @@ t.test('what waits to be tried again takes no place from other work, and has its
 t.test('an overload of messages likewise', async (t) => {
   const { told, onError } = ear()
   const pending: Array<() => void> = []
-  const outbox = createOutbox(async () => { await new Promise<void>((resolve) => { pending.push(resolve) }) }, { clock: steppedClock(), events: { emit () {} }, onError, localeOf: () => 'en', capacity: 4 })
+  const outbox = createOutbox(async () => { await new Promise<void>((resolve) => { pending.push(resolve) }) }, { clock: steppedClock(), events: { emit () {} }, onError, localeOf: () => 'en', canReset: true, capacity: 4 })
   const message: Post = { kind: 'password_changed', user: { id: '1', username: 'ann' }, locale: 'en', origin: { requestId: null } }
   for (let i = 0; i < 4; i++) outbox.post(message)
   for (let turn = 0; turn < 20; turn++) {

@@ -95,6 +95,24 @@ t.test('what the host did is not said of the person', async (t) => {
   for (const text of byHost) t.match(text, 'If you did not ask us for that, get in touch with us at once.')
 })
 
+t.test('where no password can be set by mail, nobody is told to do that', async (t) => {
+  for (const locale of LOCALES) {
+    const { secure, secureWithoutPassword, email_changed: { otherwise: getInTouch = '' } } = MAIL_TEXTS[locale]
+    const word = messagesOf(locale).forgotLink
+    t.not(getInTouch, '', locale)
+    for (const message of everyMessage(locale)) {
+      for (const hasPassword of [undefined, true, false]) {
+        const advice = (canReset?: boolean): string => contentOf({ ...message, hasPassword, canReset }, { title: '', now: Date.now() }).otherwise
+        const name = `${message.kind} ${locale} ${String(hasPassword)}`
+        t.equal(advice(true), advice(), name)
+        t.notOk(advice(false).includes(word), name)
+        if (message.kind === 'email_change_requested' || advice() === secure) t.equal(advice(false), getInTouch, name)
+        else t.equal(advice(false), message.kind === 'identity_linked' ? secureWithoutPassword : advice(), name)
+      }
+    }
+  }
+})
+
 t.test('whoever has no password is not told to set a new one', async (t) => {
   for (const locale of LOCALES) {
     const { secure, secureWithoutPassword, email_change_requested: change } = MAIL_TEXTS[locale]
