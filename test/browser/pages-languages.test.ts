@@ -29,7 +29,7 @@ const states = new Map<string, RecordedPage>([
 // The document that answers by a form would leave at once, buttons that take a decision are held back for a moment, and the script of passkeys shows its form.
 const script = `if (document.querySelector('[data-submit]') === null) { ${PAGE_SCRIPT}; for (const element of all('[data-deliberate]')) element.disabled = false; for (const element of all('form[data-passkey]')) element.hidden = false }`
 const [, styleUrl = ''] = /<link rel="stylesheet" href="([^"]+)">/.exec((await provider.app.inject('/auth/login')).body) ?? []
-const { page, look } = await viewerIn(await chromium.newPage(t), { style: (await provider.app.inject(styleUrl)).body, script })
+const { page, frame, look } = await viewerIn(await chromium.newPage(t), { style: (await provider.app.inject(styleUrl)).body, script })
 
 t.test('every page, as it is served: in the language of the browser, with its style, and nothing is said in the console', async (t) => {
   // English is what a page would be in anyway.
@@ -45,12 +45,12 @@ t.test('every page, as it is served: in the language of the browser, with its st
 
 t.test('every page in English: no violation on phone and desktop, light and dark', async (t) => {
   const documents = [...states.values()].map((state) => state.in('en'))
-  for (const [colorScheme, viewport, axe] of [['light', PHONE, ALL_RULES], ['dark', DESKTOP, BY_SIGHT], ['dark', PHONE, BY_SIGHT], ['light', DESKTOP, BY_SIGHT]] as const) {
+  for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
-    await page.setViewportSize(viewport)
-    const sights = await look(documents, { axe })
-    for (const [index, name] of [...states.keys()].entries()) t.strictSame(sights[index]?.violations, [], `${name}, ${colorScheme}, ${viewport.width} pixels`)
+    const sights = await look(documents, [{ ...PHONE, axe: colorScheme === 'light' ? ALL_RULES : BY_SIGHT }, { ...DESKTOP, axe: BY_SIGHT }])
+    for (const [index, name] of [...states.keys()].entries()) t.strictSame(sights[index]?.views.map(({ violations }) => violations), [[], []], `${name}, ${colorScheme}, on a phone and a desktop`)
   }
+  await page.emulateMedia({ colorScheme: 'light' })
 })
 
 /** The elements of the English pages. */
@@ -59,18 +59,19 @@ let english: string[][] = []
 for (const locale of LOCALES) {
   t.test(`every page in ${locale}: the elements of the English one, no violation, and nothing to scroll sideways, zoomed or not`, async (t) => {
     const documents = [...states.values()].map((state) => state.in(locale))
-    for (const [viewport, textSizes, axe] of [[PHONE, [100, 200], BY_LANGUAGE], [NARROW, [100], undefined], [DESKTOP, [200], undefined]] as const) {
-      await page.setViewportSize(viewport)
-      const sights = await look(documents, { textSizes, axe })
-      if (locale === 'en') english = sights.map(({ parts }) => parts)
-      for (const [index, name] of [...states.keys()].entries()) {
-        const sight = sights[index]
-        if (sight === undefined) throw new Error(`${name} was not looked at`)
-        t.equal(sight.lang, locale, name)
-        // Where they are, so are their colours.
-        t.strictSame(sight.parts, english[index], name)
-        t.strictSame(sight.violations, [], name)
-        for (const [at, over] of sight.overflow.entries()) t.ok(over <= 0, `${name}, ${viewport.width} pixels, text at ${textSizes[at]} %: ${over} to scroll`)
+    const looks = [{ ...PHONE, textSizes: [100, 200], axe: BY_LANGUAGE }, { ...NARROW, textSizes: [100] }, { ...DESKTOP, textSizes: [200] }]
+    const sights = await look(documents, looks)
+    if (locale === 'en') english = sights.map(({ parts }) => parts)
+    for (const [index, name] of [...states.keys()].entries()) {
+      const sight = sights[index]
+      if (sight === undefined) throw new Error(`${name} was not looked at`)
+      t.equal(sight.lang, locale, name)
+      // Where they are, so are their colours.
+      t.strictSame(sight.parts, english[index], name)
+      for (const [at, { width, textSizes }] of looks.entries()) {
+        const { violations = ['none'], overflow = [] } = sight.views[at] ?? {}
+        t.strictSame(violations, [], name)
+        for (const [of, size] of textSizes.entries()) t.ok((overflow[of] ?? 1) <= 0, `${name}, ${width} pixels, text at ${size} %: ${overflow[of]} to scroll`)
       }
     }
   })
@@ -104,15 +105,13 @@ const UNSEEN = `(() => {
 })()`
 
 t.test('every page in forced colours: fields, buttons, links and the focus are seen', async (t) => {
-  await page.setViewportSize(DESKTOP)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ forcedColors: 'active', colorScheme })
     for (const [name, state] of states) {
-      await look([state.in('en')], {})
-      t.strictSame(await page.evaluate(UNSEEN), [], `${name}, ${colorScheme}`)
+      await look([state.in('en')], [DESKTOP])
+      t.strictSame(await frame.evaluate(UNSEEN), [], `${name}, ${colorScheme}`)
     }
   }
-  await look(['<!doctype html><html lang="en"><style>*{outline:none!important}button{border:0!important;forced-color-adjust:none!important;color:#fff!important;background:#fff!important}</style><body><a href="/">a</a><button>b</button>'], {})
-  t.strictSame(await page.evaluate(UNSEEN), ['a a: no focus', 'button b: no edge', 'button b: no text', 'button b: no focus'], 'what is not seen is found')
-  await page.emulateMedia({ forcedColors: 'none', colorScheme: 'light' })
+  await look(['<!doctype html><html lang="en"><style>*{outline:none!important}button{border:0!important;forced-color-adjust:none!important;color:#fff!important;background:#fff!important}</style><body><a href="/">a</a><button>b</button>'], [DESKTOP])
+  t.strictSame(await frame.evaluate(UNSEEN), ['a a: no focus', 'button b: no edge', 'button b: no text', 'button b: no focus'], 'what is not seen is found')
 })

@@ -1,23 +1,32 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Page } from 'playwright-core'
+import type { Frame, Page } from 'playwright-core'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 /** What one document was found to be. */
 export interface Sight {
   lang: string
+  /** Each element with its attributes, and whether it says anything and in the document's language, in no order: what is left where texts are taken out. */
+  parts: string[]
+  /** One for each look. */
+  views: View[]
+}
+
+/** A document in one size. */
+export interface View {
   /** The findings of axe: the rule, and the elements that break it. */
   violations: string[]
   /** How many pixels there are to scroll sideways, in the page or in an element whose content sticks out, at each of the `textSizes`. */
   overflow: number[]
-  /** Each element with its attributes, and whether it says anything and in the document's language, in no order: what is left where texts are taken out. */
-  parts: string[]
   /** The box of each element that `measure` selects. */
   boxes: Array<{ y: number, height: number }>
 }
 
 export interface Look {
+  /** In pixels, as are those of the window of a browser. */
+  width: number
+  height: number
   /** Options of `axe.run`; nothing of it runs without. */
   axe?: Record<string, unknown> | undefined
   /** In percent. */
@@ -28,8 +37,6 @@ export interface Look {
 /** The rules of axe that look at colours, at sizes, or at where things lie: alone they can find something else in another sight of a document. */
 export const BY_SIGHT = { runOnly: ['color-contrast', 'link-in-text-block', 'target-size'] }
 export const ALL_RULES = { rules: { 'target-size': { enabled: true } } }
-/** Colours know no language. */
-export const BUT_COLORS = { rules: { 'target-size': { enabled: true }, 'color-contrast': { enabled: false } } }
 /**
  * The rules of axe that look at `lang`, at what a text says beside another one, or at the room that it takes: of elements and attributes
  * that are those of another language they alone can find something else.
@@ -44,48 +51,59 @@ export async function violationsOf (page: Page, options: Record<string, unknown>
   return await page.evaluate<string[]>(`axe.run(${JSON.stringify({ preload: false, resultTypes: ['violations'], ...options })}).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + (failureSummary ?? ''))))`)
 }
 
-/** Looks at documents one after another in a page that has axe already: that takes a tenth of loading each as a page of its own. */
+/** Looks at documents one after another in a frame that has axe already: that takes a tenth of loading each as a page of its own. */
 export interface Viewer {
   page: Page
-  /** The size and the colours are those that the page has. Each document becomes the page's whole content. */
-  look(documents: readonly string[], look: Look): Promise<Sight[]>
+  frame: Frame
+  /** The colours are those that the page has. Each document becomes the frame's whole content once, and the frame takes the size of each look. */
+  look(documents: readonly string[], looks: readonly Look[]): Promise<Sight[]>
 }
 
 /** `style` stands for the style sheets that the documents link to, `script` for their scripts, and runs in each. */
 export async function viewerIn (page: Page, { style = '', script = '' } = {}): Promise<Viewer> {
-  await page.setContent('<!doctype html><html lang="en"><title>Viewer</title><h1>Viewer</h1>')
-  await page.evaluate(AXE)
-  await page.evaluate(`globalThis.lookAt = ${lookAt}; globalThis.STYLE = ${JSON.stringify(style)}; globalThis.SCRIPT = new Function(${JSON.stringify(script)})`)
+  // Out of sight, so that nothing is painted. A change of the frame's size takes no word between the browser and this process.
+  await page.setContent('<!doctype html><html lang="en"><title>Viewer</title><h1>Viewer</h1><iframe title="Document" style="position:absolute;left:-5000px;border:0" srcdoc="<!doctype html><title>Document</title>"></iframe>')
+  const [, frame] = page.frames()
+  if (frame === undefined) throw new Error('the viewer has no frame')
+  await frame.evaluate(AXE)
+  await frame.evaluate(`globalThis.lookAt = ${lookAt}; globalThis.SCRIPT = new Function(${JSON.stringify(script)}); document.adoptedStyleSheets = [new CSSStyleSheet()]; document.adoptedStyleSheets[0].replaceSync(${JSON.stringify(style)})`)
   return {
     page,
-    look: async (documents, look) => await page.evaluate<Sight[]>(`(async () => {
+    frame,
+    look: async (documents, looks) => await frame.evaluate<Sight[]>(`(async () => {
       const sights = []
-      for (const html of ${JSON.stringify(documents)}) sights.push(await lookAt(html, ${JSON.stringify({ textSizes: [], ...look })}))
+      for (const html of ${JSON.stringify(documents)}) sights.push(await lookAt(html, ${JSON.stringify(looks)}))
       return sights
     })()`)
   }
 }
 
-/** Runs in the page. */
-const lookAt = `async (html, { axe: options, textSizes, measure }) => {
+/** Runs in the frame. */
+const lookAt = `async (html, looks) => {
   const parsed = new DOMParser().parseFromString(html, 'text/html')
   for (const element of parsed.querySelectorAll('link[rel=stylesheet], script')) element.remove()
-  if (STYLE !== '') {
-    const style = parsed.createElement('style')
-    style.textContent = STYLE
-    parsed.head.append(style)
-  }
   document.documentElement.replaceWith(document.adoptNode(parsed.documentElement))
   const root = document.documentElement
   SCRIPT()
+  await Promise.all([...document.images].map((image) => image.decode()))
   const all = [...document.querySelectorAll('body *')]
-  const overflow = textSizes.map((size) => {
-    root.style.fontSize = size + '%'
-    // What runs from the right leaves by the left.
-    const sides = all.map((element) => element.getBoundingClientRect())
-    return Math.max(root.scrollWidth - root.clientWidth, ...sides.flatMap(({ left, right }) => [Math.ceil(right) - root.clientWidth, -Math.floor(left)]))
-  })
-  root.style.fontSize = ''
+  const views = []
+  for (const { width, height, textSizes = [], measure, axe: options } of looks) {
+    frameElement.style.width = width + 'px'
+    frameElement.style.height = height + 'px'
+    const overflow = textSizes.map((size) => {
+      root.style.fontSize = size + '%'
+      // What runs from the right leaves by the left.
+      const sides = all.map((element) => element.getBoundingClientRect())
+      return Math.max(root.scrollWidth - root.clientWidth, ...sides.flatMap(({ left, right }) => [Math.ceil(right) - root.clientWidth, -Math.floor(left)]))
+    })
+    root.style.fontSize = ''
+    views.push({
+      overflow,
+      boxes: measure === undefined ? [] : [...document.querySelectorAll(measure)].map((element) => element.getBoundingClientRect()).map(({ y, height }) => ({ y, height })),
+      violations: options === undefined ? [] : (await axe.run({ preload: false, resultTypes: ['violations'], ...options })).violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + (failureSummary ?? '')))
+    })
+  }
   // Of an attribute as much as is not said in a language.
   const meant = (name, value) => {
     if (['lang', 'hreflang'].includes(name)) return value === root.lang
@@ -94,9 +112,7 @@ const lookAt = `async (html, { axe: options, textSizes, measure }) => {
   }
   return {
     lang: root.lang,
-    overflow,
-    boxes: measure === undefined ? [] : [...document.querySelectorAll(measure)].map((element) => element.getBoundingClientRect()).map(({ y, height }) => ({ y, height })),
     parts: all.map((element) => [element.localName, ...[...element.attributes].map(({ name, value }) => name + '=' + meant(name, value)), element.textContent.trim() !== ''].join(' ')).sort(),
-    violations: options === undefined ? [] : (await axe.run({ preload: false, resultTypes: ['violations'], ...options })).violations.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => id + ': ' + html + ' ' + (failureSummary ?? '')))
+    views
   }
 }`
