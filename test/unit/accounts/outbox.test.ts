@@ -37,7 +37,7 @@ t.test('a message is sent after the poster has gone on, without the password has
   outbox.post(message)
   t.strictSame(sent, [])
   await turns()
-  t.strictSame(sent, [{ ...sendable, hasPassword: true, user: { id: 'u1', username: 'ada@example.com', email: 'ada@example.com' } }])
+  t.strictSame(sent, [{ ...sendable, hasPassword: true, canReset: true, user: { id: 'u1', username: 'ada@example.com', email: 'ada@example.com' } }])
   outbox.post({ ...message, user: { ...message.user, passwordHash: null } })
   await turns()
   t.match(sent[1], { hasPassword: false })
