@@ -22,26 +22,6 @@ app.addHook('onRequest', (_request, reply, done) => {
   done()
 })
 const stores = openStores({ state, users, ...(limits === undefined ? {} : { limits }) })
-await app.register(authPlugin, {
-  ...options,
-  ...(planted === undefined || planted === 'never-ends' ? stores.options : broken(stores.options, planted)),
-  issuer,
-  registration: { username: 'any' },
-  clients: [
-    { clientId: CLIENT_ID, redirectUris: [CALLBACK] },
-    { ...API_CLIENT, redirectUris: [] }
-  ],
-  secret: 'of all instances of a scenario, of 32 bytes at least',
-  password: { hasher: fastHasher() },
-  sendMessage ({ kind, user, token }) {
-    if (token !== undefined) report({ mail: { kind, username: user.username, token } })
-  },
-  rateLimit: { ...rateLimit, key: (request: FastifyRequest) => String(request.headers[CALLER] ?? '') }
-})
-app.authority.on('store_degraded', ({ store }) => { report({ degraded: store }) })
-app.get('/ping', async () => 'pong')
-app.get('/me', { onRequest: [app.authenticate] }, async (request) => request.auth)
-await app.listen({ host: '127.0.0.1', port: 0 })
 
 if (planted === 'never-ends') setInterval(() => {}, 1000)
 let closing = false
@@ -56,5 +36,30 @@ process.once('SIGTERM', () => {
     process.disconnect()
   })
 })
-const [address] = app.addresses()
-report({ ready: typeof address === 'object' ? address.port : 0 })
+
+async function listen (): Promise<number> {
+  await app.register(authPlugin, {
+    ...options,
+    ...(planted === undefined || planted === 'never-ends' ? stores.options : broken(stores.options, planted)),
+    issuer,
+    registration: { username: 'any' },
+    clients: [
+      { clientId: CLIENT_ID, redirectUris: [CALLBACK] },
+      { ...API_CLIENT, redirectUris: [] }
+    ],
+    secret: 'of all instances of a scenario, of 32 bytes at least',
+    password: { hasher: fastHasher() },
+    sendMessage ({ kind, user, token }) {
+      if (token !== undefined) report({ mail: { kind, username: user.username, token } })
+    },
+    rateLimit: { ...rateLimit, key: (request: FastifyRequest) => String(request.headers[CALLER] ?? '') }
+  })
+  app.authority.on('store_degraded', ({ store }) => { report({ degraded: store }) })
+  app.get('/ping', async () => 'pong')
+  app.get('/me', { onRequest: [app.authenticate] }, async (request) => request.auth)
+  await app.listen({ host: '127.0.0.1', port: 0 })
+  const [address] = app.addresses()
+  return typeof address === 'object' ? address.port : 0
+}
+
+void listen().then((ready) => { report({ ready }) })

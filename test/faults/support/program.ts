@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { existsSync, mkdtempSync, symlinkSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { rename, rm, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, extname, join } from 'node:path'
@@ -16,6 +16,27 @@ export interface Program {
   remove(): Promise<void>
 }
 
+const START = 'start.cjs'
+/**
+ * Runs the script with what an earlier process that ended by itself has compiled of it: without that, a process spends as long on compiling as
+ * on all that it answers in a short scenario. Of two that end at once one comes late.
+ */
+const RUNNER = `
+const { existsSync, readFileSync, renameSync, writeFileSync } = require('node:fs')
+const { pathToFileURL } = require('node:url')
+const { Script, constants } = require('node:vm')
+const filename = __dirname + '/instance.js'
+const compiled = __dirname + '/compiled'
+const cachedData = existsSync(compiled) ? readFileSync(compiled) : undefined
+const script = new Script('(function (require, module, exports, importMetaUrl) {' + readFileSync(filename, 'latin1') + '})', { filename, cachedData, importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER })
+if (cachedData === undefined) process.once('exit', () => {
+  if (existsSync(compiled)) return
+  writeFileSync(compiled + process.pid, script.createCachedData())
+  renameSync(compiled + process.pid, compiled)
+})
+script.runInThisContext()(require, module, exports, pathToFileURL(filename).href)
+`
+
 /**
  * `entry` is the module that the process begins with: by default, the instance of the fault scenarios. In a run of several files it is
  * built once, in the directory that the runner names in `TEST_PROGRAMS` and removes.
@@ -24,7 +45,7 @@ export async function buildProgram (entry = new URL(`instance${extname(import.me
   const shared = process.env['TEST_PROGRAMS']
   if (shared === undefined) return await buildIn(mkdtempSync(join(tmpdir(), 'authority-instance-')), entry)
   const directory = join(shared, hash('sha256', entry.href))
-  const program = { path: join(directory, 'instance.mjs'), remove: async () => {} }
+  const program = { path: join(directory, START), remove: async () => {} }
   if (existsSync(program.path)) return program
   // Renamed into place, so that nobody starts half of it. Of two that build it at once one comes late.
   const built = await buildIn(mkdtempSync(`${directory}-`), entry)
@@ -34,17 +55,16 @@ export async function buildProgram (entry = new URL(`instance${extname(import.me
 
 async function buildIn (directory: string, entry: URL): Promise<Program> {
   const remove = async (): Promise<void> => { await rm(directory, { recursive: true, force: true }) }
-  const path = join(directory, 'instance.mjs')
+  const path = join(directory, START)
   try {
     // Of the packages those with a binary are looked for beside the script. The others go into it: reading them file by file was half of a start.
     symlinkSync(nodeModules(), join(directory, 'node_modules'), 'dir')
     await build({
       entryPoints: [fileURLToPath(entry)],
-      outfile: path, bundle: true, platform: 'node', target: 'node20', format: 'esm', minifySyntax: true, minifyWhitespace: true,
-      external: ['libsql', 'argon2', '@node-rs/*', 'pg-native'],
-      banner: { js: "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url)" },
-      logLevel: 'error'
+      outfile: join(directory, 'instance.js'), bundle: true, platform: 'node', target: 'node20', format: 'cjs', minifySyntax: true, minifyWhitespace: true,
+      external: ['libsql', 'argon2', '@node-rs/*', 'pg-native'], define: { 'import.meta.url': 'importMetaUrl' }, logLevel: 'error'
     })
+    await writeFile(path, RUNNER)
     return { path, remove }
   } catch (error) {
     await remove()
