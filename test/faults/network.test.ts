@@ -1,7 +1,8 @@
 import { once } from 'node:events'
+import { type Agent, createServer as createHttpServer, request } from 'node:http'
 import { connect, createServer, type Socket } from 'node:net'
 import t from 'tap'
-import { startBalancer } from './support/balancer.ts'
+import { type Balancer, createBalancer } from './support/balancer.ts'
 import { HOST } from './support/connections.ts'
 import { startProxy } from './support/proxy.ts'
 
@@ -165,32 +166,71 @@ t.test('the proxy resets a client whose target is gone', async (t) => {
   t.equal(await peer(t, proxy.port).heard(), 'ECONNRESET')
 })
 
-t.test('the balancer goes round, and past a target that refuses', async (t) => {
-  const targets = [await echo(t, 'one'), await echo(t, 'two'), await echo(t, 'three')]
-  const balancer = await startBalancer()
-  t.teardown(() => balancer.stop())
-  const next = async (): Promise<string> => await peer(t, balancer.port).heard()
-  balancer.direct(targets.map(({ port }) => port))
+t.test('connections of the balancer go round, so many at once and no more', async (t) => {
+  const targets = [await named(t, 'one'), await named(t, 'two'), await named(t, 'three')]
+  const { agent, direct } = balancer(t)
+  const next = async (): Promise<string> => await asked(agent, { connection: 'close' })
+  direct(targets.map(({ port }) => port))
   t.strictSame([await next(), await next(), await next(), await next()], ['one', 'two', 'three', 'one'])
-  await targets[1]?.stop()
-  t.strictSame([await next(), await next(), await next(), await next()], ['three', 'three', 'one', 'three'], 'its turns go to the next')
-  balancer.direct(targets.slice(0, 1).map(({ port }) => port))
+  direct(targets.flatMap(({ port }, index) => index === 1 ? [] : [port]))
+  t.strictSame([await next(), await next(), await next(), await next()].toSorted(), ['one', 'one', 'three', 'three'], 'past one that is away')
+  direct(targets.slice(0, 1).map(({ port }) => port))
   t.strictSame([await next(), await next()], ['one', 'one'])
-  balancer.direct([])
-  t.equal(await next(), 'ECONNRESET', 'nobody is left')
+  direct([])
+  t.equal(await next(), 'ECONNREFUSED', 'nobody is left')
+  direct(targets.map(({ port }) => port))
+  const before = targets.map((target) => target.accepted())
+  await Promise.all(Array.from({ length: 12 }, async () => await asked(agent)))
+  t.equal(targets.reduce((sum, target, index) => sum + target.accepted() - (before[index] ?? 0), 0), MOST)
 })
 
-t.test('a client of the balancer feels the end of its target', async (t) => {
-  const target = await echo(t, 'one')
-  const balancer = await startBalancer()
-  t.teardown(() => balancer.stop())
-  balancer.direct([target.port])
-  const client = peer(t, balancer.port)
-  t.equal(await client.heard(), 'one')
-  client.say('hello')
-  t.equal(await client.heard(), 'hello')
-  const gone = once(client.socket, 'close')
+t.test('a client of the balancer keeps its connection, and feels the end of its target', async (t) => {
+  const target = await named(t, 'one')
+  const { agent, direct } = balancer(t)
+  direct([target.port])
+  t.strictSame([await asked(agent), await asked(agent), target.accepted()], ['one', 'one', 1])
+  const held = asked(agent, { 'x-hold': 'yes' })
+  await target.holds()
   await target.stop()
-  await gone
-  t.ok(client.socket.destroyed)
+  t.equal(await held, 'ECONNRESET')
+  t.equal(await asked(agent), 'ECONNREFUSED')
 })
+
+const MOST = 3
+
+function balancer (t: Setup): Balancer {
+  const made = createBalancer(MOST)
+  t.teardown(() => { made.agent.destroy() })
+  return made
+}
+
+/** A server that answers with its name, but for what it is asked to hold. */
+async function named (t: Setup, name: string): Promise<{ port: number, accepted(): number, holds(): Promise<unknown>, stop(): Promise<void> }> {
+  let accepted = 0
+  const server = createHttpServer((request, reply) => {
+    if (request.headers['x-hold'] === undefined) reply.end(name)
+    else server.emit('hold')
+  })
+  server.on('connection', () => { accepted++ })
+  server.listen(0, HOST)
+  await once(server, 'listening')
+  const address = server.address()
+  const held = once(server, 'hold')
+  const stop = async (): Promise<void> => {
+    if (!server.listening) return
+    server.close()
+    server.closeAllConnections()
+    await once(server, 'close')
+  }
+  t.teardown(stop)
+  return { port: typeof address === 'object' ? address?.port ?? 0 : 0, accepted: () => accepted, holds: async () => await held, stop }
+}
+
+/** What came, or the code of the error. */
+async function asked (agent: Agent, headers: Record<string, string> = {}): Promise<string> {
+  return await new Promise((resolve) => {
+    const outgoing = request({ host: HOST, agent, headers }, (incoming) => { incoming.on('data', (chunk: Buffer) => { resolve(chunk.toString()) }) })
+    outgoing.on('error', (error: NodeJS.ErrnoException) => { resolve(error.code ?? 'error') })
+    outgoing.end()
+  })
+}

@@ -1,39 +1,27 @@
-/** One port in front of several: connections go round, and past those that refuse them. */
+/** What clients have in place of a balancer: their connections go round the instances. */
+import { Agent } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { HOST, type Listener, listener } from './connections.ts'
+import { HOST } from './connections.ts'
 
-export interface Balancer extends Listener {
+export interface Balancer {
+  /** Whoever asks with it asks an instance, whatever port the request names. It keeps connections, and they take turns. */
+  readonly agent: Agent
   /** New connections go to these; those that are open stay where they are. */
   direct(ports: readonly number[]): void
 }
 
-export async function startBalancer (): Promise<Balancer> {
+export function createBalancer (maxSockets: number): Balancer {
+  const agent = new Agent({ keepAlive: true, scheduling: 'fifo', maxSockets, maxFreeSockets: maxSockets })
   let targets: readonly number[] = []
   let turn = 0
-
-  function forward (client: Socket, remaining: readonly number[]): void {
-    const [port, ...others] = remaining
-    // As a balancer without a living target does.
-    if (port === undefined || client.destroyed) {
-      client.resetAndDestroy()
-      return
-    }
-    const upstream = connect({ host: HOST, port, allowHalfOpen: true, noDelay: true })
-    const tryNext = (): void => { forward(client, others) }
-    upstream.once('error', tryNext)
-    upstream.once('connect', () => {
-      upstream.off('error', tryNext)
-      upstream.on('error', () => { client.resetAndDestroy() })
-      client.on('error', () => { upstream.resetAndDestroy() })
-      client.on('close', () => { upstream.destroy() })
-      upstream.on('close', () => { client.destroy() })
-      client.pipe(upstream).pipe(client)
-    })
+  return {
+    agent: Object.assign(agent, {
+      // At once, or the agent would not count it among those of which it may have so many.
+      createConnection (): Socket {
+        // Where no instance is left, a port that nobody has.
+        return connect({ host: HOST, port: targets[turn++ % Math.max(1, targets.length)] ?? 0, noDelay: true })
+      }
+    }),
+    direct (ports) { targets = [...ports] }
   }
-
-  const server = await listener((client) => {
-    const first = turn++ % Math.max(1, targets.length)
-    forward(client, [...targets.slice(first), ...targets.slice(0, first)])
-  })
-  return Object.assign(server, { direct (ports: readonly number[]) { targets = [...ports] } })
 }

@@ -1,8 +1,8 @@
-/** Several processes under test behind one port: started, killed, started again, stopped. */
+/** Several processes under test and the way to them: started, killed, started again, stopped. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { getPriority, setPriority } from 'node:os'
-import { type Balancer, startBalancer } from './balancer.ts'
+import { type Balancer, createBalancer } from './balancer.ts'
 import { buildProgram } from './program.ts'
 import type { InstanceSettings, Report } from './settings.ts'
 
@@ -36,11 +36,13 @@ interface Instance { child: ChildProcess, port: number }
 
 const START_TIMEOUT_MS = 60_000
 const EXIT_TIMEOUT_MS = 10_000
+/** Of all users together to the instances. */
+const MAX_CONNECTIONS = 16
 
 /** `settingsOf` is asked at every start, for things may have moved since. */
 export async function startFleet (names: readonly string[], settingsOf: (name: string) => Omit<InstanceSettings, 'name'>): Promise<Fleet> {
   const program = await buildProgram()
-  const balancer = await startBalancer()
+  const balancer = createBalancer(MAX_CONNECTIONS)
   const instances = new Map<string, Instance>()
   const incarnations = new Map<string, number>()
   const listeners: Array<(mail: Mail) => void> = []
@@ -90,8 +92,8 @@ export async function startFleet (names: readonly string[], settingsOf: (name: s
       const { child } = instanceOf(name)
       const gone = once(child, 'exit')
       child.kill('SIGKILL')
-      await gone
       forget(name)
+      await gone
     },
     async stopGracefully (name) {
       const { child } = instanceOf(name)
@@ -117,7 +119,7 @@ export async function startFleet (names: readonly string[], settingsOf: (name: s
         child.kill('SIGKILL')
         await gone
       }))
-      await balancer.stop()
+      balancer.agent.destroy()
       await program.remove()
     }
   }

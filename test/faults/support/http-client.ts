@@ -34,12 +34,12 @@ export interface HttpClient {
   close(): void
 }
 
-/** `timeoutMs` must be more than what the service promises, so that a late answer is seen as late. */
-export function httpClient ({ log, port, caller, agent, timeoutMs }: { log: Log, port: number, caller: string, agent: Agent, timeoutMs: number }): HttpClient {
+/** Without a `port` the agent knows where to connect. `timeoutMs` must be more than what the service promises, so that a late answer is seen as late. */
+export function httpClient ({ log, port, caller, agent, timeoutMs }: { log: Log, port?: number, caller: string, agent: Agent, timeoutMs: number }): HttpClient {
   return {
     async call (call) {
       const start = log.now()
-      const { answer: sent, done } = await send(call, { port, caller, agent, timeoutMs })
+      const { answer: sent, done } = await send(call, { ...(port === undefined ? {} : { port }), caller, agent, timeoutMs })
       const answer = call.means === undefined || sent.outcome.kind !== 'answer' ? sent : { ...sent, outcome: call.means(sent) }
       const instance = answer.headers[INSTANCE]
       const gave = isGood(answer.outcome) ? call.gave?.(answer) : undefined
@@ -55,9 +55,11 @@ export function httpClient ({ log, port, caller, agent, timeoutMs }: { log: Log,
 /** Sockets take turns, and so do the instances behind them. */
 export const sharedAgent = (maxSockets: number): Agent => new Agent({ keepAlive: true, scheduling: 'fifo', maxSockets, maxFreeSockets: maxSockets })
 
+const ISSUER_HOST = new URL(ISSUER).host
+
 const isGood = (outcome: Outcome): boolean => outcome.kind === 'answer' && outcome.status < 400
 
-async function send ({ method, path, headers = {}, form, json, abandonAfterMs }: Call, { port, caller, agent, timeoutMs }: { port: number, caller: string, agent: Agent, timeoutMs: number }): Promise<{ answer: Answer, done: Promise<void> }> {
+async function send ({ method, path, headers = {}, form, json, abandonAfterMs }: Call, { port, caller, agent, timeoutMs }: { port?: number, caller: string, agent: Agent, timeoutMs: number }): Promise<{ answer: Answer, done: Promise<void> }> {
   const payload = form === undefined ? json === undefined ? undefined : JSON.stringify(json) : new URLSearchParams(form).toString()
   return await new Promise((resolve) => {
     const timers: NodeJS.Timeout[] = []
@@ -71,12 +73,12 @@ async function send ({ method, path, headers = {}, form, json, abandonAfterMs }:
     }
     const outgoing = request({
       host: HOST,
-      port,
+      ...(port === undefined ? {} : { port }),
       agent,
       method,
       path,
       headers: {
-        host: new URL(ISSUER).host,
+        host: ISSUER_HOST,
         [CALLER]: caller,
         ...(payload === undefined ? {} : { 'content-type': form === undefined ? 'application/json' : 'application/x-www-form-urlencoded', 'content-length': Buffer.byteLength(payload) }),
         ...headers

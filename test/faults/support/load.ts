@@ -33,7 +33,6 @@ const MAX_WAIT_MS = 1000
 const PING_EVERY_MS = 100
 
 export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, users, guessers, pauseMs, timeoutMs, mix = {} }: LoadSettings): Load {
-  const agent = sharedAgent(16)
   const weights = { ...MIX, ...mix }
   const mailbox = createMailbox(1500)
   fleet.onMail((mail) => { mailbox.deliver(mail) })
@@ -42,7 +41,7 @@ export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, u
   setMaxListeners(0, over.signal)
   const pause = async (ms: number): Promise<boolean> => await wait(ms, true, { signal: over.signal }).catch(() => false)
   const person = (name: string): VirtualUser => virtualUser(name, {
-    http: httpClient({ log, port: fleet.balancer.port, caller: name, agent, timeoutMs }), mailbox, apiAuthorization, now: log.now
+    http: httpClient({ log, caller: name, agent: fleet.balancer.agent, timeoutMs }), mailbox, apiAuthorization, now: log.now
   })
 
   /** As long as `Retry-After` says, but not so long that a short run sees nothing of what comes after a fault. */
@@ -97,11 +96,7 @@ export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, u
   return {
     async stop () {
       over.abort()
-      try {
-        await Promise.all(all)
-      } finally {
-        agent.destroy()
-      }
+      await Promise.all(all)
     }
   }
 }
