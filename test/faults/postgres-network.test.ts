@@ -3,7 +3,7 @@ import { startPostgres } from '../support/postgres-server.ts'
 import { expectHeld } from './support/expect.ts'
 import { startProxy } from './support/proxy.ts'
 import { runScenario } from './support/scenario.ts'
-import { INSTANCES } from './support/standard.ts'
+import { THREE } from './support/standard.ts'
 
 t.test('the network to PostgreSQL is cut, swallows everything for a while, and is slow', async (t) => {
   const postgres = await startPostgres()
@@ -14,8 +14,8 @@ t.test('the network to PostgreSQL is cut, swallows everything for a while, and i
   url.port = String(proxy.port)
   const place = { kind: 'postgres', url: url.href } as const
   expectHeld(t, await runScenario({
-    instances: INSTANCES,
-    seconds: 12,
+    instances: THREE,
+    seconds: 10,
     settingsOf: () => ({ state: place, users: place, skewMs: 0 }),
     faults: [{
       name: 'connections cut',

@@ -2,16 +2,16 @@ import t from 'tap'
 import { startPostgres } from '../support/postgres-server.ts'
 import { expectHeld } from './support/expect.ts'
 import { runScenario } from './support/scenario.ts'
-import { INSTANCES } from './support/standard.ts'
+import { THREE } from './support/standard.ts'
 
 t.test('PostgreSQL is killed and restarted, refuses connections, and is frozen: what it answered stands', async (t) => {
   const postgres = await startPostgres()
   t.teardown(() => postgres.stop())
   const place = { kind: 'postgres', url: postgres.url } as const
   expectHeld(t, await runScenario({
-    instances: INSTANCES,
+    instances: THREE,
     settingsOf: () => ({ state: place, users: place, skewMs: 0 }),
-    seconds: 20,
+    seconds: 13,
     faults: [{
       name: 'SIGKILL of PostgreSQL',
       at: 0.15,

@@ -2,7 +2,7 @@ import t from 'tap'
 import { startRedis } from '../support/redis-server.ts'
 import { expectHeld } from './support/expect.ts'
 import { runScenario } from './support/scenario.ts'
-import { INSTANCES, temporaryFile } from './support/standard.ts'
+import { temporaryFile, THREE } from './support/standard.ts'
 
 t.test('with onStoreError deny no limit is exceeded in any window, though Redis is frozen, killed and started again', async (t) => {
   const redis = await startRedis({ appendOnly: true })
@@ -10,10 +10,10 @@ t.test('with onStoreError deny no limit is exceeded in any window, though Redis 
   const users = temporaryFile(t)
   const place = { kind: 'redis', url: redis.url } as const
   const result = await runScenario({
-    instances: INSTANCES,
+    instances: THREE,
     settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
     onStoreError: 'deny',
-    seconds: 11,
+    seconds: 9,
     faults: [{
       name: 'SIGSTOP of Redis',
       at: 0.15,

@@ -3,7 +3,7 @@ import { startRedis } from '../support/redis-server.ts'
 import { expectHeld } from './support/expect.ts'
 import { startProxy } from './support/proxy.ts'
 import { runScenario } from './support/scenario.ts'
-import { INSTANCES, LIMITS_ARE_LOCAL, temporaryFile } from './support/standard.ts'
+import { LIMITS_ARE_LOCAL, temporaryFile, THREE } from './support/standard.ts'
 
 t.test('the network to Redis is cut, swallows everything for a while, and is slow', async (t) => {
   const redis = await startRedis()
@@ -13,8 +13,8 @@ t.test('the network to Redis is cut, swallows everything for a while, and is slo
   const users = temporaryFile(t)
   const place = { kind: 'redis', url: `redis://127.0.0.1:${proxy.port}` } as const
   expectHeld(t, await runScenario({
-    instances: INSTANCES,
-    seconds: 12,
+    instances: THREE,
+    seconds: 9.5,
     settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
     faults: [{
       name: 'connections cut',

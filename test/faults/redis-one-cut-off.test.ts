@@ -36,7 +36,7 @@ t.test('one instance alone loses the answers of Redis and then Redis: it says 50
       }
     }],
     // Enough of them meet the one instance in two seconds.
-    load: { pauseMs: 40 },
+    load: { journeyEveryMs: 80 },
     terms: { limitsPer: 'fleet', answerWithinMs: 3000, retryWithinMs: 8000 }
   })
   expectHeld(t, result)

@@ -4,7 +4,7 @@ import { startRedis } from '../support/redis-server.ts'
 import { expectHeld } from './support/expect.ts'
 import { saidYes, wasLost } from './support/log.ts'
 import { runScenario } from './support/scenario.ts'
-import { INSTANCES } from './support/standard.ts'
+import { THREE } from './support/standard.ts'
 
 /** Shorter than the outages. */
 const GRACE_MS = 2000
@@ -16,10 +16,10 @@ t.test('state in Redis, users in PostgreSQL, which is frozen and killed for long
   t.teardown(() => postgres.stop())
   const place = { kind: 'redis', url: redis.url } as const
   const result = await runScenario({
-    instances: INSTANCES,
+    instances: THREE,
     settingsOf: () => ({ state: place, users: { kind: 'postgres', url: postgres.url }, limits: place, skewMs: 0, options: { refreshToken: { reuseGraceSeconds: GRACE_MS / 1000 } } }),
-    seconds: 15,
-    load: { pauseMs: 40 },
+    seconds: 12,
+    load: { journeyEveryMs: 80 },
     faults: [{
       name: 'SIGKILL of PostgreSQL',
       at: 0.1,
@@ -32,7 +32,7 @@ t.test('state in Redis, users in PostgreSQL, which is frozen and killed for long
     }, {
       // A user store may take five seconds, so only a longer stop spoils anything.
       name: 'SIGSTOP of PostgreSQL',
-      at: 0.55,
+      at: 0.62,
       recoveryMs: 2500,
       async run ({ hold }) {
         await postgres.pause()

@@ -10,7 +10,7 @@ import { expectHeld } from './support/expect.ts'
 import { resharding, slotOf } from './support/reshard.ts'
 import { person, type Tally } from './support/reshard-load.ts'
 import { runScenario } from './support/scenario.ts'
-import { INSTANCES, LIMITS_ARE_LOCAL, temporaryFile } from './support/standard.ts'
+import { LIMITS_ARE_LOCAL, temporaryFile, THREE } from './support/standard.ts'
 
 /** All on the first node: enough keys in each that a move lasts. */
 const SLOTS = 12
@@ -88,7 +88,7 @@ t.test('a whole service while the slots of its Cluster go from node to node', as
   const reshard = resharding(cluster.nodes, { batch: 1, pauseMs: 3 })
   t.teardown(() => { reshard.close() })
   const result = await runScenario({
-    instances: INSTANCES.slice(0, 3),
+    instances: THREE,
     settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
     faults: [{
       name: 'a reshard',

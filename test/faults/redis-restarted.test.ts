@@ -2,7 +2,7 @@ import t from 'tap'
 import { startRedis } from '../support/redis-server.ts'
 import { expectHeld } from './support/expect.ts'
 import { runScenario } from './support/scenario.ts'
-import { INSTANCES, LIMITS_ARE_LOCAL, temporaryFile } from './support/standard.ts'
+import { LIMITS_ARE_LOCAL, temporaryFile, THREE } from './support/standard.ts'
 
 t.test('Redis with an append-only file is killed and started again: what it answered stands', async (t) => {
   const redis = await startRedis({ appendOnly: true })
@@ -10,7 +10,7 @@ t.test('Redis with an append-only file is killed and started again: what it answ
   const users = temporaryFile(t)
   const place = { kind: 'redis', url: redis.url } as const
   expectHeld(t, await runScenario({
-    instances: INSTANCES,
+    instances: THREE,
     settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
     faults: [{
       name: 'SIGKILL of Redis',

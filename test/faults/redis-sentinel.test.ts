@@ -2,7 +2,7 @@ import t from 'tap'
 import { startRedisSentinel } from '../support/redis-server.ts'
 import { expectHeld } from './support/expect.ts'
 import { runScenario } from './support/scenario.ts'
-import { INSTANCES, LIMITS_ARE_LOCAL, temporaryFile } from './support/standard.ts'
+import { LIMITS_ARE_LOCAL, temporaryFile, THREE } from './support/standard.ts'
 import { becomesMaster, UNREPLICATED } from './support/failover.ts'
 
 t.test('the master of a Sentinel group dies: its replica goes on with all but what it had not been sent', async (t) => {
@@ -11,7 +11,7 @@ t.test('the master of a Sentinel group dies: its replica goes on with all but wh
   const users = temporaryFile(t)
   const place = { kind: 'sentinel', name: 'authority', sentinels: group.sentinels.map(({ host, port }) => ({ host, port })) } as const
   expectHeld(t, await runScenario({
-    instances: INSTANCES,
+    instances: THREE,
     settingsOf: () => ({ state: place, users, limits: place, skewMs: 0 }),
     faults: [{
       name: 'SIGKILL of the master',

@@ -15,8 +15,8 @@ export interface LoadSettings {
   seed: string
   users: number
   guessers: number
-  /** A pause between two journeys of one user. */
-  pauseMs: number
+  /** So often a user begins a journey at most: a machine that is slow makes them few by what they take, and not by a pause beside. */
+  journeyEveryMs: number
   /** When a client gives up waiting: more than is promised. */
   timeoutMs: number
   /** How often a journey is made, where that is not what it usually is. */
@@ -30,9 +30,10 @@ export interface Load {
 
 const MAX_DEVICES = 4
 const MAX_WAIT_MS = 1000
-const PING_EVERY_MS = 100
+const LEAST_PAUSE_MS = 20
+const PING_EVERY_MS = 250
 
-export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, users, guessers, pauseMs, timeoutMs, mix = {} }: LoadSettings): Load {
+export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, users, guessers, journeyEveryMs, timeoutMs, mix = {} }: LoadSettings): Load {
   const weights = { ...MIX, ...mix }
   const mailbox = createMailbox(1500)
   fleet.onMail((mail) => { mailbox.deliver(mail) })
@@ -46,7 +47,7 @@ export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, u
 
   /** As long as `Retry-After` says, but not so long that a short run sees nothing of what comes after a fault. */
   async function waitAfter ({ outcome }: Answer): Promise<boolean> {
-    const saidMs = outcome.kind === 'answer' && outcome.retryAfter !== undefined ? Number(outcome.retryAfter) * 1000 : pauseMs * 4
+    const saidMs = outcome.kind === 'answer' && outcome.retryAfter !== undefined ? Number(outcome.retryAfter) * 1000 : journeyEveryMs * 2
     return await pause(Math.min(saidMs, MAX_WAIT_MS))
   }
 
@@ -55,6 +56,7 @@ export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, u
     const choices = schedule(`${seed} ${name}`)
     while (!over.signal.aborted && !await user.register()) await pause(MAX_WAIT_MS)
     while (!over.signal.aborted) {
+      const begun = log.now()
       const device = user.devices[choices.upTo(Math.max(0, user.devices.length - 1))]
       if (device === undefined) {
         if (await user.signIn() === null) await pause(MAX_WAIT_MS)
@@ -63,7 +65,7 @@ export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, u
       } else {
         await JOURNEYS[choices.pick(weights)](device, { user, choices, waitAfter })
       }
-      await pause(pauseMs)
+      await pause(Math.max(LEAST_PAUSE_MS, begun + journeyEveryMs - log.now()))
     }
   }
 
@@ -73,7 +75,7 @@ export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, u
     while (!over.signal.aborted && !await user.register()) await pause(MAX_WAIT_MS)
     while (!over.signal.aborted) {
       const answers = await Promise.all(Array.from({ length: 12 }, async () => await user.guess()))
-      await pause(answers.some((answer) => statusOf(answer) === 429) ? MAX_WAIT_MS : pauseMs)
+      await pause(answers.some((answer) => statusOf(answer) === 429) ? MAX_WAIT_MS : LEAST_PAUSE_MS)
     }
   }
 

@@ -60,12 +60,11 @@ export interface Result extends Report {
   succeeded: Readonly<Record<Operation, number>>
 }
 
-const SHORT_SECONDS = 9
+const SHORT_SECONDS = 7
 /** From here on it is a long form, with faults that last as long as real ones. */
 const LONG_SECONDS = 60
-const CALM_MS = 2500
-/** Between two journeys of a user. In the short form half as much happens as in the long one: as much as shows that a fault is met. */
-const PAUSE_MS = { short: 80, long: 40 }
+/** What the short form has less of: as much happens as shows that a fault is met, and that things are well after it. */
+const FORMS = { short: { journeyEveryMs: 150, calmMs: 1000 }, long: { journeyEveryMs: 50, calmMs: 2500 } }
 /** The load asks at random and under limits. The last calm goes on until what must succeed has, and all has been done, for so much longer at most. */
 const LONGER_CALM_MS = 30_000
 /** What a load of any length does often enough to say that it was done. */
@@ -118,6 +117,7 @@ export function secondsOf ({ seconds = SHORT_SECONDS }: Pick<Scenario, 'seconds'
 
 export async function runScenario (scenario: Scenario): Promise<Result> {
   const seconds = secondsOf(scenario)
+  const { journeyEveryMs, calmMs } = seconds >= LONG_SECONDS ? FORMS.long : FORMS.short
   const log = createLog()
   // By hand: `FAULTS_PLANT=revokes-nothing` must make any scenario fail.
   const planted = process.env['FAULTS_PLANT'] as Planted | undefined
@@ -140,7 +140,7 @@ export async function runScenario (scenario: Scenario): Promise<Result> {
   try {
     await allHaveKeys(fleet)
     const watching = watch(scenario, fleet, log.entries)
-    const load = startLoad({ log, fleet }, { seed: 'faults', users: 10, guessers: 2, pauseMs: seconds >= LONG_SECONDS ? PAUSE_MS.long : PAUSE_MS.short, timeoutMs: scenario.terms.answerWithinMs * 2, ...scenario.load })
+    const load = startLoad({ log, fleet }, { seed: 'faults', users: 10, guessers: 2, journeyEveryMs, timeoutMs: scenario.terms.answerWithinMs * 2, ...scenario.load })
     const start = log.now()
     const failures: Error[] = []
     for (const fault of scenario.faults.toSorted((a, b) => a.at - b.at)) {
@@ -156,7 +156,7 @@ export async function runScenario (scenario: Scenario): Promise<Result> {
       }
     }
     // A machine that was slow to bring things back still owes a calm in which to see whether they are well.
-    const calmEnd = Math.max(start + seconds * 1000, ...faults.map(({ end, recoveryMs }) => end + recoveryMs + CALM_MS))
+    const calmEnd = Math.max(start + seconds * 1000, ...faults.map(({ end, recoveryMs }) => end + recoveryMs + calmMs))
     await wait(Math.max(0, calmEnd - log.now()))
     const calmFrom = Math.max(...faults.map(({ end, recoveryMs }) => end + recoveryMs))
     const hasSucceeded = (operation: Operation): boolean => log.entries.some((entry) => entry.operation === operation && entry.start >= calmFrom && saidYes(entry))

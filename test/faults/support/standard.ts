@@ -1,4 +1,4 @@
-/** What most scenarios have in common: four instances, a file for users who are kept nowhere else, faults of the instances themselves. */
+/** What most scenarios have in common: three or four instances, a file for users who are kept nowhere else, faults of the instances themselves. */
 import { mkdtempSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,6 +7,8 @@ import type { Place } from './settings.ts'
 import type { TimedFault } from './scenario.ts'
 
 export const INSTANCES = ['1', '2', '3', '4'] as const
+/** Enough for a fault that befalls them all alike: what one began another goes on with, and a third sees it. */
+export const THREE = INSTANCES.slice(0, 3)
 /** Two of the four have a wall clock that is wrong. */
 export const SKEWED: Readonly<Record<string, number>> = { 3: 300_000, 4: -300_000 }
 
