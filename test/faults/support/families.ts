@@ -111,7 +111,8 @@ export function mayBeReplay (entry: Entry, { presentations, successors }: Tokens
   const before = presentations(entry.token).filter((other) => other !== entry && other.operation === 'rotate' && mayHaveRun(other) && other.start < entry.end)
   const first = before[0]
   if (first === undefined || entry.end <= first.start + terms.graceMs - terms.clockToleranceMs) return false
-  return !before.every(wasLost) || entry.end > lostAnswerCountsUntil(before, terms)
+  // What the client gave up and the service answered is replaced, as far as the service knows.
+  return !before.every((other) => wasLost(other) && other.wasDone !== true) || entry.end > lostAnswerCountsUntil(before, terms)
 }
 
 function lostAnswerCountsUntil (lost: readonly Entry[], { faults, retryWithinMs }: Terms): number {

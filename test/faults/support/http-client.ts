@@ -45,7 +45,7 @@ export function httpClient ({ log, port, caller, agent, timeoutMs }: { log: Log,
       const gave = isGood(answer.outcome) ? call.gave?.(answer) : undefined
       const entry: Entry = { ...call.about, start, end: log.now(), outcome: answer.outcome, ...(typeof instance === 'string' ? { instance } : {}), ...(gave === undefined ? {} : { gave }) }
       log.add(entry)
-      if (answer.outcome.kind === 'abandoned') void done.then(() => { entry.doneBy = log.now() })
+      if (answer.outcome.kind === 'abandoned') void done.then((outcome) => { Object.assign(entry, { doneBy: log.now(), wasDone: isGood(outcome) }) })
       return answer
     },
     close () { agent.destroy() }
@@ -59,17 +59,17 @@ const ISSUER_HOST = new URL(ISSUER).host
 
 const isGood = (outcome: Outcome): boolean => outcome.kind === 'answer' && outcome.status < 400
 
-async function send ({ method, path, headers = {}, form, json, abandonAfterMs }: Call, { port, caller, agent, timeoutMs }: { port?: number, caller: string, agent: Agent, timeoutMs: number }): Promise<{ answer: Answer, done: Promise<void> }> {
+async function send ({ method, path, headers = {}, form, json, abandonAfterMs }: Call, { port, caller, agent, timeoutMs }: { port?: number, caller: string, agent: Agent, timeoutMs: number }): Promise<{ answer: Answer, done: Promise<Outcome> }> {
   const payload = form === undefined ? json === undefined ? undefined : JSON.stringify(json) : new URLSearchParams(form).toString()
   return await new Promise((resolve) => {
     const timers: NodeJS.Timeout[] = []
-    let isDone = (): void => {}
-    const done = new Promise<void>((resolve) => { isDone = resolve })
+    let isDone = (_outcome: Outcome): void => {}
+    const done = new Promise<Outcome>((resolve) => { isDone = resolve })
     const tell = (outcome: Outcome, answer: Partial<Answer> = {}): void => { resolve({ answer: { headers: {}, body: {}, ...answer, outcome }, done }) }
     const settle = (outcome: Outcome, answer: Partial<Answer> = {}): void => {
       for (const timer of timers) clearTimeout(timer)
       tell(outcome, answer)
-      isDone()
+      isDone(outcome)
     }
     const outgoing = request({
       host: HOST,

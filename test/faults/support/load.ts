@@ -75,7 +75,7 @@ export function startLoad ({ log, fleet }: { log: Log, fleet: Fleet }, { seed, u
     while (!over.signal.aborted && !await user.register()) await pause(MAX_WAIT_MS)
     while (!over.signal.aborted) {
       const answers = await Promise.all(Array.from({ length: 12 }, async () => await user.guess()))
-      await pause(answers.some((answer) => statusOf(answer) === 429) ? MAX_WAIT_MS : LEAST_PAUSE_MS)
+      await pause(answers.some((answer) => statusOf(answer) === 429) ? MAX_WAIT_MS : journeyEveryMs)
     }
   }
 

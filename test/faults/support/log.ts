@@ -49,6 +49,8 @@ export interface Entry {
   outcome: Outcome
   /** Where the client had given up: when the service was done with it nevertheless. */
   doneBy?: number
+  /** And whether it had done what was asked. */
+  wasDone?: boolean
 }
 
 export interface Log {

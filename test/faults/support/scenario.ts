@@ -65,7 +65,7 @@ const SHORT_SECONDS = 7
 const LONG_SECONDS = 60
 /** What the short form has less of: as much happens as shows that a fault is met, and that things are well after it. */
 const FORMS = { short: { journeyEveryMs: 150, calmMs: 1000 }, long: { journeyEveryMs: 50, calmMs: 2500 } }
-/** The load asks at random and under limits. The last calm goes on until what must succeed has, and all has been done, for so much longer at most. */
+/** The load asks at random and under limits. A calm goes on until what must succeed has, and the last until all has been done, for so much longer at most. */
 const LONGER_CALM_MS = 30_000
 /** What a load of any length does often enough to say that it was done. */
 export const DONE: readonly Operation[] = ['register', 'sign-in', 'authorize', 'redeem', 'rotate', 'refresh', 'userinfo', 'introspect', 'sessions', 'revoke', 'sign-out', 'me', 'ping']
@@ -143,6 +143,12 @@ export async function runScenario (scenario: Scenario): Promise<Result> {
     const load = startLoad({ log, fleet }, { seed: 'faults', users: 10, guessers: 2, journeyEveryMs, timeoutMs: scenario.terms.answerWithinMs * 2, ...scenario.load })
     const start = log.now()
     const failures: Error[] = []
+    /** Goes on until what must succeed has. Whatever comes next, a machine that was slow to bring things back still owes a calm in which to see whether they are well. */
+    const calm = async (from: number): Promise<void> => {
+      const hasSucceeded = (operation: Operation): boolean => log.entries.some((entry) => entry.operation === operation && entry.start >= from && saidYes(entry))
+      await wait(Math.max(0, from + calmMs - log.now()))
+      while (log.now() < from + calmMs + LONGER_CALM_MS && !(scenario.terms.mustSucceed ?? MUST_SUCCEED).every(hasSucceeded)) await wait(50)
+    }
     for (const fault of scenario.faults.toSorted((a, b) => a.at - b.at)) {
       await wait(Math.max(0, start + fault.at * seconds * 1000 - log.now()))
       const begun = log.now()
@@ -154,14 +160,12 @@ export async function runScenario (scenario: Scenario): Promise<Result> {
       for (const { rules, reason, beforeMs, afterMs } of fault.excuses ?? []) {
         excuses.push({ rules, reason, start: begun - beforeMs, end: afterMs === undefined ? interval.end + fault.recoveryMs : begun + afterMs })
       }
+      await calm(interval.end + fault.recoveryMs)
     }
-    // A machine that was slow to bring things back still owes a calm in which to see whether they are well.
-    const calmEnd = Math.max(start + seconds * 1000, ...faults.map(({ end, recoveryMs }) => end + recoveryMs + calmMs))
-    await wait(Math.max(0, calmEnd - log.now()))
-    const calmFrom = Math.max(...faults.map(({ end, recoveryMs }) => end + recoveryMs))
-    const hasSucceeded = (operation: Operation): boolean => log.entries.some((entry) => entry.operation === operation && entry.start >= calmFrom && saidYes(entry))
+    await wait(Math.max(0, start + seconds * 1000 - log.now()))
+    const end = log.now()
     const wasIdle = (): boolean => !DONE.every((operation) => log.entries.some((entry) => entry.operation === operation && saidYes(entry))) || !log.entries.some(({ outcome }) => outcome.kind === 'answer' && outcome.status === 429)
-    while (faults.length > 0 && log.now() < calmEnd + LONGER_CALM_MS && (wasIdle() || !(scenario.terms.mustSucceed ?? MUST_SUCCEED).every(hasSucceeded))) await wait(50)
+    while (faults.length > 0 && log.now() < end + LONGER_CALM_MS && wasIdle()) await wait(50)
     await load.stop()
     await watching.end()
     await scenario.afterLoad?.(fleet)
