@@ -13,7 +13,6 @@ import { buildRunner } from './build-runner.mjs'
 import { countCoverage } from './coverage.mjs'
 import { ensureServers } from './ensure-servers.mjs'
 import { runFiles } from './run-files.mjs'
-import { serveChromium } from './serve-chromium.mjs'
 import { failuresIn } from './tap-failures.mjs'
 import { allTests, laneOf } from './test-lanes.mjs'
 
@@ -36,7 +35,7 @@ if (isForTap && !await buildRunner()) process.exit(1)
 const programs = mkdtempSync(join(tmpdir(), 'fastify-authority-programs-'))
 process.env.TEST_PROGRAMS = programs
 process.once('exit', () => { rmSync(programs, { recursive: true, force: true }) })
-const { status, text } = isForTap ? await runTap(words) : isLanes ? await runLanes() : await withOneChromium(files, async (env) => await runFiles(root, files, env))
+const { status, text } = isForTap ? await runTap(words) : isLanes ? await runLanes() : await runFiles(root, files)
 
 const failures = failuresIn(text)
 if (failures.length > 0) console.log(`\nwhat failed:\n${failures.join('\n')}\n`)
@@ -60,20 +59,10 @@ async function runLanes () {
   if (!files.some((file) => laneOf(file) === 'main')) return await runFiles(root, files)
   const coverage = countCoverage(root)
   try {
-    const run = await withOneChromium(files, async (env) => await runFiles(root, files, { ...env, ...coverage.env }))
+    const run = await runFiles(root, files, coverage.env)
     return coverage.report() ? run : { ...run, status: run.status || 1 }
   } finally {
     coverage.remove()
-  }
-}
-
-/** One Chromium for all files that need one. */
-async function withOneChromium (args, run) {
-  const chromium = await serveChromium(args)
-  try {
-    return await run(chromium === null ? {} : { CHROMIUM_WS: chromium.wsEndpoint() })
-  } finally {
-    await chromium?.close()
   }
 }
 
@@ -84,10 +73,8 @@ async function runTap (args) {
   // The runner's own choice for a log file is all of TAP, twice where it is written to a file too: failures and a line a file do.
   const reporter = process.stdout.isTTY ? [] : ['--reporter=min', '--no-color']
   try {
-    const status = await withOneChromium(args, async (env) => {
-      const child = spawn(process.execPath, [tap, 'run', '--coverage-report=text', `--output-file=${output}`, ...reporter, ...args], { stdio: 'inherit', env: { ...process.env, ...env } })
-      return await new Promise((resolve) => { child.once('exit', (code) => { resolve(code ?? 1) }) })
-    })
+    const child = spawn(process.execPath, [tap, 'run', '--coverage-report=text', `--output-file=${output}`, ...reporter, ...args], { stdio: 'inherit' })
+    const status = await new Promise((resolve) => { child.once('exit', (code) => { resolve(code ?? 1) }) })
     const text = existsSync(output) ? readFileSync(output, 'utf8') : ''
     if (!process.stdout.isTTY) console.log(`\n${(text.match(/^(not )?ok \d+ - .*$/gm) ?? []).join('\n')}`)
     return { status, text }

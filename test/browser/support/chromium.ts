@@ -49,15 +49,29 @@ export async function withChromium (t: Test, args: string[] = []): Promise<TestC
   }
 }
 
-/** The one that all files of a run share (scripts/serve-chromium.mjs), or for a file alone the machine's own, closed when it ends. */
+/** Those that processes of test files have, by the test that all of a process are subtests of. */
+const shared = new WeakMap<object, Promise<Browser>>()
+
+/**
+ * The one that the files of a process share, closed when the last of them has ended: each opens contexts of its own in it. In the same process as
+ * the tests nothing of what is said to it and by it goes through a socket. Firefox is started for each file.
+ */
 async function launchBrowser (t: Test, args: string[]): Promise<Browser> {
-  const shared = process.env.CHROMIUM_WS
-  const browser = await (isFirefox ? launchFirefox() : shared === undefined || args.length > 0 ? launch(args) : chromium.connect(shared))
+  if (isFirefox || args.length > 0) return await closedAfter(t, isFirefox ? launchFirefox() : launch(args))
+  let all = t
+  while (all.parent !== undefined) all = all.parent as Test
+  const browser = shared.get(all) ?? closedAfter(all, launch())
+  shared.set(all, browser)
+  return await browser
+}
+
+async function closedAfter (t: Test, launched: Promise<Browser>): Promise<Browser> {
+  const browser = await launched
   t.teardown(async () => { await browser.close() })
   return browser
 }
 
-async function launch (args: string[]): Promise<Browser> {
+async function launch (args: string[] = []): Promise<Browser> {
   const executablePath = chromiumPath()
   if (executablePath === undefined) throw new Error('no Chromium on this machine: install one, or name it in CHROMIUM_PATH')
   return await chromium.launch({ executablePath, headless: true, args: process.getuid?.() === 0 ? ['--no-sandbox', ...args] : args })
