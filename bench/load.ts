@@ -1,6 +1,7 @@
 /** Keep-alive connections that send requests of known bytes, as cheaply as Node.js can: the load must not be what is measured. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { isQuick } from './quick.ts'
 import type { HttpBenchmark, LoadedRequest, Subject } from './subject.ts'
 
 export interface Load {
@@ -14,7 +15,7 @@ interface Answer { status: number, body: string }
 export async function connectLoad (subject: Subject, { concurrency, idleClients = false }: Pick<HttpBenchmark, 'concurrency' | 'idleClients'>): Promise<Load> {
   const texts = subject.requests.map((request) => textOf(request, subject.port))
   const tokens = [...subject.follow?.tokens ?? []]
-  const connections = await Promise.all(Array.from({ length: concurrency }, async () => await connection(subject.port)))
+  const connections = await Promise.all(Array.from({ length: isQuick() ? Math.min(concurrency, 2) : concurrency }, async () => await connection(subject.port)))
   let turn = 0
 
   async function work (index: number, until: number): Promise<number> {

@@ -13,6 +13,9 @@ import type { HttpBenchmark, Subject } from './subject.ts'
 
 const ROUNDS = 7
 
+/** Whether a server runs shows in this process too, which is started already. The first of all shows under `--quick` that it does in a child. */
+let hasStarted = false
+
 const REDIS_URL = 'BENCH_REDIS_URL'
 
 interface Server {
@@ -28,15 +31,14 @@ interface Server {
 /** `entry`: the file that answers `serve(benchmark, subject)` in the child. */
 export async function compare (name: string, benchmark: HttpBenchmark, { quick, args }: BenchOptions): Promise<Report> {
   const rounds = quick ? 1 : ROUNDS
-  const shotMs = quick ? 30 : benchmark.shotMs
+  const shotMs = quick ? 5 : benchmark.shotMs
   const chosen = Object.keys(benchmark.subjects).filter((subject, index) => args.length === 0 || index === 0 || args.some((part) => subject.includes(part)))
   const servers: Server[] = []
   const redis = benchmark.redis === true ? await startRedis() : null
   if (redis !== null) process.env[REDIS_URL] = redis.url
   try {
-    // Whether a server runs shows in this process too, which is started already. One shows that it does in a child.
-    for (const [index, subject] of chosen.entries()) servers.push(await (quick && index > 0 ? startHere : start)(name, subject, benchmark))
-    for (const { load } of servers) await load.run(quick ? 30 : Math.max(1500, shotMs))
+    for (const subject of chosen) servers.push(await (quick && hasStarted ? startHere : start)(name, subject, benchmark))
+    if (!quick) for (const { load } of servers) await load.run(Math.max(1500, shotMs))
     for (let round = 0; round < rounds; round++) {
       for (const server of round % 2 === 0 ? servers : servers.toReversed()) await shoot(server, shotMs)
     }
@@ -78,6 +80,7 @@ function row (server: Server, servers: readonly Server[], { subjects }: HttpBenc
 }
 
 async function start (name: string, subject: string, benchmark: HttpBenchmark): Promise<Server> {
+  hasStarted = true
   const run = new URL(`./run${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)
   const child = fork(fileURLToPath(run), ['serve', name, subject], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
   const load = await connectLoad(await answer<Subject>(child), benchmark)

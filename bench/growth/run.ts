@@ -9,7 +9,7 @@ import { type BenchOptions, type Chart, median, type Report, show, type Table } 
 import { some } from '../quick.ts'
 import type { Kind } from './bytes.ts'
 import type { Expiry } from './expiry.ts'
-import type { Round } from './worker.ts'
+import type { Asked, Round } from './worker.ts'
 
 const STORES = ['memory', 'sqlite', 'redis', 'postgres']
 /** What the issue of growth is about: the others are in the tables. */
@@ -19,18 +19,18 @@ interface Loaded { perRecord: Record<string, number>, operations: string[] }
 interface Grown { table: Table, curves: Chart['lines'] }
 interface Place { child: ChildProcess, size: number, loaded: Loaded, rounds: Map<string, Round[]> }
 
-
-function start (store: string, job: string, count: number): ChildProcess {
-  return fork(fileURLToPath(new URL(`./worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)), [store, job, String(count)], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
+function start (store: string): ChildProcess {
+  return fork(fileURLToPath(new URL(`./worker${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)), [store], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] })
 }
 
-async function answer<T> (child: ChildProcess): Promise<T> {
+async function ask<T> (child: ChildProcess, asked: Asked): Promise<T> {
   return await new Promise((resolve, reject) => {
     const stopped = (code: number | null): void => { reject(new Error(`a process of the benchmark ended with code ${code}`)) }
     child.once('exit', stopped).once('message', (message) => {
       child.off('exit', stopped)
       resolve(message as T)
     })
+    child.send(asked)
   })
 }
 
@@ -41,40 +41,40 @@ async function stop (child: ChildProcess): Promise<void> {
   await ended
 }
 
-async function once<T> (store: string, job: string, count: number): Promise<T> {
-  const child = start(store, job, count)
+/** A job of one store in a process of its own, or in `child`. */
+async function once<T> (store: string, job: 'bytes' | 'expire', count: number, child?: ChildProcess): Promise<T> {
+  const worker = child ?? start(store)
   try {
-    return await answer<T>(child)
+    return await ask<T>(worker, { job, count })
   } finally {
-    await stop(child)
+    if (child === undefined) await stop(worker)
   }
 }
 
-async function growthOf (store: string, sizes: readonly number[], rounds: number): Promise<Grown> {
+/** `given`: a process that there is already, of the only size. */
+async function growthOf (store: string, sizes: readonly number[], rounds: number, given?: ChildProcess): Promise<Grown> {
   const places: Place[] = []
   try {
     // One after the other: loads of several at once would only be in each other's way.
     for (const size of sizes) {
-      const child = start(store, 'grow', size)
+      const child = given ?? start(store)
       places.push({ child, size, loaded: { perRecord: {}, operations: [] }, rounds: new Map() })
       const place = places.at(-1)
-      if (place !== undefined) place.loaded = await answer<Loaded>(child)
+      if (place !== undefined) place.loaded = await ask<Loaded>(child, { job: 'grow', count: size })
     }
     const names = places[0]?.loaded.operations ?? []
     // The first round warms up, and counts for nothing.
     for (let round = 0; round <= rounds; round++) {
       for (const name of names) {
         for (const { child, rounds: done } of round % 2 === 0 ? places : places.toReversed()) {
-          const answered = answer<Round>(child)
-          child.send(name)
-          const result = await answered
+          const result = await ask<Round>(child, { operation: name })
           if (round > 0) done.set(name, [...done.get(name) ?? [], result])
         }
       }
     }
     return { table: growthTable(store, places, names), curves: curvesOf(store, places, names) }
   } finally {
-    await Promise.all(places.map(async ({ child }) => { await stop(child) }))
+    if (given === undefined) await Promise.all(places.map(async ({ child }) => { await stop(child) }))
   }
 }
 
@@ -147,19 +147,29 @@ export async function growth ({ quick, args }: BenchOptions): Promise<Report> {
     else for (const store of stores) await one(store)
     return found
   }
-  const grown = (await ofEach(async (store) => await growthOf(store, sizes, rounds))).map(([, growth]) => growth)
-  const byStore = new Map(await ofEach(async (store) => await once<Kind[]>(store, 'bytes', some(5000))))
-  const expiries = new Map(await ofEach(async (store) => await once<Expiry>(store, 'expire', expiring)))
-  return {
-    title: 'growth',
-    method: `Each size is a process and a store of its own; ${rounds} rounds in which all sizes of a store take turns; medians.`,
-    tables: [...grown.map(({ table }) => table), kindsTable(byStore), expiryTable(expiring, expiries)],
-    charts: [{
-      name: 'growth',
-      title: 'Time of an operation, beside the same with a thousand records',
-      x: { label: 'records', logarithmic: true },
-      y: { label: 'ratio' },
-      lines: grown.flatMap(({ curves }) => curves)
-    }]
+  // Under `--quick` one process of a store does all three jobs: to start it takes longer than they do.
+  const workers = new Map(quick ? stores.map((store) => [store, start(store)]) : [])
+  try {
+    const grown = (await ofEach(async (store) => await growthOf(store, sizes, rounds, workers.get(store)))).map(([, growth]) => growth)
+    const byStore = new Map(await ofEach(async (store) => await once<Kind[]>(store, 'bytes', some(5000), workers.get(store))))
+    const expiries = new Map(await ofEach(async (store) => await once<Expiry>(store, 'expire', expiring, workers.get(store))))
+    return report(grown, byStore, expiries)
+  } finally {
+    await Promise.all([...workers.values()].map(stop))
+  }
+
+  function report (grown: readonly Grown[], byStore: ReadonlyMap<string, Kind[]>, expiries: ReadonlyMap<string, Expiry>): Report {
+    return {
+      title: 'growth',
+      method: `Each size is a process and a store of its own; ${rounds} rounds in which all sizes of a store take turns; medians.`,
+      tables: [...grown.map(({ table }) => table), kindsTable(byStore), expiryTable(expiring, expiries)],
+      charts: [{
+        name: 'growth',
+        title: 'Time of an operation, beside the same with a thousand records',
+        x: { label: 'records', logarithmic: true },
+        y: { label: 'ratio' },
+        lines: grown.flatMap(({ curves }) => curves)
+      }]
+    }
   }
 }

@@ -1,4 +1,4 @@
-/** The process of one store at one size. It does what the benchmark asks for by messages, and ends with its parent. */
+/** The process of one store. It does the jobs that the benchmark asks for by messages, each in an empty store, and ends with its parent. */
 import { setFlagsFromString } from 'node:v8'
 import { some } from '../quick.ts'
 import { sizeOfKinds } from './bytes.ts'
@@ -21,25 +21,35 @@ export interface Round { wall: number, own: number, cpu: number, script: number,
 const BATCH = some(1000)
 
 setFlagsFromString('--max-old-space-size=8192')
-const [engineName = '', job = '', count = '0'] = process.argv.slice(2)
-const size = Number(count)
-const opened = ENGINES[engineName]?.()
-if (opened === undefined) throw new Error(`no store is called ${engineName}`)
-const engine = await opened
+const open = ENGINES[process.argv[2] ?? '']
+if (open === undefined) throw new Error(`no store is called ${process.argv[2]}`)
+let opened: Engine | undefined
 process.once('disconnect', () => { process.exit(1) })
 
-async function timeOf (calls: ReadonlyArray<() => unknown>): Promise<number> {
+/** What the parent asks for: a job of so many records, or a round of one operation of the job `grow`. */
+export type Asked = { job: 'grow' | 'bytes' | 'expire', count: number } | { operation: string } | 'stop'
+
+/** With nothing in it: the one that is open, where it can be emptied. */
+async function emptyEngine (make: () => Promise<Engine>): Promise<Engine> {
+  if (opened?.clear === undefined) opened = await make()
+  else await opened.clear()
+  return opened
+}
+
+async function timeOf (calls: ReadonlyArray<() => unknown>, concurrency: number): Promise<number> {
   let next = 0
   const lane = async (): Promise<void> => {
     for (let call = calls[next++]; call !== undefined; call = calls[next++]) await call()
   }
   const started = performance.now()
-  await Promise.all(Array.from({ length: engine.concurrency }, lane))
+  await Promise.all(Array.from({ length: concurrency }, lane))
   return performance.now() - started
 }
 
+let round: ((name: string) => Promise<Round>) | undefined
+
 /** Loads the store, answers with bytes a record, and then times what it is asked to. */
-async function grow (): Promise<void> {
+async function grow (engine: Engine, size: number): Promise<{ perRecord: Record<string, number>, operations: string[] }> {
   const perRecord: Record<string, number> = {}
   const { attempts } = engine
   // What the first record brings with it (scripts, the first pages of a table) is no record's.
@@ -63,7 +73,7 @@ async function grow (): Promise<void> {
   const { operationsOf } = await import('./operations.ts')
   const { operations } = await operationsOf(engine, size)
   let turn = 0
-  const round = async (name: string): Promise<Round> => {
+  round = async (name) => {
     const operation = operations[name]
     if (operation === undefined) throw new Error(`no operation is called ${name}`)
     const total = some(name.startsWith('POST') ? 1000 : engine.perRound)
@@ -75,7 +85,7 @@ async function grow (): Promise<void> {
       const calls = await operation.prepare(numbers, turns)
       const spentBefore = await engine.spent?.()
       const ownBefore = process.cpuUsage()
-      sum.wall += await timeOf(calls)
+      sum.wall += await timeOf(calls, engine.concurrency)
       const { user, system } = process.cpuUsage(ownBefore)
       sum.own += user + system
       const spent = await engine.spent?.()
@@ -86,13 +96,16 @@ async function grow (): Promise<void> {
     }
     return { wall: sum.wall * 1000 / total, own: sum.own / total, cpu: sum.cpuNs / 1000 / total, script: sum.scriptNs / 1000 / total, log: sum.logBytes / total }
   }
-  process.on('message', (name: string) => { if (name !== 'stop') void round(name).then((result) => process.send?.(result)) })
-  process.send?.({ perRecord, operations: Object.keys(operations) })
+  return { perRecord, operations: Object.keys(operations) }
 }
 
-process.on('message', (message) => {
-  if (message === 'stop') void engine.close().finally(() => { process.exit(0) })
+async function answerTo (asked: Exclude<Asked, 'stop'>): Promise<unknown> {
+  if ('operation' in asked) return await round?.(asked.operation)
+  const engine = await emptyEngine(open as () => Promise<Engine>)
+  return await { grow, bytes: sizeOfKinds, expire }[asked.job](engine, asked.count)
+}
+
+process.on('message', (asked: Asked) => {
+  if (asked === 'stop') void (opened?.close() ?? Promise.resolve()).finally(() => { process.exit(0) })
+  else void answerTo(asked).then((answer) => process.send?.(answer))
 })
-if (job === 'grow') await grow()
-else if (job === 'bytes') process.send?.(await sizeOfKinds(engine, size))
-else process.send?.(await expire(engine, size))
