@@ -136,6 +136,9 @@ t.test('a page of another origin changes nothing, and is not told who is signed 
     t.equal((await post(headers as Record<string, string>, 'x=y')).statusCode, 403, 'nor without a session')
   }
   t.equal((await browser.get('/recent', { 'sec-fetch-site': 'cross-site' })).statusCode, 200, 'a link from elsewhere')
+  const head = async (cookie: string) => await app.inject({ method: 'HEAD', url: '/recent?a=1', headers: { cookie, 'sec-fetch-site': 'cross-site' } })
+  t.equal((await head(signedIn)).statusCode, 200, 'HEAD reads as GET does')
+  t.strictSame(told(await head('x=y')), led({ return_to: '/recent?a=1' }), 'and is led back likewise')
 })
 
 t.test('the host\'s own sign-in page gets the way back', async (t) => {

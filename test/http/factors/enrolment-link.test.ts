@@ -330,6 +330,24 @@ t.test('a sign-in elsewhere, and a page of the host\'s own, lead there too', asy
   t.match(await own.app.authority.factors(own.sub), { factors: [{ kind: 'totp' }] })
 })
 
+t.test('another issuer over the same stores and with the same secret takes no invitation', async (t) => {
+  const shared = { users: memoryUserStore(), state: memoryState(), factors: memoryFactorStore(), secret: 'a secret of thirty-two bytes and more' }
+  const invited = async (issuer: string): Promise<string | undefined> => {
+    const one = await testApp(shared)
+    const other = await testApp({ ...shared, state: memoryState(), issuer, clock: one.clock })
+    t.teardown(one.close)
+    t.teardown(other.close)
+    const sub = (await shared.users.findByUsername('ann'))?.id ?? (await signUp(one.app)).sub
+    const browser = testBrowser(one.app)
+    await press(browser, await linkOf({ app: one.app, sub }))
+    const elsewhere = testBrowser(other.app)
+    elsewhere.cookies.set('authority_enrolment', browser.cookies.get('authority_enrolment') ?? '')
+    return (await elsewhere.submit('/auth/login', { username: 'ann', password: PASSWORD }, { origin: issuer })).headers.location
+  }
+  t.equal(await invited('http://localhost:4000'), '/')
+  t.equal(await invited(ISSUER), SET_UP)
+})
+
 t.test('two instances take each other\'s links and invitations', async (t) => {
   const [users, state, factors, secret] = [memoryUserStore(), memoryState(), memoryFactorStore(), 'a secret of thirty-two bytes and more']
   const one = await testApp({ users, state, factors, secret })

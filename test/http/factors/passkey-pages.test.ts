@@ -257,3 +257,12 @@ t.test('none for an address that is still to be confirmed, by whichever way: a s
   t.equal((await answer(browser, shown, softPasskey({ origin: ISSUER }))).statusCode, 403)
   t.same((await store.findFactors(sub)).passkeys, [])
 })
+
+t.test('while it can not be looked up what an account takes, no sign-in is taken for an old one', async (t) => {
+  const { browser, broken } = await factorApp(t, {}, { enrolled: false })
+  await logIn(browser)
+  t.equal((await browser.get('/auth/passkey-prompt')).statusCode, 200)
+  broken.add('findFactors')
+  t.equal((await browser.get('/auth/passkey-prompt')).statusCode, 503)
+  t.equal((await browser.submit('/auth/passkey-prompt', { credential: '{}' })).statusCode, 503)
+})

@@ -223,6 +223,7 @@ t.test('who has one and did without is asked for it in the session that they hav
   const done = await browser.follow(await browser.submit(formOf(page.body).action, { code: codeFor(secret, clock.now()) }))
   t.ok(answerOf(done.url)['code'], done.url)
   t.match(subject.events.find(({ name }) => name === 'step_up')?.payload, { userId: sub, methods: ['password', 'otp'] })
+  t.match(subject.events.filter(({ name }) => name === 'second_factor_failed').map(({ payload }) => payload), [{ userId: sub, reason: 'wrong', clientId: 'spa' }], 'for the client that it is asked for')
 })
 
 t.test('the policy may be of a client or of a user', async (t) => {
