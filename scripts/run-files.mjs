@@ -13,11 +13,11 @@ const AT_ONCE = 4
 /** Of those that drive a browser and wait for it most of the time: so others run beside them, and as many as usual afterwards. */
 const BROWSERS_AT_ONCE = 3
 const BESIDE_BROWSERS = 2
-/** Of the scenarios of faults: their instances and servers are processes of their own. */
+/** Of the scenarios of faults, each of which takes half a processor: their instances and servers are processes of their own. */
 const FAULTS_AT_ONCE = 2
 
 /**
- * Scenarios of faults, then the other tests, then one by one what needs to be alone: beside all others a scenario was seen to judge the machine.
+ * Scenarios of faults, then the other tests: beside all others a scenario was seen to judge the machine.
  * Resolves to the whole TAP and the runner's exit code.
  */
 export async function runFiles (root, files, env = {}) {
@@ -49,7 +49,6 @@ export async function runFiles (root, files, env = {}) {
     if (index < BROWSERS_AT_ONCE) await work(browsers)
     if (index >= BROWSERS_AT_ONCE + BESIDE_BROWSERS - AT_ONCE) await work(others)
   })
-  await work(lane('faults-alone'))
   return { status, text: texts.join('\n') }
 }
 

@@ -3,9 +3,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** They judge by the milliseconds of an answer, or do the work of servers or links in their own busy process: nothing runs beside them. */
-const ALONE = ['example-server-stores', 'postgres-network', 'redis-network', 'redis-one-cut-off', 'redis-reshard'].map((name) => `test/faults/${name}.test.ts`)
-
 /** Their files share processes, but for those that count or change what a process has once. */
 const SHARED = /^test\/(?:browser|concurrency|conformance|contract|docs|faults|flow|http|properties|security|unit)\//
 const OWN_PROCESS = [
@@ -37,8 +34,7 @@ export function allTests (root) {
 /** What `main` executes counts as covered, and nothing else does. */
 export function laneOf (file) {
   if (BUILT.includes(file)) return 'built'
-  if (!file.startsWith('test/faults/')) return 'main'
-  return ALONE.includes(file) ? 'faults-alone' : 'faults'
+  return file.startsWith('test/faults/') ? 'faults' : 'main'
 }
 
 /** The files process by process, in the same way each time: which ones share a process never depends on how long others take. */
