@@ -7,7 +7,7 @@ import type { RuleName } from './support/terms.ts'
 
 /**
  * The checker is tried with planted logs; this tries that a broken service leaves such a log, so that the load brings about what the
- * rules are about. `often`: what shows the fault, which in three seconds would happen too seldom to rely on.
+ * rules are about. `often`: what shows the fault, which in a few seconds would happen too seldom to rely on.
  */
 const PLANTED: Readonly<Record<PlantedInStores, { rule: RuleName, often: keyof typeof MIX }>> = {
   'revokes-nothing': { rule: 'revoked-accepted', often: 'revoke' },
@@ -23,9 +23,9 @@ for (const [planted, { rule, often }] of Object.entries(PLANTED) as Array<[Plant
     const { violations } = await runScenario({
       instances: ['1'],
       settingsOf: () => ({ state: place, users: place, skewMs: 0, planted }),
-      seconds: 3,
+      seconds: 4,
       faults: [],
-      load: { journeyEveryMs: 60, mix: { [often]: 30 } },
+      load: { journeyEveryMs: 50, mix: { [often]: 30 } },
       terms: { limitsPer: 'instance', answerWithinMs: 6000, pingWithinMs: 6000, retryWithinMs: 5000 }
     })
     t.strictSame([...new Set(violations.map((violation) => violation.rule))], [rule])

@@ -165,7 +165,7 @@ export async function runScenario (scenario: Scenario): Promise<Result> {
     await wait(Math.max(0, start + seconds * 1000 - log.now()))
     const end = log.now()
     const wasIdle = (): boolean => !DONE.every((operation) => log.entries.some((entry) => entry.operation === operation && saidYes(entry))) || !log.entries.some(({ outcome }) => outcome.kind === 'answer' && outcome.status === 429)
-    while (faults.length > 0 && log.now() < end + LONGER_CALM_MS && wasIdle()) await wait(50)
+    while (log.now() < end + LONGER_CALM_MS && wasIdle()) await wait(50)
     await load.stop()
     await watching.end()
     await scenario.afterLoad?.(fleet)
