@@ -149,7 +149,7 @@ async function walked (options: Partial<AuthorityOptions>): Promise<TestApp & { 
   const idToken = hasCodes ? (await tokensOf({ app, browser: testBrowser(app) })).id_token ?? null : null
   const [first, third] = [await of('spa'), await of('third')]
 
-  async function cookies (): Promise<Record<string, string> | null> {
+  async function signedIn (): Promise<Record<string, string>> {
     const browser = testBrowser(app)
     if (options.pages === false) {
       const reply = await app.inject({ method: 'POST', url: '/host/sign-in' })
@@ -157,7 +157,11 @@ async function walked (options: Partial<AuthorityOptions>): Promise<TestApp & { 
     } else await browser.submit('/auth/login', { username: 'ann', password: PASSWORD })
     return { cookie: [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ') }
   }
-  async function headersOf (caller: Caller): Promise<Record<string, string> | null> {
+  // What changes something may end the sign-in.
+  let lasting: Promise<Record<string, string>> | undefined
+  const cookies = async (method: string): Promise<Record<string, string>> => await (['GET', 'HEAD', 'OPTIONS'].includes(method) ? lasting ??= signedIn() : signedIn())
+
+  async function headersOf (caller: Caller, method: string): Promise<Record<string, string> | null> {
     switch (caller) {
       case 'nobody': return {}
       case 'own page': return { 'sec-fetch-site': 'same-origin', origin: ISSUER }
@@ -168,15 +172,15 @@ async function walked (options: Partial<AuthorityOptions>): Promise<TestApp & { 
       case 'ID token': return idToken === null ? null : bearer(idToken)
       case 'refresh token': return bearer(own.refresh_token)
       case 'client': return known ? basic('web', SECRET) : null
-      case 'browser': return { ...await cookies(), 'sec-fetch-site': 'same-origin', origin: ISSUER }
-      case 'browser from elsewhere': return { ...await cookies(), 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
+      case 'browser': return { ...await cookies(method), 'sec-fetch-site': 'same-origin', origin: ISSUER }
+      case 'browser from elsewhere': return { ...await cookies(method), 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' }
     }
   }
   return {
     ...subject,
     routes,
     async send (caller, { method, url }, { headers = {}, payload }) {
-      const who = await headersOf(caller)
+      const who = await headersOf(caller, method)
       if (who === null) return null
       const json = typeof payload === 'object' ? { 'content-type': 'application/json' } : {}
       const body = payload === undefined ? {} : { payload: typeof payload === 'object' ? JSON.stringify(payload) : payload }
