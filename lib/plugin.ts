@@ -10,7 +10,7 @@ import { requestBrowser } from './http/edge/request-browser.ts'
 import { oncePerRequest, registeredOrigins } from './http/edge/client-origins.ts'
 import { createCors } from './http/edge/cors.ts'
 import { PROMPT_AFTER_SECONDS } from './http/pages/passkey-proposal.ts'
-import { missingSteps } from './authorize/authorize.ts'
+import { stepTowards } from './authorize/reachable.ts'
 import type { SignedInPerson } from './sessions/browser-sessions.ts'
 import { INVITATION_LIFETIME_SECONDS, STEP_LIFETIME_SECONDS } from './accounts/factors/deps.ts'
 import { ownProfileFields } from './accounts/profile.ts'
@@ -86,11 +86,10 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   const cookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: settings.session.expiresInMs / 1000 })
   const invitationCookie = settings.factors === null ? null : sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: INVITATION_LIFETIME_SECONDS, of: 'enrolment' })
   const browser = requestBrowser({ cookie, invitationCookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users, known: services.known })
-  const steps = { second_factor: 'secondFactor', enrolment: 'secondFactorSetUp', passkey: 'securityPasskeys' } as const
+  const steps = { second_factor: 'secondFactor', enrolment: 'secondFactorSetUp', reauthenticate: 'reauthenticate', passkey: 'securityPasskeys' } as const
   const stepPath = async (person: SignedInPerson, acr: string): Promise<{ path: string } | 'never' | null> => {
-    if (settings.pages === false || grants.accounts.factors === null) return null
-    const { stepTowards } = await missingSteps()
-    const step = await stepTowards(acr, person, { hostedSignIn: settings.pages.loginUrl === null, accountPages: settings.pages.account }, { ...grants.accounts, factors: grants.accounts.factors })
+    if (settings.pages === false) return null
+    const step = await stepTowards(acr, person, { hostedSignIn: settings.pages.loginUrl === null, accountPages: settings.pages.account }, grants.accounts)
     return step === null || step === 'never' ? step : { path: `${host.prefix}${path(steps[step])}` }
   }
   const stepCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: STEP_LIFETIME_SECONDS, of: 'step' })

@@ -63,9 +63,12 @@ export async function provePassword ({ user, sid, password, origin }: Pick<Fresh
   throw wrongPassword()
 }
 
-/** Who has neither password nor passkey can't show more than a code that was sent to them and their second factor. */
+/**
+ * Who has no password can't show more than a code that was sent to them and their second factor. Whoever has a passkey shows that, or the
+ * recovery code that stands in for it when it is lost.
+ */
 function isAllByEmail ({ passwordHash }: User, { passkeys }: UserFactors, { acr, amr }: AuthenticationContext): boolean {
-  return passwordHash === null && passkeys.length === 0 && acr === EMAIL_ACR && amr.some((method) => method === 'otp' || method === 'recovery')
+  return passwordHash === null && acr === EMAIL_ACR && (amr.includes('recovery') || (passkeys.length === 0 && amr.includes('otp')))
 }
 
 /** Whether it does without a password. What can't be looked up rejects: an outage is no stale sign-in. */

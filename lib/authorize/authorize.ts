@@ -1,4 +1,3 @@
-import { hasSecondFactor } from '../accounts/factors/deps.ts'
 import { lazily } from '../accounts/lazily.ts'
 import { userOf } from '../sessions/active-user.ts'
 import { disclosureOf } from '../tokens/disclosure.ts'
@@ -9,8 +8,7 @@ import { OAuthError } from '../errors.ts'
 import type { Client } from '../ports/client-store.ts'
 import type { Consent } from '../ports/consent-store.ts'
 import type { BrowserSession } from '../ports/session-store.ts'
-import type { User } from '../ports/user-store.ts'
-import { type AuthenticationContext, MFA_ACR, PASSKEY_ACR } from '../protocol/authentication.ts'
+import type { AuthenticationContext } from '../protocol/authentication.ts'
 import { formatAuthorizationDetails } from '../protocol/authorization-details.ts'
 import { type AuthorizationParams, type AuthorizationRequest, parseAuthorizationRequest, responseModeOf } from '../protocol/authorization-request.ts'
 import { wordsOf } from '../protocol/authorization-params.ts'
@@ -19,6 +17,7 @@ import { digest } from '../protocol/digest.ts'
 import { formatCredential, newCredentialId, sidOf } from '../protocol/credential.ts'
 import { type Facts, firstObstacle } from './checks.ts'
 import type { AuthorizeDeps, BrowserContext } from './deps.ts'
+import { reachesOne } from './reachable.ts'
 import { contextFor, requiredAcr } from './requested-context.ts'
 
 /** What is asked of sign-ins where there are second factors. */
@@ -112,7 +111,7 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
     authentication,
     acrValues: deps.acrValues,
     missing: signedIn === null || factors === null ? null : await (await missingSteps()).missingStep(signedIn, { request, client, possible, authentication, remembered, now }, { clock, factors }),
-    canProveMore: user === null || authentication !== null || possible === null || await canProve(possible, user, deps),
+    canProveMore: user === null || authentication !== null || possible === null || await reachesOne(possible, user, deps, deps.accounts),
     hostedSignIn: deps.hostedSignIn,
     hint: request.idTokenHint === undefined ? undefined : await deps.idTokens.readHint(request.idTokenHint),
     consent,
@@ -120,14 +119,6 @@ async function gatherFacts ({ params, client, redirectUri }: ClientRequest, { se
     answered: answered ?? null,
     now
   }
-}
-
-/** Whether a sign-in of this user can be worth one of these. */
-async function canProve (values: readonly string[], { id }: User, { accounts: { factors } }: AuthorizeDeps): Promise<boolean> {
-  if (values.some((value) => value !== MFA_ACR && value !== PASSKEY_ACR)) return true
-  if (factors === null) return false
-  const found = await factors.store.findFactors(id)
-  return found.passkeys.length > 0 || (values.includes(MFA_ACR) && hasSecondFactor(found))
 }
 
 /**

@@ -3,7 +3,7 @@ import { owesSecondFactor } from '../accounts/factors/remembered-devices.ts'
 import { isRecentEnough } from '../accounts/fresh-sign-in.ts'
 import type { AccountsDeps } from '../accounts/deps.ts'
 import type { Client } from '../ports/client-store.ts'
-import { type AuthenticationContext, contextOf, hasProvedSecond, lacksSecondFactor, MFA_ACR, PASSKEY_ACR, provedSince, withCode } from '../protocol/authentication.ts'
+import { type AuthenticationContext, contextOf, hasProvedSecond, MFA_ACR, provedSince, withCode } from '../protocol/authentication.ts'
 import type { AuthorizationRequest } from '../protocol/authorization-request.ts'
 import type { SignedInPerson } from '../sessions/browser-sessions.ts'
 import type { RequiredAcr } from './requested-context.ts'
@@ -11,32 +11,7 @@ import type { RequiredAcr } from './requested-context.ts'
 /** What somebody who is signed in has to do before a client gets a code: give their second factor, set one up, or sign in anew for one of these. */
 export type MissingStep = 'second_factor' | 'enrolment' | 'sign_in' | null
 
-/** Where a page of ours leads somebody whose sign-in is not worth what a page of the host asks for. `passkey`: to the page that adds one. `never`: to nothing that would help. */
-type StepTowards = 'second_factor' | 'enrolment' | 'passkey' | 'never'
-
 type WithFactors = Pick<AccountsDeps, 'clock'> & { factors: FactorDeps }
-
-interface Offered { hostedSignIn: boolean, accountPages: boolean }
-
-/**
- * What brings a session to `acr`, which it does not show, on a page of ours; `null`: another proof of the same, or a new sign-in. Who has nothing
- * that could show it is led to where it is set up, and not through a proof that would change nothing.
- */
-export async function stepTowards (acr: string, { session, user }: SignedInPerson, { hostedSignIn, accountPages }: Offered, { factors, clock }: WithFactors): Promise<StepTowards | null> {
-  if (acr !== MFA_ACR && acr !== PASSKEY_ACR) return null
-  const { store, policy: { methods } } = factors
-  const found = await store.findFactors(user.id)
-  const takesPasskeys = factors.passkeys !== null && methods.includes('passkey')
-  if (acr === PASSKEY_ACR) {
-    if (found.passkeys.length === 0) return accountPages && takesPasskeys ? 'passkey' : 'never'
-    // A sign-in page of the host's own asks for no passkey of ours. Ours asks for it as the second factor.
-    return hostedSignIn ? null : lacksSecondFactor(session, clock.now()) ? 'second_factor' : 'never'
-  }
-  if (hasSecondFactor(found)) return lacksSecondFactor(session, clock.now()) ? 'second_factor' : null
-  if (!takesPasskeys && !methods.includes('totp')) return 'never'
-  // The first one is set up after a sign-in of the last minutes.
-  return isRecentEnough(session, clock.now()) ? 'enrolment' : null
-}
 
 interface Asked {
   request: Pick<AuthorizationRequest, 'maxAge'>

@@ -75,21 +75,30 @@ t.test('requireSession leads to the sign-in page and back, once it is too long a
   t.strictSame(told(await browser.get('/password')), led({ return_to: '/password' }), 'a session that was left idle for too long')
 })
 
-t.test('a sign-in of too little is asked for once more, and once is enough to know', async (t) => {
+t.test('who has not shown what they have is asked for it, as often as the page is', async (t) => {
   const { browser, byHost, clock } = await subjectOf(t)
   await byHost()
+  t.strictSame(told(await browser.get('/both')), led({ return_to: '/both', prompt: 'login' }), 'at once')
   clock.step(60_000)
   t.strictSame(told(await browser.get('/both')), led({ return_to: '/both', prompt: 'login' }))
   t.equal((await browser.get('/recent')).statusCode, 200, 'recent it is')
+  const page = await browser.get(String((await browser.get('/both')).headers.location))
+  t.equal((await browser.follow(await browser.submit(formAction(page.body), { current_password: PASSWORD }))).reply.statusCode, 200)
+})
+
+t.test('at a sign-in page of the host\'s, that may give no more, once is enough to know', async (t) => {
+  const { browser, byHost, clock } = await subjectOf(t, { pages: { loginUrl: '/sign-in' } })
   await byHost()
   clock.step(59_999)
   const reply = await browser.get('/both')
-  t.match([reply.statusCode, reply.json().error, reply.headers.location], [403, 'unmet_authentication_requirements', undefined], 'from a sign-in page of the host\'s, that gives no more')
+  t.match([reply.statusCode, reply.json().error, reply.headers.location], [403, 'unmet_authentication_requirements', undefined])
   t.match(String(reply.headers['content-type']), /^application\/json/)
+  clock.step(1)
+  t.match(await browser.get('/both'), { statusCode: 303, headers: { location: /login/ } })
 })
 
 t.test('a browser that asks for a page gets one, in its language, and whoever asks for JSON gets JSON', async (t) => {
-  const { app, browser, byHost } = await subjectOf(t)
+  const { app, browser, byHost } = await subjectOf(t, { pages: { loginUrl: '/sign-in' } })
   await byHost()
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
   const get = async (accept: string, language = 'de') => await app.inject({ url: '/both', headers: { cookie, accept, 'accept-language': language } })

@@ -185,7 +185,7 @@ export const DE: Messages = {
   removeText: 'Das Konto {username} wird endgültig gelöscht, und Sie werden überall abgemeldet. Das lässt sich nicht rückgängig machen.',
   removeSubmit: 'Mein Konto löschen',
   removeDoneTitle: 'Ihr Konto wurde gelöscht',
-  freshText: 'Bitte melden Sie sich noch einmal an, um fortzufahren: Ihre letzte Anmeldung liegt einige Zeit zurück.',
+  freshText: 'Bitte melden Sie sich noch einmal an, um fortzufahren.',
   doneProfile: 'Ihr Profil wurde gespeichert.',
   doneEmailSent: 'Eine Nachricht an die neue Adresse ist unterwegs. Folgen Sie dem Link darin.',
   doneEmailResent: 'Eine Nachricht ist unterwegs. Folgen Sie dem Link darin, um Ihre Adresse zu bestätigen.',

@@ -186,7 +186,7 @@ export const EN = {
   removeText: 'The account {username} will be deleted for good, and you will be signed out everywhere. This can’t be undone.',
   removeSubmit: 'Delete my account',
   removeDoneTitle: 'Your account has been deleted',
-  freshText: 'To go on, please sign in again: your last sign-in was some time ago.',
+  freshText: 'To go on, please sign in again.',
   doneProfile: 'Your profile has been saved.',
   doneEmailSent: 'A message is on its way to the new address. Follow the link in it.',
   doneEmailResent: 'A message is on its way. Follow the link in it to confirm your address.',

@@ -185,7 +185,7 @@ export const ES: Messages = {
   removeText: 'La cuenta {username} se eliminará definitivamente y se cerrarán todas sus sesiones. Esta acción no se puede deshacer.',
   removeSubmit: 'Eliminar mi cuenta',
   removeDoneTitle: 'Su cuenta se ha eliminado',
-  freshText: 'Para continuar, inicie sesión de nuevo: ha pasado un tiempo desde la última vez.',
+  freshText: 'Para continuar, inicie sesión de nuevo.',
   doneProfile: 'Su perfil se ha guardado.',
   doneEmailSent: 'Hemos enviado un mensaje a la nueva dirección. Siga el enlace que contiene.',
   doneEmailResent: 'Hemos enviado un mensaje. Siga el enlace que contiene para confirmar su dirección.',

@@ -186,7 +186,7 @@ export const FR: Messages = {
   removeText: 'Le compte {username} sera supprimé définitivement et vous serez déconnecté partout. Cette action est irréversible.',
   removeSubmit: 'Supprimer mon compte',
   removeDoneTitle: 'Votre compte a été supprimé',
-  freshText: 'Pour continuer, veuillez vous reconnecter\u00a0: votre dernière connexion remonte à un certain temps.',
+  freshText: 'Pour continuer, veuillez vous reconnecter.',
   doneProfile: 'Votre profil a été enregistré.',
   doneEmailSent: 'Un message est en route vers la nouvelle adresse. Suivez le lien qu’il contient.',
   doneEmailResent: 'Un message est en route. Suivez le lien qu’il contient pour confirmer votre adresse.',

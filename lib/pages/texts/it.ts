@@ -185,7 +185,7 @@ export const IT: Messages = {
   removeText: 'L’account {username} sarà eliminato definitivamente e disconnesso ovunque. L’operazione non può essere annullata.',
   removeSubmit: 'Elimina il mio account',
   removeDoneTitle: 'Il suo account è stato eliminato',
-  freshText: 'Per continuare, acceda di nuovo: è passato del tempo dall’ultimo accesso.',
+  freshText: 'Per continuare, acceda di nuovo.',
   doneProfile: 'Il profilo è stato salvato.',
   doneEmailSent: 'Abbiamo inviato un messaggio al nuovo indirizzo. Apra il link che contiene.',
   doneEmailResent: 'Abbiamo inviato un messaggio. Apra il link che contiene per confermare l’indirizzo.',

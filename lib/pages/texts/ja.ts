@@ -185,7 +185,7 @@ export const JA: Messages = {
   removeText: 'アカウント {username} は完全に削除され、すべての端末からログアウトされます。この操作は取り消せません。',
   removeSubmit: 'アカウントを削除する',
   removeDoneTitle: 'アカウントを削除しました',
-  freshText: '続けるには、もう一度ログインしてください。前回のログインから時間が経っています。',
+  freshText: '続けるには、もう一度ログインしてください。',
   doneProfile: 'プロフィールを保存しました。',
   doneEmailSent: '新しいメールアドレスにメッセージをお送りしました。記載されたリンクを開いてください。',
   doneEmailResent: 'メッセージをお送りしました。記載されたリンクを開いて、メールアドレスを確認してください。',

@@ -186,7 +186,7 @@ export const KO: Messages = {
   removeText: '{username} 계정이 영구적으로 삭제되고 모든 기기에서 로그아웃됩니다. 이 작업은 되돌릴 수 없습니다.',
   removeSubmit: '내 계정 삭제',
   removeDoneTitle: '계정이 삭제되었습니다',
-  freshText: '마지막 로그인 후 시간이 지났습니다. 계속하려면 다시 로그인해 주세요.',
+  freshText: '계속하려면 다시 로그인해 주세요.',
   doneProfile: '프로필이 저장되었습니다.',
   doneEmailSent: '새 주소로 메일을 보내 드렸습니다. 메일에 있는 링크를 열어 주세요.',
   doneEmailResent: '메일을 보내 드렸습니다. 메일에 있는 링크를 열어 주소를 확인해 주세요.',

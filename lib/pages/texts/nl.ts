@@ -185,7 +185,7 @@ export const NL: Messages = {
   removeText: 'Het account {username} wordt definitief verwijderd en u wordt overal uitgelogd. Dit kan niet ongedaan worden gemaakt.',
   removeSubmit: 'Mijn account verwijderen',
   removeDoneTitle: 'Uw account is verwijderd',
-  freshText: 'Log opnieuw in om verder te gaan: het is enige tijd geleden dat u hebt ingelogd.',
+  freshText: 'Log opnieuw in om verder te gaan.',
   doneProfile: 'Uw profiel is opgeslagen.',
   doneEmailSent: 'Er is een bericht onderweg naar het nieuwe adres. Open de link in dat bericht.',
   doneEmailResent: 'Er is een bericht onderweg. Open de link in dat bericht om uw adres te bevestigen.',

@@ -185,7 +185,7 @@ export const PL: Messages = {
   removeText: 'Konto {username} zostanie trwale usunięte i nastąpi wylogowanie ze wszystkich urządzeń. Tej operacji nie można cofnąć.',
   removeSubmit: 'Usuń moje konto',
   removeDoneTitle: 'Twoje konto zostało usunięte',
-  freshText: 'Aby kontynuować, zaloguj się ponownie: od ostatniego logowania minęło trochę czasu.',
+  freshText: 'Aby kontynuować, zaloguj się ponownie.',
   doneProfile: 'Profil został zapisany.',
   doneEmailSent: 'Wysłaliśmy wiadomość na nowy adres. Otwórz zawarty w niej link.',
   doneEmailResent: 'Wysłaliśmy wiadomość. Otwórz zawarty w niej link, aby potwierdzić adres.',

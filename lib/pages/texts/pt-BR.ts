@@ -185,7 +185,7 @@ export const PT_BR: Messages = {
   removeText: 'A conta {username} será excluída definitivamente e desconectada de todos os dispositivos. Esta ação não pode ser desfeita.',
   removeSubmit: 'Excluir minha conta',
   removeDoneTitle: 'Sua conta foi excluída',
-  freshText: 'Para continuar, entre novamente: já faz algum tempo que você entrou.',
+  freshText: 'Para continuar, entre novamente.',
   doneProfile: 'Seu perfil foi salvo.',
   doneEmailSent: 'Enviamos uma mensagem para o novo endereço. Acesse o link contido nela.',
   doneEmailResent: 'Enviamos uma mensagem. Acesse o link contido nela para confirmar seu endereço.',

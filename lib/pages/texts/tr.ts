@@ -186,7 +186,7 @@ export const TR: Messages = {
   removeText: '{username} hesabı kalıcı olarak silinecek ve tüm oturumlarınız kapatılacak. Bu işlem geri alınamaz.',
   removeSubmit: 'Hesabımı sil',
   removeDoneTitle: 'Hesabınız silindi',
-  freshText: 'Devam etmek için lütfen yeniden giriş yapın: Son girişinizin üzerinden bir süre geçti.',
+  freshText: 'Devam etmek için lütfen yeniden giriş yapın.',
   doneProfile: 'Profiliniz kaydedildi.',
   doneEmailSent: 'Yeni adrese bir ileti gönderildi. İletideki bağlantıyı açın.',
   doneEmailResent: 'Bir ileti gönderildi. Adresinizi doğrulamak için iletideki bağlantıyı açın.',

@@ -185,7 +185,7 @@ export const ZH_CN: Messages = {
   removeText: '账号 {username} 将被永久删除，您将在所有设备上退出登录。此操作无法撤销。',
   removeSubmit: '删除我的账号',
   removeDoneTitle: '您的账号已删除',
-  freshText: '距您上次登录已有一段时间，请重新登录后继续。',
+  freshText: '请重新登录后继续。',
   doneProfile: '您的个人资料已保存。',
   doneEmailSent: '我们已向新邮箱发送邮件，请打开邮件中的链接。',
   doneEmailResent: '邮件已发送，请打开邮件中的链接以验证您的邮箱。',

@@ -185,7 +185,7 @@ export const ZH_TW: Messages = {
   removeText: '帳號 {username} 將永久刪除，您將在所有裝置上登出。此操作無法復原。',
   removeSubmit: '刪除我的帳號',
   removeDoneTitle: '您的帳號已刪除',
-  freshText: '距離您上次登入已有一段時間，請重新登入以繼續。',
+  freshText: '請重新登入以繼續。',
   doneProfile: '您的個人資料已儲存。',
   doneEmailSent: '我們已將郵件寄到新地址，請開啟郵件中的連結。',
   doneEmailResent: '郵件已寄出，請開啟郵件中的連結以確認您的地址。',

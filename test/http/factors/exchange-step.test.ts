@@ -1,6 +1,6 @@
 /** Somebody whose app exchanges an ID token and who has a second factor here: it is asked for after that, too. */
 import t from 'tap'
-import { memoryFactorStore } from '../../../lib/index.ts'
+import { memoryFactorStore, memoryUserStore } from '../../../lib/index.ts'
 import { TOKEN_EXCHANGE_GRANT } from '../../../lib/protocol/token-exchange.ts'
 import { decodeJwt } from '../../support/jwt.ts'
 import { codeFor, enrol } from '../../support/factors.ts'
@@ -10,7 +10,9 @@ const MFA = 'urn:fastify-authority:grant-type:mfa'
 
 // covers SF-01 FED-25
 t.test('an ID token of somebody with a second factor brings a ticket, and the factor the tokens', async (t) => {
+  const users = memoryUserStore()
   const test = await connectApp(t, {
+    users,
     factors: memoryFactorStore(),
     passwordGrant: false,
     connection: { audiences: ['app'] },
@@ -39,10 +41,10 @@ t.test('an ID token of somebody with a second factor brings a ticket, and the fa
   t.match(decodeJwt(done.json<{ access_token: string }>().access_token).claims, { sub, client_id: 'phone', acr: 'mfa' })
   t.match(test.payloads('authenticated').at(-1), { userId: sub, clientId: 'phone', method: 'connection', connection: 'acme', methods: ['connection', 'otp'] })
 
-  // A link that is taken away takes the ticket along.
+  // A link that is taken away takes the ticket along; a password is another way in.
+  await users.setPasswordHash?.(sub, await test.app.authority.hashPassword('another way in, for later'))
   test.clock.step(30_000)
   const { mfa_token: late } = (await exchange('2')).json<{ mfa_token: string }>()
-  await test.app.authority.linkIdentity(sub, { issuer: 'https://another.example', subject: 'x', connection: 'another' })
   const [link] = await test.app.authority.identities(sub)
   t.equal(await test.app.authority.unlinkIdentity(sub, link?.id ?? ''), 'unlinked')
   t.match((await token({ grant_type: MFA, mfa_token: late, otp: codeFor(secret, test.clock.now()) })).json(), { error: 'invalid_grant' })

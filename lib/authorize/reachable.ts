@@ -1,0 +1,72 @@
+import type { AccountsDeps } from '../accounts/deps.ts'
+import { isEnforced } from '../accounts/enforced.ts'
+import { hasSecondFactor } from '../accounts/factors/deps.ts'
+import { isRecentEnough } from '../accounts/fresh-sign-in.ts'
+import { listLinks, waysIn } from '../accounts/identities.ts'
+import type { UserFactors } from '../ports/factor-store.ts'
+import type { User } from '../ports/user-store.ts'
+import { lacksSecondFactor, MFA_ACR, PASSKEY_ACR, PASSWORD_ACR } from '../protocol/authentication.ts'
+import type { SignedInPerson } from '../sessions/browser-sessions.ts'
+
+type ReachDeps = Pick<AccountsDeps, 'users' | 'factors' | 'enforcedDomains' | 'connectionIds'>
+
+/** Whether a page of ours asks for a password; else the host's own does, which may ask for anything. */
+interface Asking { hostedSignIn: boolean }
+
+/**
+ * Whether a sign-in of this account can be worth `acr`, by what it has now. A code in a mailbox is worth no more with a second factor: who has
+ * neither password nor connection reaches `mfa` by a passkey alone.
+ */
+async function reaches (acr: string, user: User, found: UserFactors | null, { hostedSignIn }: Asking, deps: ReachDeps): Promise<boolean> {
+  if (found !== null && found.passkeys.length > 0) return true
+  if (acr === PASSKEY_ACR) return false
+  const hasSecond = found !== null && hasSecondFactor(found)
+  if (acr === MFA_ACR && !hasSecond) return false
+  if (!hostedSignIn || (user.passwordHash !== null && !isEnforced(user, deps.enforcedDomains))) return true
+  return hasSecond && waysIn(await listLinks(user.id, deps), deps).length > 0
+}
+
+const findFactors = async ({ id }: User, { factors }: ReachDeps): Promise<UserFactors | null> => factors === null ? null : await factors.store.findFactors(id)
+
+/** Whether a sign-in of this account can be worth one of these. `email` and `connection` are not less or more than others, so whoever asks for one is taken at their word. */
+export async function reachesOne (values: readonly string[], user: User, asking: Asking, deps: ReachDeps): Promise<boolean> {
+  if (values.some((value) => !isAbove(value))) return true
+  const found = await findFactors(user, deps)
+  for (const value of values) if (await reaches(value, user, found, asking, deps)) return true
+  return false
+}
+
+const isAbove = (acr: string): boolean => acr === PASSWORD_ACR || acr === MFA_ACR || acr === PASSKEY_ACR
+
+/**
+ * Where a page of ours leads somebody whose sign-in is not worth what a page of the host asks for. `reauthenticate`: to where they prove it with
+ * what they have and did not show. `passkey`: to the page that adds one. `never`: to nothing that would help.
+ */
+type StepTowards = 'second_factor' | 'enrolment' | 'reauthenticate' | 'passkey' | 'never'
+
+/**
+ * What brings a session to `acr`, which it does not show, on a page of ours; `null`: another proof of the same, or a new sign-in. Who has nothing
+ * that could show it is led to where it is set up, and not through a proof that would change nothing.
+ */
+export async function stepTowards (acr: string, { session, user }: SignedInPerson, { hostedSignIn, accountPages }: Asking & { accountPages: boolean }, deps: ReachDeps & Pick<AccountsDeps, 'clock'>): Promise<StepTowards | null> {
+  if (!isAbove(acr)) return null
+  const { factors } = deps
+  const now = deps.clock.now()
+  const found = await findFactors(user, deps)
+  const lacksCode = lacksSecondFactor(session, now)
+  const hasSecond = found !== null && hasSecondFactor(found)
+  if (acr === MFA_ACR && hasSecond && lacksCode) return 'second_factor'
+  if (await reaches(acr, user, found, { hostedSignIn }, deps)) {
+    if (hostedSignIn) return 'reauthenticate'
+    // A sign-in page of the host's own asks for no passkey of ours. Ours asks for it as the second factor.
+    return acr === PASSKEY_ACR ? lacksCode ? 'second_factor' : 'never' : null
+  }
+  const methods = factors?.policy.methods ?? []
+  const takesPasskeys = factors !== null && factors.passkeys !== null && methods.includes('passkey')
+  // With a second factor the sign-in would be worth it, or that of the account would.
+  const helps = acr === MFA_ACR && !hasSecond && (lacksCode || user.passwordHash !== null)
+  if (!helps) return accountPages && takesPasskeys ? 'passkey' : 'never'
+  if (!takesPasskeys && !methods.includes('totp')) return 'never'
+  // The first one is set up after a sign-in of the last minutes.
+  return isRecentEnough(session, now) ? 'enrolment' : null
+}
