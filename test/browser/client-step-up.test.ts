@@ -10,6 +10,7 @@ import { fill, signInOn, USERNAME } from './support/journeys.ts'
 const SCRIPT = `
   import { answerPopup, loginWithPopup } from '/client/popup.ts'
   import { fetchWithStepUp, stepUpChallenge } from '/client/step-up.ts'
+  import '/client/silent.ts'
   let windows = 0
   const signIn = (options) => (windows++, loginWithPopup(auth, { ...options, redirectUri: location.origin + '/popup' }))
   const pay = (body, options = { signIn }) => fetchWithStepUp(auth, '/api', { method: 'POST', body }, options).then(async (response) => [response.status, await response.text()])
@@ -21,7 +22,7 @@ const chromium = await withChromium(t)
 
 t.test('step-up', async (t) => {
   const clock = steppedClock(Date.now())
-  const subject = await clientSubject(t, { script: SCRIPT }, { clock })
+  const subject = await clientSubject(t, { script: SCRIPT, modules: true }, { clock })
   const { app, provider } = subject
   await provider.addUser('bob')
   // What Chromium says of an answer with 401.

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
-import { transformSync } from 'esbuild'
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { buildSync, transformSync } from 'esbuild'
 import type { Page, Route } from 'playwright-core'
 import type { Test } from 'tap'
 import { steppedClock } from '../../../lib/testing/index.ts'
@@ -21,9 +23,11 @@ export interface AppOptions {
   host?: 'localhost' | '127.0.0.1'
   /** The provider; ours when none is given. */
   domain?: string
+  /** The client as modules, as they are compiled: no bundler is between. */
+  modules?: boolean
 }
 
-/** A page of another origin that loads the client as modules, as they are compiled: no bundler is between. */
+/** A page of another origin that loads the client. */
 export interface ClientApp {
   origin: string
   /** Calls the client in the page: an expression with `auth`. */
@@ -45,7 +49,7 @@ const PAGES = ['/', '/callback', '/signed-out', '/popup']
 
 /** `domain` is known later than the app: the provider registers the origin of the app. */
 export async function startClientApp (t: Test, domain: () => string, options: AppOptions = {}): Promise<ClientApp> {
-  const { client = '{}', script = '', host = '127.0.0.1' } = options
+  const { client = '{}', script = '', host = '127.0.0.1', modules = false } = options
   const source = (): string => `
     import { AuthClientError, createAuthClient } from '/client/index.ts'
     const settle = async (run) => {
@@ -70,7 +74,7 @@ export async function startClientApp (t: Test, domain: () => string, options: Ap
   const { origin } = await staticServer(t, host, (path): StaticFile | undefined => {
     if (PAGES.includes(path)) return { type: 'text/html', body: `<!doctype html><html lang="en"><meta charset="utf-8">${options.head?.(domain()) ?? ''}<link rel="icon" href="data:,"><title>App</title><h1>App</h1><script type="module" src="/app.js"></script>` }
     if (path === '/app.js') return { type: 'text/javascript', body: source() }
-    return path.startsWith('/client/') ? { type: 'text/javascript', body: compiled(path.slice('/client/'.length)) } : undefined
+    return path.startsWith('/client/') ? { type: 'text/javascript', body: (modules ? compiled : bundled)(path.slice('/client/'.length)) } : undefined
   })
   const call: ClientApp['call'] = async (page, expression) => await page.evaluate(`settle(async () => await (${expression}))`)
   return {
@@ -88,6 +92,25 @@ export async function startClientApp (t: Test, domain: () => string, options: Ap
     },
     events: async (page) => await page.evaluate('events')
   }
+}
+
+let bundles: Map<string, string> | undefined
+
+/** What apps import, and what the doors share: a page asks for two files in place of eight, and asks for them at each of its loads. */
+function bundled (name: string): string {
+  bundles ??= new Map(buildSync({
+    entryPoints: ['index', 'popup', 'silent', 'step-up'].map((door) => fileURLToPath(new URL(`${door}.ts`, LIB))),
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    target: 'es2022',
+    outdir: fileURLToPath(LIB),
+    outExtension: { '.js': '.ts' },
+    write: false
+  }).outputFiles.map(({ path, text }) => [basename(path), text]))
+  const text = bundles.get(name)
+  if (text === undefined) throw new Error(`the client has no file ${name}`)
+  return text
 }
 
 /** As `tsc` would, file by file. */
