@@ -101,3 +101,26 @@ t.test('sign-ins that can not be ended at once are ended behind the reply', asyn
     t.same(await state.tokens.listFamiliesOfUser(sub, clock.now()), [], change)
   }
 })
+
+t.test('an id that can be none is asked of no store', async (t) => {
+  const subject = await factorApp(t)
+  const { app, sub, broken, browser } = subject
+  const headers = { 'sec-fetch-site': 'same-origin', cookie: `authority_session=${browser.cookies.get('authority_session') ?? ''}` }
+  for (const method of ['removeFactor', 'renameFactor'] as const) broken.add(method)
+  for (const id of ['%00', 'a%00b', '%F0%9F%94%91', 'a%20b', '.']) {
+    t.equal((await app.inject({ method: 'DELETE', url: `/auth/factors/${id}`, headers })).statusCode, 404, id)
+    t.equal((await app.inject({ method: 'PATCH', url: `/auth/factors/${id}`, headers, payload: { name: 'x' } })).statusCode, 404, id)
+  }
+  t.equal(await app.authority.removeFactor(sub, '\0'), false)
+})
+
+t.test('an app that is removed or disabled while a code of it is looked at lets nobody in', async (t) => {
+  for (const outcome of ['unknown', 'disabled'] as const) {
+    const subject = await factorApp(t)
+    subject.store.useTotp = async () => outcome
+    const browser = testBrowser(subject.app)
+    await logIn(browser)
+    t.equal((await browser.submit('/auth/second-factor', { code: subject.code() })).statusCode, 400, outcome)
+    t.match(subject.events.filter(({ name }) => name === 'second_factor_failed' || name === 'factor_replayed').map(({ name, payload }) => [name, payload.reason]), [['second_factor_failed', 'disabled']], outcome)
+  }
+})
