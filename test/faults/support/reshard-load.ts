@@ -104,7 +104,7 @@ export function person (state: RedisState, userId: string, tally: Tally): Person
   }
 
   async function mail (): Promise<void> {
-    const token = oneTimeToken(userId, secretOf(`mail ${steps}`)).digest
+    const token = oneTimeToken(userId, secretOf(`mail ${steps} of ${userId}`)).digest
     if (await ask(async () => { await oneTimeTokens.put({ purpose: 'verify_email', digest: token, userId, expiresAt: END }) }) === null) return
     const first = await ask(async () => await oneTimeTokens.consume('verify_email', token, NOW))
     expect(first === null || first.answer !== null, 'consume', first?.answer)
