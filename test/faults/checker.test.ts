@@ -131,6 +131,8 @@ const CASES: Planted[] = [
   ['a refresh that the client gave up before a long fault is refused after it', ['lost-refresh'], [signIn, rotate(9900, 'A', null, { outcome: { kind: 'abandoned' } }), rotate(11_000, 'A', null, { outcome: BUSY }), rotate(44_000, 'A', null)], { faults: [FAULT] }],
   ['so it is where the service had answered it, longer ago than the grace time', [], [signIn, rotate(9900, 'A', null, { outcome: { kind: 'abandoned' }, doneBy: 9950, wasDone: true }), rotate(11_000, 'A', null, { outcome: BUSY }), rotate(44_000, 'A', null)], { faults: [FAULT] }],
   ['and not within the grace time', ['lost-refresh'], [signIn, rotate(9900, 'A', null, { outcome: { kind: 'abandoned' }, doneBy: 9950, wasDone: true }), rotate(11_000, 'A', null, { outcome: BUSY }), rotate(12_000, 'A', null)], { faults: [{ ...FAULT, end: 11_500 }] }],
+  ['nor is it where the service was still answering what the client gave up, longer than the grace time', [], [signIn, rotate(11_000, 'A', null, { outcome: { kind: 'abandoned' }, doneBy: 21_200, wasDone: false }), rotate(21_100, 'A', null)], { faults: [FAULT] }],
+  ['but it is where the service was through with that before', ['lost-refresh'], [signIn, rotate(11_000, 'A', null, { outcome: { kind: 'abandoned' }, doneBy: 21_000, wasDone: false }), rotate(21_100, 'A', null)], { faults: [FAULT] }],
   ['it is refused later than is promised', [], [signIn, rotate(11_000, 'A', null, { outcome: BUSY }), rotate(46_000, 'A', null)], { faults: [FAULT] }],
   ['a refresh that was answered before the fault is refused after it', [], [signIn, rotate(9000, 'A', 'B'), rotate(11_000, 'A', null, { outcome: BUSY }), rotate(44_000, 'A', null)], { faults: [FAULT] }],
 

@@ -112,7 +112,10 @@ export function mayBeReplay (entry: Entry, { presentations, successors }: Tokens
   const first = before[0]
   if (first === undefined || entry.end <= first.start + terms.graceMs - terms.clockToleranceMs) return false
   // What the client gave up and the service answered is replaced, as far as the service knows.
-  return !before.every((other) => wasLost(other) && other.wasDone !== true) || entry.end > lostAnswerCountsUntil(before, terms)
+  if (!before.every((other) => wasLost(other) && other.wasDone !== true)) return true
+  // While the service is still busy with what the client gave up, it has lost no answer that it could make good.
+  if (before.some(({ start, end, doneBy }) => doneBy !== undefined && end < entry.start && doneBy > entry.start && entry.end > start + terms.graceMs - terms.clockToleranceMs)) return true
+  return entry.end > lostAnswerCountsUntil(before, terms)
 }
 
 function lostAnswerCountsUntil (lost: readonly Entry[], { faults, retryWithinMs }: Terms): number {
