@@ -81,7 +81,8 @@ t.test('by the server\'s clock: the window passes in real time, for every instan
   const [first, second] = await Promise.all([one.reserve('a', [narrow]), other.reserve('b', [narrow])])
   t.not(first.allowed, second.allowed)
   const { resetMs = 0 } = (first.allowed ? second : first).standings[0] ?? {}
-  t.ok(resetMs > 0 && resetMs <= 500, `${resetMs} ms`)
+  // Both may come in one millisecond, and an attempt's time is rounded up while that of now is rounded down.
+  t.ok(resetMs > 0 && resetMs <= 501, `${resetMs} ms`)
   const passes = async (): Promise<void> => { while (!(await other.reserve('c', [narrow])).allowed) await delay(5) }
   t.equal(await settlesWithin(1500, passes()), true)
   t.ok(performance.now() - begin >= 499)
