@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ImportedTotp } from '../accounts/factors/import-totp.ts'
 import type { HostLink } from '../accounts/identities.ts'
 import type { Events } from '../events.ts'
 import type { TokenResponse } from '../oauth/deps.ts'
@@ -132,7 +133,7 @@ export interface Authority {
   /** Removes one of them, and tells the user. The recovery codes go with the last one. `false` where the user has no such factor. */
   removeFactor(userId: string, factorId: string): Promise<boolean>
   /**
-   * Removes all second factors of a user who has lost them, with their recovery codes, ends all their sessions and tells them. Afterwards their
+   * Removes all second factors of a user who has lost them, with their recovery codes, ends all their sessions, and tells who had one. Afterwards their
    * password alone signs in, so make sure by means of your own that it is them who ask. Resolves to how many factors there were.
    * `by`: who of yours did it, such as the id of an admin; it is the field `admin` of the event `factor_removed`. A TypeError for what can't be that.
    * @throws OAuthError `invalid_grant` where there is no such user; `temporarily_unavailable`
@@ -151,13 +152,13 @@ export interface Authority {
   startEnrolment(userId: string): Promise<EnrolmentLink>
   /**
    * Adds the authenticator app that a user has set up with another system, for a move from there. `secret` is its key, as base32 or as bytes: 10 to
-   * 128 of them, of an app of the usual kind (HMAC-SHA-1, six digits, thirty seconds), for of another kind every code would be wrong. The next
+   * 128 of them, of an app of the usual kind (`algorithm` `SHA1`, six `digits`, a `period` of 30 seconds), for of another kind every code would be wrong. The next
    * code of the app is taken, whether it was used there or not. No recovery codes are made and nobody is told; the first second factor of a user ends
    * their sign-ins here. `already_added`: they have an app with this key, so an import can be run again, and twice at once.
-   * @throws OAuthError `invalid_grant` where there is no such user; `invalid_request` where the key can't be one, or `name` is no string; `factor_limit` after ten apps;
-   *   `temporarily_unavailable`. TypeError without `factors`
+   * @throws OAuthError `invalid_grant` where there is no such user; `invalid_request` where the key can't be one, `name` is no string, or the app is
+   *   said to be of another kind; `factor_limit` after ten apps; `temporarily_unavailable`. TypeError without `factors`
    */
-  importTotp(userId: string, app: { secret: string | Uint8Array, name?: string | undefined }): Promise<'added' | 'already_added'>
+  importTotp(userId: string, app: ImportedTotp): Promise<'added' | 'already_added'>
   /**
    * Has the user asked for the second factor again in every browser that was to be remembered (`mfa.rememberDevice`). Sign-ins go on.
    * @throws OAuthError `invalid_grant` where there is no such user; `temporarily_unavailable`

@@ -13,13 +13,25 @@ import { openTotpSecret, sealTotpSecret } from './totp-secret.ts'
 /** RFC 4226 §4 R6 asks for 16 bytes, but the keys that many systems have made are of 10. Beyond 128 the key of HMAC-SHA-1 is hashed, and no app makes such. */
 const BYTES = { least: 10, most: 128 }
 
+/** An authenticator app of another system: `algorithm`, `digits` and `period` as in an `otpauth:` URI. */
+export interface ImportedTotp {
+  secret: string | Uint8Array
+  name?: string | null | undefined
+  algorithm?: string | null | undefined
+  digits?: number | null | undefined
+  period?: number | null | undefined
+}
+
+/** What every app of ours makes, by the parameters of `otpauth:` URIs. Others would be added, and never let anybody in. */
+const KIND = { algorithm: 'SHA1', digits: 6, period: 30 }
+
 /**
  * Adds an authenticator app that the user has set up with another system, of which the host knows the key. Nobody is told, and no recovery codes are
  * made. The first second factor of a user ends all their sign-ins. `already_added`: the user has an app with this key. Of any number of parallel
  * calls with one key, one adds it.
- * @throws OAuthError `invalid_request` where the key can't be one, or the name is none; `invalid_grant` where the user was removed meanwhile; `factor_limit`
+ * @throws OAuthError `invalid_request` where the key can't be one, the name is none, or the app is of another kind; `invalid_grant` where the user was removed meanwhile; `factor_limit`
  */
-export async function importTotp (user: User, app: { secret: string | Uint8Array, name?: string | undefined }, deps: ProvingDeps): Promise<'added' | 'already_added'> {
+export async function importTotp (user: User, app: ImportedTotp, deps: ProvingDeps): Promise<'added' | 'already_added'> {
   const { issuer, clock, events, users, factors: { store, sealer, importKey } } = deps
   const { key, name } = read(app)
   const found = await store.findFactors(user.id)
@@ -47,8 +59,13 @@ export async function importTotp (user: User, app: { secret: string | Uint8Array
 
 /** What a host hands in may be anything. */
 function read (app: unknown): { key: Buffer, name: string | null } {
-  const { secret, name }: { secret?: unknown, name?: unknown } = app ?? {}
+  const { secret, name, ...kind } = (app ?? {}) as Record<string, unknown>
   const key = keyOf(secret)
+  for (const [parameter, value] of Object.entries(kind)) {
+    if (!Object.hasOwn(KIND, parameter)) throw new OAuthError('invalid_request', 'An app is imported by its secret and name.')
+    const taken = KIND[parameter as keyof typeof KIND]
+    if ((value ?? taken) !== taken) throw new OAuthError('invalid_request', `${parameter}: only apps with ${String(taken)} can be imported.`)
+  }
   if (name !== undefined && name !== null && typeof name !== 'string') throw new OAuthError('invalid_request', 'name: it takes a string.')
   return { key, name: nameOf(name ?? '') }
 }

@@ -24,7 +24,7 @@ export async function mfaRequired ({ scopes, factors, found, ...first }: Pending
     withoutStack: true,
     members: {
       mfa_token: token,
-      methods: [...(found.totp.length === 0 ? [] : ['totp']), ...(options === null ? [] : ['passkey']), 'recovery_code'],
+      methods: [...(found.totp.length === 0 ? [] : ['totp']), ...(options === null ? [] : ['passkey']), ...(found.recoveryCodesLeft === 0 ? [] : ['recovery_code'])],
       ...(options === null ? {} : { passkey_options: options })
     }
   })

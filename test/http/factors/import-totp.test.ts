@@ -85,6 +85,13 @@ t.test('what can be no key adds nothing and is in no error', async (t) => {
   for (const wrong of [undefined, null, 7, 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', [], () => {}]) await t.rejects(app.authority.importTotp(sub, wrong as never), { error: 'invalid_request', message: /^secret: it takes/ } as unknown as Error, inspect(wrong))
   for (const name of [7, {}, [], true]) await t.rejects(app.authority.importTotp(sub, { secret: RFC_6238, name: name as unknown as string }), { error: 'invalid_request', message: 'name: it takes a string.' } as unknown as Error, inspect(name))
   t.match(await app.authority.factors(sub), { factors: [] })
+  for (const [parameter, values] of Object.entries({ digits: [8, 7, '6', 0], period: [60, 0, '30'], algorithm: ['SHA256', 'sha512', 'MD5', ''] })) {
+    for (const value of values) await t.rejects(app.authority.importTotp(sub, { secret: RFC_6238, [parameter]: value }), { error: 'invalid_request', message: new RegExp(`^${parameter}: only apps with`) } as unknown as Error, `${parameter} ${inspect(value)}`)
+  }
+  for (const other of ['Digits', 'label', 'counter', '__proto__x', 'toString', 'constructor']) await t.rejects(app.authority.importTotp(sub, { secret: RFC_6238, [other]: 6 } as never), { error: 'invalid_request', message: /secret and name/ } as unknown as Error, other)
+  t.match(await app.authority.factors(sub), { factors: [] }, 'of another kind')
+  t.equal(await app.authority.importTotp(sub, { secret: RFC_6238, algorithm: 'SHA1', digits: 6, period: 30 }), 'added')
+  await app.authority.resetFactors(sub)
   for (const name of [null, undefined, '', 'x'.repeat(500)]) {
     await app.authority.importTotp(sub, { secret: RFC_6238, name: name as string })
     await app.authority.resetFactors(sub)

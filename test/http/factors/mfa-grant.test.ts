@@ -1,4 +1,5 @@
 /** The password grant of whoever has a second factor, and how it is finished; and how often anybody may guess at one. */
+import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import type { AuthorityOptions } from '../../../lib/index.ts'
 import { bearer, PASSWORD, signUp } from '../../support/app.ts'
@@ -49,6 +50,9 @@ t.test('it names what the person has, and a passkey only where passkeys are on',
   t.hasOwnProp(alone, 'passkey_options')
   const off = await asks(await factorApp(t, { passkeys: false })) as { methods: string[] }
   t.same(off.methods, ['totp', 'recovery_code'])
+  const imported = await factorApp(t, {}, { enrolled: false })
+  await imported.app.authority.importTotp(imported.sub, { secret: randomBytes(20) })
+  t.same((await asks(imported) as { methods: string[] }).methods, ['totp'], 'and no recovery code where none is left')
   t.notOk('passkey_options' in off)
 })
 
