@@ -110,7 +110,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     failures: '401 `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/sessions`; 503 `temporarily_unavailable`'
   },
   'DELETE /auth/connections/:id': {
-    what: 'Disconnects one of them: nobody signs in with it any more. Sessions stay. There is the event `identity_unlinked` and a message of that kind. The sign-in must be no more than five minutes old. The last way to sign in stays: a password or another connected account has to be left, and of two requests at once for the last two one is refused. Exists where there are `connections`.',
+    what: 'Disconnects one of them: nobody signs in with it any more. Sessions stay. There is the event `identity_unlinked` and a message of that kind. The sign-in must be no more than five minutes old. The last way to sign in stays: a password, a passkey, another connected account or, with `emailSignIn`, a confirmed address has to be left, and of two requests at once for the last two one is refused. Exists where there are `connections`.',
     failures: '401 `insufficient_user_authentication` (the sign-in is not fresh, RFC 9470), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with GET; 404 `not_found`; 409 `last_sign_in_method`; 503 `temporarily_unavailable`'
   },
   'POST /auth/factors/totp': {
@@ -146,7 +146,7 @@ export const PROSE: Readonly<Record<string, Prose>> = {
     failures: '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than five minutes, or lacks the second factor of the account), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 404 `not_found`; 413, 415 `invalid_request`; 503 `temporarily_unavailable`'
   },
   'DELETE /auth/factors/:id': {
-    what: 'Removes one of them. The recovery codes go with the last one. The last passkey of an account that has neither a password nor a connection stays.',
+    what: 'Removes one of them. The other sign-ins of the person end, and with the last one the recovery codes go and the sign-in that asks ends too. The last passkey of an account stays that has neither a password nor a connection, and whose owner is sent no codes (`emailSignIn`).',
     failures: '400 `invalid_request`; 401 `insufficient_user_authentication` (the sign-in is older than five minutes, or lacks the second factor of the account), `invalid_token`; 403 `insufficient_scope`, `access_denied`, as with `GET /auth/profile`; 404 `not_found`; 409 `last_factor`; 503 `temporarily_unavailable`'
   },
 

@@ -3,6 +3,7 @@ import { type EventFacts, NO_REQUEST } from '../events.ts'
 import type { Identity, LinkedIdentity, User, UserStore } from '../ports/user-store.ts'
 import { digest } from '../protocol/digest.ts'
 import type { Origin } from '../sessions/sessions.ts'
+import { signsInByMail } from './by-mail.ts'
 import type { AccountsDeps } from './deps.ts'
 import { passkeysIn } from './factors/deps.ts'
 import { addressed, addressOf, type MessageCause } from './outbox.ts'
@@ -90,10 +91,11 @@ export async function unlinkIdentity (user: User, linkId: string, cause: Unlinke
   const link = links.find((one) => linkIdOf(one) === linkId)
   if (link === undefined || users.unlinkIdentity === undefined) return 'unknown'
   const hasPasskey = factors !== null && passkeysIn(await factors.store.findFactors(user.id), factors).length > 0
+  const hasOther = hasPasskey || signsInByMail(user, deps)
   const [way] = waysIn([link], deps)
-  const isLastOf = (among: readonly LinkedIdentity[]): boolean => way !== undefined && user.passwordHash === null && !hasPasskey && waysIn(among, deps).every((one) => linkIdOf(one) === linkId)
+  const isLastOf = (among: readonly LinkedIdentity[]): boolean => way !== undefined && user.passwordHash === null && !hasOther && waysIn(among, deps).every((one) => linkIdOf(one) === linkId)
   if (isLastOf(links)) return 'last_sign_in_method'
-  const outcome = await users.unlinkIdentity(user.id, link, hasPasskey || way === undefined)
+  const outcome = await users.unlinkIdentity(user.id, link, hasOther || way === undefined)
   // The store can't know that what is left leads nowhere. Then the link is put back, unless somebody else has the identity by now.
   const mayBeLast = outcome === 'unlinked' && waysIn(links, deps).length < links.length
   if (mayBeLast && isLastOf(await listLinks(user.id, deps)) && await users.linkIdentity?.(user.id, link) === 'linked') return 'last_sign_in_method'

@@ -2,7 +2,7 @@ import { OAuthError } from '../../errors.ts'
 import type { MessageUser } from '../../ports/message.ts'
 import type { User } from '../../ports/user-store.ts'
 import { digest } from '../../protocol/digest.ts'
-import { isActive } from '../../sessions/active-user.ts'
+import { getsCodes } from '../by-mail.ts'
 import type { EmailSignInDeps } from '../deps.ts'
 import { isEnforced } from '../enforced.ts'
 import { addressed, addressOf, type MessageCause } from '../outbox.ts'
@@ -52,10 +52,7 @@ export const mailboxOf = (name: string, user: User | null): string => user === n
 
 /** Whom to write to. `null`: nobody gets a message, and the page looks the same. */
 function recipientOf (name: string, user: User | null, { emailSignIn: { signUp }, enforcedDomains }: EmailSignInDeps): MessageUser | null {
-  if (user !== null) {
-    const address = normalizeUsername(addressOf(user))
-    return isActive(user) && !isEnforced(user, enforcedDomains) && address !== null && emailOf(address) !== null ? addressed(user) : null
-  }
+  if (user !== null) return getsCodes(user, { enforcedDomains }) ? addressed(user) : null
   return signUp && canSignUp(name, enforcedDomains) ? { id: '', username: name, email: name } : null
 }
 

@@ -2,6 +2,7 @@ import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
 import type { PasskeyFactor } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
+import { signsInByMail } from '../by-mail.ts'
 import { listLinks, waysIn } from '../identities.ts'
 import { addressed, type MessageCause } from '../outbox.ts'
 import { hasSecondFactor, passkeysIn } from './deps.ts'
@@ -89,7 +90,7 @@ const lastWayIn = (): OAuthError => new OAuthError('last_factor', 'Nothing else 
 
 /** The passkey of this id, where the user has nothing but passkeys to sign in with. @throws OAuthError `last_factor` where it is the only one */
 async function neededPasskey (user: User, factorId: string, deps: ProvingDeps): Promise<PasskeyFactor | null> {
-  if (user.passwordHash !== null || waysIn(await listLinks(user.id, deps), deps).length > 0) return null
+  if (user.passwordHash !== null || signsInByMail(user, deps) || waysIn(await listLinks(user.id, deps), deps).length > 0) return null
   const ways = passkeysIn(await deps.factors.store.findFactors(user.id), deps.factors)
   const needed = ways.find(({ id }) => id === factorId) ?? null
   if (needed !== null && ways.length === 1) throw lastWayIn()
@@ -102,17 +103,22 @@ export async function renameFactor ({ userId, factorId, name }: { userId: string
 }
 
 /**
- * Removes all factors of a user who has lost them, for a host that knows who asks. All sign-ins end, before and after, and the user is told.
+ * Removes all factors of a user who has lost them, for a host that knows who asks. All sign-ins end, before and after, and who had one is told.
  * Resolves to how many factors there were. `admin`: who of the host's did so, for the event.
  */
 export async function resetFactors (user: User, admin: string | undefined, { sessions, events, outbox, factors: { store } }: ProvingDeps): Promise<number> {
   const origin = NO_REQUEST
   const endAll = async (): Promise<void> => { await sessions.revokeAll(user.id, 'factors_changed', { origin }) }
+  const tell = (): void => {
+    events.emit('factor_removed', { userId: user.id, factorId: null, kind: null, by: 'host', ...(admin === undefined ? {} : { admin }) }, origin)
+    outbox?.post({ kind: 'factor_removed', factor: null, by: 'host', user: addressed(user), locale: undefined, origin })
+  }
   await endAll()
   const removed = await store.removeFactorsOfUser(user.id)
-  events.emit('factor_removed', { userId: user.id, factorId: null, kind: null, by: 'host', ...(admin === undefined ? {} : { admin }) }, origin)
-  outbox?.post({ kind: 'factor_removed', factor: null, by: 'host', user: addressed(user), locale: undefined, origin })
+  if (removed > 0) tell()
   await endAll()
   // A sign-in that began between the end of all and the removal may have added one. From now on it finds that it has ended.
-  return removed + await store.removeFactorsOfUser(user.id)
+  const late = await store.removeFactorsOfUser(user.id)
+  if (removed === 0 && late > 0) tell()
+  return removed + late
 }

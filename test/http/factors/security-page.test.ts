@@ -184,6 +184,10 @@ t.test('a host resets what a user has lost: all sign-ins end, the user is told, 
   t.match(await app.authority.factors(sub), { factors: [], recoveryCodesLeft: 0 })
   t.match(subject.events.find(({ name }) => name === 'factor_removed')?.payload, { by: 'host', factorId: null, kind: null, requestId: null })
   t.equal((await logIn(testBrowser(app))).headers.location, '/')
+  const told = (): number => subject.events.filter(({ name }) => name === 'factor_removed').length + subject.messages.messages.filter(({ kind }) => kind === 'factor_removed').length
+  const before = told()
+  t.equal(await app.authority.resetFactors(sub), 0)
+  t.equal(told(), before, 'of a second one there is nothing to tell')
   await t.rejects(app.authority.resetFactors('nobody'), { message: 'There is no such user.' })
   const { factors } = await app.authority.factors('nobody')
   t.same(factors, [])
