@@ -152,7 +152,10 @@ export function createEvents (now: () => number, onHandlerError: (error: unknown
         }
       }
     },
-    on (name, handler) { emitter.on(name, handler) },
+    on (name, handler) {
+      if (!channels.has(name)) throw new TypeError(`There is no event "${name}".`)
+      emitter.on(name, handler)
+    },
     off (name, handler) { emitter.off(name, handler) }
   }
 }

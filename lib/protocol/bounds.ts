@@ -10,5 +10,11 @@ export function checkPerUser (bounds: Readonly<Record<string, number>>): void {
   }
 }
 
+/** For what is left of a store's options when those that it knows are taken: a misspelt one would count for nothing, and nobody told. @throws TypeError with its name */
+export function noOthers (store: string, others: object): void {
+  const [name] = Object.keys(others)
+  if (name !== undefined) throw new TypeError(`${store} takes no option "${name}".`)
+}
+
 /** The most of `memoryCost × timeCost` of an argon2 hash that is run: about a second of a core. */
 export const ARGON2_MAX_WORK = 2 ** 20

@@ -28,6 +28,13 @@ t.test('who emits can leave out neither: the compiler refuses it', async (t) => 
   t.ok(Object.isFrozen(NO_REQUEST))
 })
 
+t.test('nobody can wait for an event that there is not, nor be told by what is no function', async (t) => {
+  const events = createEvents(() => T0, (error) => { throw error })
+  for (const name of ['email_verifed', '', 'toString', '__proto__', undefined, null, 7]) t.throws(() => { events.on(name as 'email_verified', () => {}) }, { name: 'TypeError', message: /There is no event/ })
+  for (const handler of [undefined, null, 'handler', {}]) t.throws(() => { events.on('email_verified', handler as unknown as () => void) }, TypeError)
+  events.off('email_verifed' as 'email_verified', () => {})
+})
+
 t.test('what nobody listens to costs neither a look at the clock nor a payload', async (t) => {
   let looks = 0
   let reads = 0

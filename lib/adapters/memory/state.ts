@@ -1,5 +1,5 @@
 import type { State } from '../../ports/state.ts'
-import { checkPerUser } from '../../protocol/bounds.ts'
+import { checkPerUser, noOthers } from '../../protocol/bounds.ts'
 import { memoryAssertionStore } from './assertion-store.ts'
 import { memoryConsentStore } from './consent-store.ts'
 import { memoryKeyStore } from './key-store.ts'
@@ -19,7 +19,8 @@ export interface MemoryStateOptions {
  * State in this process's memory: for tests, development, and a single process that may forget who is signed in.
  * Several processes don't share it.
  */
-export function memoryState ({ maxFamiliesPerUser = 100, maxSessionsPerUser = 100 }: MemoryStateOptions = {}): State {
+export function memoryState ({ maxFamiliesPerUser = 100, maxSessionsPerUser = 100, ...others }: MemoryStateOptions = {}): State {
+  noOthers('memoryState', others)
   checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
   let owner: string | null = null
   const browserSessions = memorySessionStore(maxSessionsPerUser)

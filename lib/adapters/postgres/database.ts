@@ -21,6 +21,7 @@ export function quoted (name: string, what: string): string {
 
 /** The one way to the database. */
 export function queryOf (db: PostgresDatabase): Query {
+  if (typeof (db as Partial<PostgresDatabase> | null | undefined)?.query !== 'function') throw new TypeError('A store in PostgreSQL takes what has query(text, params), such as a Pool of pg.')
   return async (sql, ...parameters) => {
     for (const parameter of parameters) {
       if (typeof parameter === 'string' && !isStorable(parameter)) throw new TypeError('PostgreSQL can\'t store a string with a NUL or a lone surrogate.')

@@ -1,4 +1,5 @@
 import type { AddedFactor, FactorStore, UsedPasskey } from '../../ports/factor-store.ts'
+import { noOthers } from '../../protocol/bounds.ts'
 import { factorsOf } from '../sql/factor-rows.ts'
 import { flag, integer, text } from '../sql/rows.ts'
 import type { Row } from '../sql/rows.ts'
@@ -40,7 +41,8 @@ const REMOVED = words('removed', 'last', 'unknown')
  * READ COMMITTED, the default. The tables are made by versioned migrations, by `prepare` or at the first use. Rejects with an error that
  * has the SQLSTATE as its `code`, and no value of a row or parameter, on an outage and on a string that PostgreSQL can't store.
  */
-export function postgresFactorStore (db: PostgresDatabase, { schema, namedStatements = true }: PostgresFactorStoreOptions = {}): Required<FactorStore> {
+export function postgresFactorStore (db: PostgresDatabase, { schema, namedStatements = true, ...others }: PostgresFactorStoreOptions = {}): Required<FactorStore> {
+  noOthers('postgresFactorStore', others)
   const prefix = schema === undefined ? '' : `${quoted(schema, 'schema')}.`
   const { query, prepare } = connect(db, { component: 'factors', steps: factorMigrations(prefix), prefix, named: namedStatements })
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { State } from '../../ports/state.ts'
-import { checkPerUser } from '../../protocol/bounds.ts'
+import { checkPerUser, noOthers } from '../../protocol/bounds.ts'
 import { integer, text } from '../sql/rows.ts'
 import { postgresAssertionStore } from './assertion-store.ts'
 import { postgresConsentStore } from './consent-store.ts'
@@ -34,7 +34,8 @@ export interface PostgresStateOptions {
  * an operation may take is the pool's to bound (`connectionTimeoutMillis`, `query_timeout`). Give a `Pool` a listener for `error`:
  * without one, Node.js ends the process when an idle connection is cut.
  */
-export function postgresState (db: PostgresDatabase, { maxFamiliesPerUser = 100, maxSessionsPerUser = 100, schema, namedStatements = true }: PostgresStateOptions = {}): State & Required<Pick<State, 'prepare' | 'time' | 'claimFor'>> {
+export function postgresState (db: PostgresDatabase, { maxFamiliesPerUser = 100, maxSessionsPerUser = 100, schema, namedStatements = true, ...others }: PostgresStateOptions = {}): State & Required<Pick<State, 'prepare' | 'time' | 'claimFor'>> {
+  noOthers('postgresState', others)
   checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
   const prefix = schema === undefined ? '' : `${quoted(schema, 'schema')}.`
   const { query, prepare } = connect(db, { component: 'state', steps: stateMigrations(prefix), prefix, named: namedStatements })

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { UsernameTakenError } from '../../errors.ts'
 import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
+import { noOthers } from '../../protocol/bounds.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
 import { isStorable } from '../sql/rows.ts'
 import { booleanOf, changedAtOf, profileOf, rowPatchOf, userOf, versionOf } from '../sql/user-rows.ts'
@@ -55,7 +56,8 @@ function jsonOf (fields: Record<string, unknown>): string {
  * `jsonb`. Rejects with an error that has the SQLSTATE as its `code`, and no value of a row or parameter, on an outage, and with
  * `TypeError` on a string with a NUL or a lone surrogate.
  */
-export function postgresUserStore (db: PostgresDatabase, { table = 'authority_users', namedStatements = true }: PostgresUserStoreOptions = {}): PostgresUserStore {
+export function postgresUserStore (db: PostgresDatabase, { table = 'authority_users', namedStatements = true, ...others }: PostgresUserStoreOptions = {}): PostgresUserStore {
+  noOthers('postgresUserStore', others)
   const users = quoted(table, 'table')
   const { query, prepare } = connect(db, { component: `users:${table}`, steps: migrations(users, table), prefix: '', named: namedStatements })
 

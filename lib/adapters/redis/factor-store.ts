@@ -1,4 +1,5 @@
 import type { AddedFactor, FactorStore, PasskeyFactor, TotpFactor, UsedPasskey, UserFactors } from '../../ports/factor-store.ts'
+import { noOthers } from '../../protocol/bounds.ts'
 import type { RedisClient } from './connection.ts'
 import * as scripts from './factor-scripts.ts'
 import { isAppendOnly, requireFactorServer } from './factor-server.ts'
@@ -82,7 +83,8 @@ function factorsIn (reply: unknown): UserFactors {
  * rejects within 250 ms where there is no answer. The start fails unless the server's `maxmemory-policy` is `noeviction`; without an append-only
  * file, what was added last is lost when the server crashes, and a code that was used counts again.
  */
-export function redisFactorStore (client: RedisClient, { prefix = 'authority:' }: RedisFactorStoreOptions = {}): RedisFactorStore {
+export function redisFactorStore (client: RedisClient, { prefix = 'authority:', ...others }: RedisFactorStoreOptions = {}): RedisFactorStore {
+  noOthers('redisFactorStore', others)
   const names = namesUnder(prefix, 'redisFactorStore')
   const connection = sharedConnection(client)
   const ask = (script: Script, userId: string, ...args: Array<string | number>): Promise<unknown> => connection.run(script, names.factorsOf(userId), args)

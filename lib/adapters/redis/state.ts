@@ -1,5 +1,5 @@
 import type { State } from '../../ports/state.ts'
-import { checkPerUser } from '../../protocol/bounds.ts'
+import { checkPerUser, noOthers } from '../../protocol/bounds.ts'
 import { redisAssertionStore } from './assertion-store.ts'
 import type { RedisClient } from './connection.ts'
 import { redisConsentStore } from './consent-store.ts'
@@ -38,7 +38,8 @@ export interface RedisState extends State {
  * 250 ms where there is no answer. All that a user has lies in one hash slot, every key has a TTL, and no key holds anything of a
  * user or a client but digests.
  */
-export function redisState (client: RedisClient, { prefix = 'authority:', maxFamiliesPerUser = 100, maxSessionsPerUser = 100 }: RedisStateOptions = {}): RedisState {
+export function redisState (client: RedisClient, { prefix = 'authority:', maxFamiliesPerUser = 100, maxSessionsPerUser = 100, ...others }: RedisStateOptions = {}): RedisState {
+  noOthers('redisState', others)
   checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
   const names = namesUnder(prefix)
   const connection = sharedConnection(client)

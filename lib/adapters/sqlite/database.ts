@@ -47,6 +47,7 @@ function checked (parameters: readonly SqliteValue[]): readonly SqliteValue[] {
  * and `patience` waits outside.
  */
 export function connect (db: SqliteDatabase): Connection {
+  if (typeof (db as Partial<SqliteDatabase> | null | undefined)?.prepare !== 'function') throw new TypeError('A store in SQLite takes an open database: a DatabaseSync of node:sqlite, or one of better-sqlite3 or libsql.')
   const statements = new Map<string, SqliteStatement>()
   const prepared = (sql: string): SqliteStatement => {
     const known = statements.get(sql)

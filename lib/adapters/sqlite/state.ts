@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { State } from '../../ports/state.ts'
-import { checkPerUser } from '../../protocol/bounds.ts'
+import { checkPerUser, noOthers } from '../../protocol/bounds.ts'
 import { sqliteAssertionStore } from './assertion-store.ts'
 import { sqliteConsentStore } from './consent-store.ts'
 import { text } from '../sql/rows.ts'
@@ -38,7 +38,8 @@ const EXPIRED = [
  * versioned migrations. Where another process has the lock, an operation is tried again for 1.5 s, while other requests go on, and then
  * rejects with the driver's error (SQLITE_BUSY).
  */
-export function sqliteState (db: SqliteDatabase, { maxFamiliesPerUser = 100, maxSessionsPerUser = 100 }: SqliteStateOptions = {}): State {
+export function sqliteState (db: SqliteDatabase, { maxFamiliesPerUser = 100, maxSessionsPerUser = 100, ...others }: SqliteStateOptions = {}): State {
+  noOthers('sqliteState', others)
   checkPerUser({ maxFamiliesPerUser, maxSessionsPerUser })
   const connection = connect(db)
   migrate(connection, 'state', STATE_MIGRATIONS)

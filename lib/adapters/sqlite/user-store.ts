@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { UsernameTakenError } from '../../errors.ts'
 import type { NewUser, User, UserStore } from '../../ports/user-store.ts'
+import { noOthers } from '../../protocol/bounds.ts'
 import type { MigrationStep } from '../sql/migration-steps.ts'
 import { isStorable } from '../sql/rows.ts'
 import { booleanOf, changedAtOf, profileOf, rowPatchOf, userOf, versionOf } from '../sql/user-rows.ts'
@@ -51,7 +52,8 @@ function flagOf (value: unknown, name: string): number | null {
  * more than 1.5 s,
  * and with `TypeError` on a name or hash with a NUL or a lone surrogate.
  */
-export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users' }: SqliteUserStoreOptions = {}): Required<UserStore> {
+export function sqliteUserStore (db: SqliteDatabase, { table = 'authority_users', ...others }: SqliteUserStoreOptions = {}): Required<UserStore> {
+  noOthers('sqliteUserStore', others)
   if (!/^[A-Za-z_][A-Za-z0-9_]{0,62}$/.test(table)) throw new TypeError('A table name has letters, digits and _ only.')
   const connection = connect(db)
   migrate(connection, `users:${table}`, migrations(table))
