@@ -10,8 +10,8 @@ export function accountSecurity (model: PageModels['account_security']): string 
   const { messages, error, factors, hasPassword, mustKeepOne, recoveryCodesLeft, enrolUrl, canForget, signInUrl, passkeys, addPasskeyUrl, passkeySignals: told, action } = model
   const alert = error !== null && html`<p class="alert" role="alert" id="form-error">${error.text}</p>\n`
   const sole = factors.length + passkeys.length === 1
-  return accountFrame(model, messages.securityTitle, html`<p class="hint">${messages.securityText}</p>
-${alert}${items(model, factors, messages.factorApp, 'factor', messages.factorNameLabel)}${addPasskeyUrl !== null && html`<h2>${messages.passkeysTitle}</h2>
+  return accountFrame(model, messages.securityTitle, html`${hasPassword && html`<p class="hint">${messages.securityText}</p>
+`}${alert}${items(model, factors, messages.factorApp, 'factor', messages.factorNameLabel)}${addPasskeyUrl !== null && html`<h2>${messages.passkeysTitle}</h2>
 <p class="hint">${messages.passkeysText}</p>
 `}${items(model, passkeys, messages.passkeyName, 'passkey', messages.passkeyNameLabel)}${sole && passkeys.some(({ synced }) => !synced) && html`<p class="note plain">${messages.passkeySole}</p>
 `}${recoveryCodesLeft !== null && html`<p class="status">${format(messages.codesLeft, { count: String(recoveryCodesLeft) })}</p>

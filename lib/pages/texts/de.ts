@@ -106,7 +106,7 @@ export const DE: Messages = {
   devicesText: 'In Browsern, die Sie haben merken lassen, wird nicht nach einem Code gefragt. Wenn Sie ein Gerät verloren haben, lassen Sie alle vergessen.',
   devicesForget: 'Alle gemerkten Browser vergessen',
   codesTitle: 'Ihre Wiederherstellungscodes',
-  codesText: 'Jeder dieser Codes ersetzt Ihre App einmal, zum Beispiel wenn Sie Ihr Telefon verloren haben. Bewahren Sie sie sicher auf: Sie werden nicht noch einmal angezeigt.',
+  codesText: 'Jeder dieser Codes ersetzt einmal Ihre App oder Ihren Passkey, zum Beispiel wenn Sie Ihr Telefon verloren haben. Bewahren Sie sie sicher auf: Sie werden nicht noch einmal angezeigt.',
   codesSaved: 'Ich habe sie gespeichert',
   enrolScan: 'Scannen Sie dies mit einer Authenticator-App:',
   enrolQr: 'QR-Code des Schlüssels',

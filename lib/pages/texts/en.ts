@@ -107,7 +107,7 @@ export const EN = {
   devicesText: 'Browsers that you had remembered are not asked for a code. If you have lost a device, have all of them forgotten.',
   devicesForget: 'Forget all remembered browsers',
   codesTitle: 'Your recovery codes',
-  codesText: 'Each of these codes stands in for your app once, for instance when you have lost your phone. Keep them in a safe place: they are not shown again.',
+  codesText: 'Each of these codes works once in place of your app or passkey, for instance when you have lost your phone. Keep them in a safe place: they are not shown again.',
   codesSaved: 'I have saved them',
   enrolScan: 'Scan this with an authenticator app:',
   enrolQr: 'QR code of the key',

@@ -106,7 +106,7 @@ export const ES: Messages = {
   devicesText: 'En los navegadores que pidió recordar no se pide ningún código. Si ha perdido un dispositivo, haga que se olviden todos.',
   devicesForget: 'Olvidar todos los navegadores recordados',
   codesTitle: 'Sus códigos de recuperación',
-  codesText: 'Cada uno de estos códigos sustituye una vez a su aplicación, por ejemplo si ha perdido el teléfono. Guárdelos en un lugar seguro: no se volverán a mostrar.',
+  codesText: 'Cada uno de estos códigos sustituye una vez a su aplicación o a su llave de acceso, por ejemplo si ha perdido el teléfono. Guárdelos en un lugar seguro: no se volverán a mostrar.',
   codesSaved: 'Los he guardado',
   enrolScan: 'Escanee esto con una aplicación de autenticación:',
   enrolQr: 'Código QR de la clave',

@@ -107,7 +107,7 @@ export const FR: Messages = {
   devicesText: 'Aucun code n’est demandé dans les navigateurs que vous avez fait mémoriser. Si vous avez perdu un appareil, faites-les tous oublier.',
   devicesForget: 'Oublier tous les navigateurs mémorisés',
   codesTitle: 'Vos codes de récupération',
-  codesText: 'Chacun de ces codes remplace une fois votre application, par exemple si vous avez perdu votre téléphone. Conservez-les en lieu sûr\u00a0: ils ne seront plus affichés.',
+  codesText: 'Chacun de ces codes remplace une fois votre application ou votre clé d’accès, par exemple si vous avez perdu votre téléphone. Conservez-les en lieu sûr\u00a0: ils ne seront plus affichés.',
   codesSaved: 'Je les ai enregistrés',
   enrolScan: 'Scannez ceci avec une application d’authentification\u00a0:',
   enrolQr: 'Code QR de la clé',

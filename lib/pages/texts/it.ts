@@ -106,7 +106,7 @@ export const IT: Messages = {
   devicesText: 'Nei browser che ha fatto memorizzare non viene chiesto alcun codice. Se ha perso un dispositivo, li faccia dimenticare tutti.',
   devicesForget: 'Dimentica tutti i browser memorizzati',
   codesTitle: 'I suoi codici di recupero',
-  codesText: 'Ognuno di questi codici sostituisce una volta l’app, per esempio se ha perso il telefono. Li conservi in un luogo sicuro: non saranno mostrati di nuovo.',
+  codesText: 'Ognuno di questi codici sostituisce una volta l’app o la passkey, per esempio se ha perso il telefono. Li conservi in un luogo sicuro: non saranno mostrati di nuovo.',
   codesSaved: 'Li ho salvati',
   enrolScan: 'Inquadri questo codice con un’app di autenticazione:',
   enrolQr: 'Codice QR della chiave',

@@ -106,7 +106,7 @@ export const NL: Messages = {
   devicesText: 'In browsers die u hebt laten onthouden, wordt niet om een code gevraagd. Laat ze allemaal vergeten als u een apparaat kwijt bent.',
   devicesForget: 'Alle onthouden browsers vergeten',
   codesTitle: 'Uw herstelcodes',
-  codesText: 'Elk van deze codes vervangt uw app één keer, bijvoorbeeld als u uw telefoon kwijt bent. Bewaar ze op een veilige plek: ze worden niet nog eens getoond.',
+  codesText: 'Elk van deze codes vervangt uw app of passkey één keer, bijvoorbeeld als u uw telefoon kwijt bent. Bewaar ze op een veilige plek: ze worden niet nog eens getoond.',
   codesSaved: 'Ik heb ze opgeslagen',
   enrolScan: 'Scan dit met een authenticator-app:',
   enrolQr: 'QR-code van de sleutel',

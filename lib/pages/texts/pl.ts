@@ -106,7 +106,7 @@ export const PL: Messages = {
   devicesText: 'Zapamiętane przeglądarki nie są pytane o kod. Jeśli utracisz urządzenie, każ zapomnieć wszystkie.',
   devicesForget: 'Zapomnij wszystkie przeglądarki',
   codesTitle: 'Twoje kody odzyskiwania',
-  codesText: 'Każdy z tych kodów może raz zastąpić aplikację, na przykład po utracie telefonu. Przechowuj je w bezpiecznym miejscu: nie zostaną pokazane ponownie.',
+  codesText: 'Każdy z tych kodów może raz zastąpić aplikację lub klucz dostępu, na przykład po utracie telefonu. Przechowuj je w bezpiecznym miejscu: nie zostaną pokazane ponownie.',
   codesSaved: 'Kody są zapisane',
   enrolScan: 'Zeskanuj to aplikacją uwierzytelniającą:',
   enrolQr: 'Kod QR klucza',

@@ -106,7 +106,7 @@ export const PT_BR: Messages = {
   devicesText: 'Nos navegadores que você mandou lembrar, nenhum código é pedido. Se você perdeu um dispositivo, faça com que todos sejam esquecidos.',
   devicesForget: 'Esquecer todos os navegadores lembrados',
   codesTitle: 'Seus códigos de recuperação',
-  codesText: 'Cada um destes códigos substitui o aplicativo uma vez, por exemplo, se você perder o celular. Guarde-os em um lugar seguro: eles não serão mostrados novamente.',
+  codesText: 'Cada um destes códigos substitui o aplicativo ou a chave de acesso uma vez, por exemplo, se você perder o celular. Guarde-os em um lugar seguro: eles não serão mostrados novamente.',
   codesSaved: 'Já guardei',
   enrolScan: 'Escaneie isto com um aplicativo autenticador:',
   enrolQr: 'Código QR da chave',

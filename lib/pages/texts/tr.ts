@@ -107,7 +107,7 @@ export const TR: Messages = {
   devicesText: 'Hatırlanmasını istediğiniz tarayıcılarda kod sorulmaz. Bir cihazınızı kaybettiyseniz hepsinin unutulmasını sağlayın.',
   devicesForget: 'Hatırlanan tüm tarayıcıları unut',
   codesTitle: 'Kurtarma kodlarınız',
-  codesText: 'Bu kodların her biri, örneğin telefonunuzu kaybettiğinizde, bir kez uygulamanızın yerine geçer. Güvenli bir yerde saklayın: Bir daha gösterilmezler.',
+  codesText: 'Bu kodların her biri, örneğin telefonunuzu kaybettiğinizde, bir kez uygulamanızın veya geçiş anahtarınızın yerine geçer. Güvenli bir yerde saklayın: Bir daha gösterilmezler.',
   codesSaved: 'Kaydettim',
   enrolScan: 'Bunu bir kimlik doğrulama uygulamasıyla tarayın:',
   enrolQr: 'Anahtarın QR kodu',

@@ -106,7 +106,7 @@ export const ZH_CN: Messages = {
   devicesText: '在您选择记住的浏览器中不会要求输入验证码。如果您丢失了设备，请清除所有已记住的浏览器。',
   devicesForget: '清除所有已记住的浏览器',
   codesTitle: '您的恢复码',
-  codesText: '例如在手机丢失时，每个恢复码可以代替应用使用一次。请妥善保管：这些恢复码不会再次显示。',
+  codesText: '例如在手机丢失时，每个恢复码可以代替应用或通行密钥使用一次。请妥善保管：这些恢复码不会再次显示。',
   codesSaved: '我已保存',
   enrolScan: '请使用身份验证器应用扫描：',
   enrolQr: '密钥的二维码',

@@ -106,7 +106,7 @@ export const ZH_TW: Messages = {
   devicesText: '在您選擇記住的瀏覽器中不會要求輸入驗證碼。如果您遺失了裝置，請清除所有已記住的瀏覽器。',
   devicesForget: '清除所有已記住的瀏覽器',
   codesTitle: '您的復原碼',
-  codesText: '例如手機遺失時，每個復原碼可以代替應用程式使用一次。請妥善保管：這些復原碼不會再次顯示。',
+  codesText: '例如手機遺失時，每個復原碼可以代替應用程式或通行密鑰使用一次。請妥善保管：這些復原碼不會再次顯示。',
   codesSaved: '我已儲存',
   enrolScan: '請使用驗證器應用程式掃描：',
   enrolQr: '金鑰的二維條碼',

@@ -158,6 +158,7 @@ t.test('who has lost the only passkey of an account without a password changes t
   for (const page of ['/auth/security', '/auth/security/totp', '/auth/security/passkeys', '/auth/account/email', '/auth/account/remove']) t.equal(await to(page), 200, page)
   const { body } = await browser.get('/auth/security')
   t.match(body, 'name="factor"', 'the lost one can be removed')
+  t.notMatch(body, 'your password alone', 'of a password that they do not have nothing is said')
   const { factors } = await app.authority.factors('ann')
   t.equal(factors.length, 1)
   const totp = await browser.get('/auth/security/totp')
