@@ -105,14 +105,13 @@ function checkSecrets ({ secret, password, keys, accessToken }: AuthorityOptions
   }
 }
 
-function checkFactors ({ factors, mfa, pages, passkeys, secret }: AuthorityOptions): void {
+function checkFactors ({ factors, mfa, pages, secret }: AuthorityOptions): void {
   if (factors === undefined) {
     if (Object.keys(mfa ?? {}).length > 0) throw invalid('mfa', mfa, 'nothing where the option factors is not set')
     return
   }
   const { methods = FACTOR_METHODS, required = false, rememberDevice = false, totpIssuer } = mfa ?? {}
   if (methods.every((method) => method === 'recovery_code')) throw invalid('mfa.methods', methods, 'an array with "totp" or "passkey" in it: recovery codes stand in for one of these')
-  if (passkeys === false && !methods.includes('totp')) throw invalid('mfa.methods', methods, 'an array with "totp" in it where passkeys is false: nobody could set up anything')
   if (required !== false && !methods.includes('totp')) throw invalid('mfa.methods', methods, 'an array with "totp" in it where mfa.required is set: it is what people are led to set up')
   if (pages === false && rememberDevice !== false) throw invalid('mfa.rememberDevice', rememberDevice, 'false where pages is false: the box for it is on the page of the second factor')
   if (totpIssuer?.includes(':') === true) throw invalid('mfa.totpIssuer', totpIssuer, 'a name without a colon: apps part it from the account by one')
