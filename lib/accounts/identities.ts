@@ -87,18 +87,17 @@ export function waysIn (links: readonly LinkedIdentity[], { connectionIds }: Pic
  */
 export async function unlinkIdentity (user: User, linkId: string, cause: UnlinkedCause, deps: AccountsDeps): Promise<UnlinkOutcome> {
   const { factors, users } = deps
+  const hasPasskey = async (): Promise<boolean> => factors !== null && passkeysIn(await factors.store.findFactors(user.id), factors).length > 0
   const links = await listLinks(user.id, deps)
   const link = links.find((one) => linkIdOf(one) === linkId)
   if (link === undefined || users.unlinkIdentity === undefined) return 'unknown'
-  const hasPasskey = factors !== null && passkeysIn(await factors.store.findFactors(user.id), factors).length > 0
-  const hasOther = hasPasskey || signsInByMail(user, deps)
-  const [way] = waysIn([link], deps)
-  const isLastOf = (among: readonly LinkedIdentity[]): boolean => way !== undefined && user.passwordHash === null && !hasOther && waysIn(among, deps).every((one) => linkIdOf(one) === linkId)
-  if (isLastOf(links)) return 'last_sign_in_method'
-  const outcome = await users.unlinkIdentity(user.id, link, hasOther || way === undefined)
-  // The store can't know that what is left leads nowhere. Then the link is put back, unless somebody else has the identity by now.
-  const mayBeLast = outcome === 'unlinked' && waysIn(links, deps).length < links.length
-  if (mayBeLast && isLastOf(await listLinks(user.id, deps)) && await users.linkIdentity?.(user.id, link) === 'linked') return 'last_sign_in_method'
+  // What needs no link: a link that is no way in either goes in any case.
+  const isFree = waysIn([link], deps).length === 0 || user.passwordHash !== null || signsInByMail(user, deps)
+  const isLastOf = async (among: readonly LinkedIdentity[]): Promise<boolean> => waysIn(among, deps).every((one) => linkIdOf(one) === linkId) && !await hasPasskey()
+  if (!isFree && await isLastOf(links)) return 'last_sign_in_method'
+  const outcome = await users.unlinkIdentity(user.id, link, isFree || await hasPasskey())
+  // The store can't know that what is left leads nowhere, or that a passkey goes meanwhile. Then the link is put back, unless somebody else has the identity by now.
+  if (outcome === 'unlinked' && !isFree && await isLastOf(await listLinks(user.id, deps)) && await users.linkIdentity?.(user.id, link) === 'linked') return 'last_sign_in_method'
   if (outcome === 'unlinked') identityUnlinked(user, link, cause, deps)
   return outcome
 }

@@ -1,6 +1,5 @@
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
-import type { PasskeyFactor } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { signsInByMail } from '../by-mail.ts'
 import { listLinks, waysIn } from '../identities.ts'
@@ -56,19 +55,26 @@ interface Removal extends MessageCause {
  * @throws OAuthError `not_found`, `last_factor`
  */
 export async function removeFactor ({ user, factorId, by, sid, isLowered = false, locale, origin }: Removal, deps: ProvingDeps): Promise<{ left: boolean }> {
-  const { sessions, background, onError, events, outbox, factors: { store } } = deps
+  const { sessions, background, onError, events, outbox, users, factors: { store } } = deps
   const userId = user.id
-  const needed = by === 'user' ? await neededPasskey(user, factorId, deps) : null
+  const found = await store.findFactors(userId)
+  const ways = by === 'user' ? passkeysIn(found, deps.factors) : []
+  const way = ways.find(({ id }) => id === factorId)
+  const isNeeded = way !== undefined && !await signsInWithoutPasskey(user, deps)
+  if (isNeeded && ways.length === 1) throw lastWayIn()
   // Two removals at once may each find another factor left, so the store decides which of them would remove the last one.
-  const keepOne = needed !== null || (by === 'user' && await mustKeepOne(user, deps))
-  const kind = (await store.findFactors(userId)).passkeys.some(({ id }) => id === factorId) ? 'passkey' : 'totp'
+  const keepOne = isNeeded || (by === 'user' && await mustKeepOne(user, deps))
+  const kind = found.passkeys.some(({ id }) => id === factorId) ? 'passkey' : 'totp'
   const outcome = ID.test(factorId) ? await store.removeFactor({ userId, factorId, keepOne }) : 'unknown'
-  if (outcome === 'last') throw needed === null ? new OAuthError('last_factor', 'The account must have a second factor, and this is the last one.') : lastWayIn()
+  if (outcome === 'last') throw isNeeded ? lastWayIn() : new OAuthError('last_factor', 'The account must have a second factor, and this is the last one.')
   if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such factor.')
-  // The store can't know that what is left (an app, a security key) is no way to sign in alone. Then the passkey is put back.
-  if (needed !== null && passkeysIn(await store.findFactors(userId), deps.factors).length === 0) {
-    await store.addPasskey({ userId, factor: needed, limit: MOST })
-    throw lastWayIn()
+  // The store can't know that what is left (an app, a security key) is no way to sign in alone, and a link may have gone meanwhile. Then the passkey is put back.
+  if (way !== undefined && passkeysIn(await store.findFactors(userId), deps.factors).length === 0) {
+    const now = await users.findById(userId)
+    if (now !== null && !await signsInWithoutPasskey(now, deps)) {
+      await store.addPasskey({ userId, factor: way, limit: MOST })
+      throw lastWayIn()
+    }
   }
   events.emit('factor_removed', { userId, factorId, kind, by }, origin)
   outbox?.post({ kind: 'factor_removed', factor: kind, by, user: addressed(user), locale, origin })
@@ -88,13 +94,8 @@ export async function removeFactor ({ user, factorId, by, sid, isLowered = false
 
 const lastWayIn = (): OAuthError => new OAuthError('last_factor', 'Nothing else is left to sign in with.', { reason: 'last_way_in' })
 
-/** The passkey of this id, where the user has nothing but passkeys to sign in with. @throws OAuthError `last_factor` where it is the only one */
-async function neededPasskey (user: User, factorId: string, deps: ProvingDeps): Promise<PasskeyFactor | null> {
-  if (user.passwordHash !== null || signsInByMail(user, deps) || waysIn(await listLinks(user.id, deps), deps).length > 0) return null
-  const ways = passkeysIn(await deps.factors.store.findFactors(user.id), deps.factors)
-  const needed = ways.find(({ id }) => id === factorId) ?? null
-  if (needed !== null && ways.length === 1) throw lastWayIn()
-  return needed
+async function signsInWithoutPasskey (user: User, deps: ProvingDeps): Promise<boolean> {
+  return user.passwordHash !== null || signsInByMail(user, deps) || waysIn(await listLinks(user.id, deps), deps).length > 0
 }
 
 /** @throws OAuthError `not_found` */

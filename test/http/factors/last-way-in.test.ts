@@ -1,4 +1,5 @@
 /** An account without a password, of which the last passkey or the last linked account is taken away: it goes where a code by mail still lets its owner in. */
+import { setImmediate } from 'node:timers/promises'
 import type { LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
 import { oidc } from '../../../lib/connections/index.ts'
@@ -21,20 +22,44 @@ async function appOf (t: Test, user: Ann, options: Partial<AuthorityOptions>): P
 
 const outcome = (reply: LightMyRequestResponse): unknown => reply.statusCode === 204 ? 'gone' : reply.json<{ error: string }>().error
 
+/** Lets nobody on before two have come. */
+function meeting (): () => Promise<void> {
+  const waiting: Array<() => void> = []
+  return async () => {
+    if (waiting.length === 1) waiting.forEach((go) => { go() })
+    else await new Promise<void>((resolve) => { waiting.push(resolve) })
+  }
+}
+
+type App = TestApp['app']
+type Headers = Awaited<ReturnType<typeof authAs>>
+
+async function addPasskey (app: App, headers: Headers): Promise<void> {
+  const { options: creation } = (await app.inject({ method: 'POST', url: '/auth/factors/passkeys/options', headers, payload: {} })).json()
+  await app.inject({ method: 'POST', url: '/auth/factors/passkeys', headers, payload: { credential: softPasskey({ origin: ISSUER }).create(creation) } })
+}
+
+async function removePasskey (app: App, headers: Headers): Promise<LightMyRequestResponse> {
+  const { factors: [passkey] } = await app.authority.factors('ann')
+  return await app.inject({ method: 'DELETE', url: `/auth/factors/${passkey?.id ?? ''}`, headers })
+}
+
+async function removeLink (app: App, headers: Headers): Promise<LightMyRequestResponse> {
+  const [link] = await app.authority.identities('ann')
+  return await app.inject({ method: 'DELETE', url: `/auth/connections/${link?.id ?? ''}`, headers })
+}
+
 async function withoutPasskey (t: Test, user: Ann, options: Partial<AuthorityOptions>): Promise<unknown> {
   const { app } = await appOf(t, user, options)
   const headers = await authAs(app, { id: 'ann' }, { acr: 'phr' })
-  const { options: creation } = (await app.inject({ method: 'POST', url: '/auth/factors/passkeys/options', headers, payload: {} })).json()
-  await app.inject({ method: 'POST', url: '/auth/factors/passkeys', headers, payload: { credential: softPasskey({ origin: ISSUER }).create(creation) } })
-  const { factors: [passkey] } = await app.authority.factors('ann')
-  return outcome(await app.inject({ method: 'DELETE', url: `/auth/factors/${passkey?.id ?? ''}`, headers }))
+  await addPasskey(app, headers)
+  return outcome(await removePasskey(app, headers))
 }
 
 async function withoutLink (t: Test, user: Ann, options: Partial<AuthorityOptions>): Promise<unknown> {
   const { app } = await appOf(t, user, options)
   await app.authority.linkIdentity('ann', { issuer: 'https://idp.example', subject: 'ann', connection: 'idp' })
-  const [link] = await app.authority.identities('ann')
-  return outcome(await app.inject({ method: 'DELETE', url: `/auth/connections/${link?.id ?? ''}`, headers: await authAs(app, { id: 'ann' }, { acr: 'password' }) }))
+  return outcome(await removeLink(app, await authAs(app, { id: 'ann' }, { acr: 'password' })))
 }
 
 const TABLE: Array<[what: string, user: Partial<Ann>, options: Partial<AuthorityOptions>, isLast: boolean]> = [
@@ -54,4 +79,41 @@ for (const [what, user, options, isLast] of TABLE) {
 
 t.test('an address that nobody has confirmed may be mistyped', async (t) => {
   t.equal(await withoutLink(t, { ...CONFIRMED, emailVerified: false }, { emailSignIn: {} }), 'last_sign_in_method')
+})
+
+t.test('of the last passkey and the last link, taken away at once when each saw the other, one is left', async (t) => {
+  for (const first of ['the passkey', 'the link', 'neither']) {
+    const met = meeting()
+    const [users, factors] = [memoryUserStore([{ id: 'ann', passwordHash: null, username: 'ann' }]), memoryFactorStore()]
+    const subject = await testApp({
+      connections,
+      secret: 'a secret of at least 32 characters, for this test',
+      factors: {
+        ...factors,
+        async removeFactor (removal) {
+          await met()
+          if (first === 'the link') await setImmediate()
+          return await factors.removeFactor(removal)
+        }
+      },
+      users: {
+        ...users,
+        async unlinkIdentity (...args) {
+          await met()
+          if (first === 'the passkey') await setImmediate()
+          return await users.unlinkIdentity(...args)
+        }
+      }
+    })
+    t.teardown(subject.close)
+    const { app } = subject
+    const headers = await authAs(app, { id: 'ann' }, { acr: 'phr' })
+    await addPasskey(app, headers)
+    await app.authority.linkIdentity('ann', { issuer: 'https://idp.example', subject: 'ann', connection: 'idp' })
+    const outcomes = (await Promise.all([removePasskey(app, headers), removeLink(app, headers)])).map(outcome)
+    const left = [...(await app.authority.factors('ann')).factors, ...await app.authority.identities('ann')]
+    t.not(left.length, 0, `${first} went first`)
+    t.equal(left.length, outcomes.filter((one) => one !== 'gone').length, 'and what was called gone is gone')
+    t.equal(subject.events.filter(({ name }) => name === 'factor_removed' || name === 'identity_unlinked').length, outcomes.filter((one) => one === 'gone').length, 'and only that is told')
+  }
 })
