@@ -187,7 +187,7 @@ t.test('the proposal after a sign-in by password: once, on the way, and never in
   t.notMatch(await location(login, { ...yes, passkeys: '' }), 'passkey-prompt', 'a browser without passkeys or without scripts')
   t.notMatch(await location('/auth/login?return_to=/auth/security&prompt=login', yes), 'passkey-prompt', 'to sign in again for a page of ours')
 
-  const failed = await answer(browser, page.reply.body.replace(/&quot;challenge&quot;:&quot;./, '&quot;challenge&quot;:&quot;_'), softPasskey({ origin: ISSUER }))
+  const failed = await answer(browser, page.reply.body.replace(/(&quot;challenge&quot;:&quot;)(.)/, (_, name: string, first: string) => name + (first === '_' ? '-' : '_')), softPasskey({ origin: ISSUER }))
   t.equal(failed.statusCode, 400)
   t.match(failed.body, 'Not now')
   const made = await answer(browser, failed.body, softPasskey({ origin: ISSUER }))
