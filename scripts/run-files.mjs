@@ -3,7 +3,7 @@
 import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
-import { laneOf, processesOf } from './test-lanes.mjs'
+import { isCounted, laneOf, processesOf } from './test-lanes.mjs'
 
 const LOADER = new URL('typescript-loader.mjs', import.meta.url).href
 const TOGETHER = fileURLToPath(new URL('run-together.mjs', import.meta.url))
@@ -54,7 +54,7 @@ export async function runFiles (root, files, env = {}) {
 
 /** Resolves to the TAP and the result of each file that ran. */
 async function runProcess (root, files, env) {
-  const uncounted = files.every((file) => laneOf(file) !== 'main') ? { NODE_V8_COVERAGE: undefined } : {}
+  const uncounted = files.every((file) => !isCounted(file)) ? { NODE_V8_COVERAGE: undefined } : {}
   const timeout = TIMEOUT + 3 * Number(process.env.FAULTS_SECONDS ?? 0)
   const child = spawn(process.execPath, ['--enable-source-maps', `--import=${LOADER}`, TOGETHER, ...files], { cwd: root, env: { TAP_TIMEOUT: String(timeout), ...process.env, ...env, ...uncounted }, stdio: ['ignore', 'pipe', 'inherit'] })
   const results = []

@@ -22,6 +22,9 @@ const BUILT = [
   ...['links', 'log-codes', 'mutation', 'performance', 'public-types', 'security-policy', 'snippets', 'troubleshooting', 'user-store-guides', 'workflows'].map((name) => `test/docs/${name}`)
 ].map((name) => `${name}.test.ts`)
 
+/** What they execute counts as covered. They execute what the others do, which need not count it and take a sixth less for that. */
+const COUNTED = /^test\/(?:contract|http|security|unit)\//
+
 /** So many that starting is little beside testing, and so few that what holds one up holds up few. */
 const MOST_TOGETHER = 16
 /** Scenarios take long, and the last must not wait for a process with many; what waits for nothing is over soon. */
@@ -31,11 +34,12 @@ export function allTests (root) {
   return readdirSync(join(root, 'test'), { recursive: true }).map((file) => `test/${file.replaceAll('\\', '/')}`).filter((file) => file.endsWith('.test.ts')).sort()
 }
 
-/** What `main` executes counts as covered, and nothing else does. */
 export function laneOf (file) {
   if (BUILT.includes(file)) return 'built'
   return file.startsWith('test/faults/') ? 'faults' : 'main'
 }
+
+export const isCounted = (file) => laneOf(file) === 'main' && COUNTED.test(file)
 
 /** The files process by process, in the same way each time: which ones share a process never depends on how long others take. */
 export function processesOf (files) {
