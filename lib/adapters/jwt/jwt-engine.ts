@@ -1,12 +1,12 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject } from 'node:crypto'
 import { promisify } from 'node:util'
-import Fastify from 'fastify'
+import Fastify, { type FastifyPluginCallback } from 'fastify'
 import jwt, { type FastifyJWTOptions, type JWT } from '@fastify/jwt'
 import { thumbprint } from '../../protocol/access-token.ts'
 import type { JsonWebKeyObject, JwtEngine, LoadedKey, TokenType } from '../../ports/jwt.ts'
 
 const generate = promisify(generateKeyPair)
-const TOKEN_TYPES: readonly TokenType[] = ['at+jwt', 'JWT', 'logout+jwt']
+const plugin: FastifyPluginCallback<FastifyJWTOptions> = jwt
 const MIN_RSA_BITS = 2048
 
 const KEY_TYPES: Record<string, { kty: string, crv?: string }> = {
@@ -40,7 +40,7 @@ export const jwtEngine: JwtEngine = {
     const exported: JsonWebKeyObject = { ...publicKey.export({ format: 'jwk' }) }
     const kid = typeof privateJwk.kid === 'string' ? privateJwk.kid : thumbprint(exported)
     const pem = { private: toPem(privateKey, 'pkcs8'), public: toPem(publicKey, 'spki') }
-    const key = await bind(kid, alg, { ...exported, kid, alg, use: 'sig' }, pem)
+    const key = bind(kid, alg, { ...exported, kid, alg, use: 'sig' }, pem)
     try {
       key.verify(key.sign({}))
     } catch {
@@ -50,7 +50,7 @@ export const jwtEngine: JwtEngine = {
   },
 
   async loadSecret (secret) {
-    return await bind('secret', 'HS256', null, secret)
+    return bind('secret', 'HS256', null, secret)
   }
 }
 
@@ -60,11 +60,13 @@ function toPem (key: KeyObject, type: 'pkcs8' | 'spki'): string {
 
 /**
  * One private Fastify instance a key: the host's tree, and a @fastify/jwt in it, is never touched. In it one @fastify/jwt for each
- * `typ`, with all options fixed, because per-call options make the library parse the key anew for each token.
+ * `typ`, with all options fixed, because per-call options make the library parse the key anew for each token. It is never started, so
+ * that one more can be registered when the first token of its `typ` is signed: each takes half a millisecond.
  */
-async function bind (kid: string, alg: string, publicJwk: JsonWebKeyObject | null, secret: FastifyJWTOptions['secret']): Promise<LoadedKey> {
+function bind (kid: string, alg: string, publicJwk: JsonWebKeyObject | null, secret: FastifyJWTOptions['secret']): LoadedKey {
   const inner = Fastify({ logger: false })
-  for (const typ of TOKEN_TYPES) {
+  const bound: Partial<Record<TokenType, JWT>> = {}
+  const register = (typ: TokenType): JWT => {
     const options = {
       namespace: typ,
       secret,
@@ -72,16 +74,17 @@ async function bind (kid: string, alg: string, publicJwk: JsonWebKeyObject | nul
       // Expiry is judged by the Clock port, so that one clock decides everything.
       verify: { algorithms: [alg], ignoreExpiration: true, ignoreNotBefore: true, cache: false }
     }
-    await inner.register(jwt, options as unknown as FastifyJWTOptions)
+    // Called and not registered, for it does all that it does at once.
+    plugin(inner, options as unknown as FastifyJWTOptions, (error) => { if (error !== undefined) throw error })
+    return bound[typ] = (inner.jwt as unknown as Record<TokenType, JWT>)[typ]
   }
-  await inner.ready()
-  const bound = inner.jwt as unknown as Record<TokenType, JWT>
+  // One instance verifies tokens of every `typ`: the caller has checked the `typ` already.
+  const first = register('at+jwt')
   return {
     kid,
     alg,
     publicJwk,
-    sign: (payload, typ = 'at+jwt') => bound[typ].sign(payload),
-    // One instance verifies tokens of every `typ`: the caller has checked the `typ` already.
-    verify: (token) => bound['at+jwt'].verify<Record<string, unknown>>(token)
+    sign: (payload, typ = 'at+jwt') => (bound[typ] ?? register(typ)).sign(payload),
+    verify: (token) => first.verify<Record<string, unknown>>(token)
   }
 }
