@@ -52,7 +52,7 @@ export const SECTIONS: Record<string, { heading: string, before: string, after: 
   },
   start: {
     heading: 'Start',
-    before: 'From the start of a process to `ready()`. The plugin has some thirty routes, so bare Fastify with as many stands beside it.',
+    before: 'From the start of a process to `ready()`. The plugin has many routes, so bare Fastify with as many (HEAD among them) stands beside it.',
     after: 'Reading modules is most of it: TypeBox, @fastify/jwt and @fastify/rate-limit before our own. Neither hasher is loaded before its first use, and no Redis or PostgreSQL client at all: they come from the host.'
   },
   mint: {

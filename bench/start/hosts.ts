@@ -1,37 +1,46 @@
 import type { FastifyInstance } from 'fastify'
 
-/** As many as the plugin mounts by default, with schemas such as most APIs have. */
-const ROUTES = 30
 const ISSUER = 'http://localhost'
 const TEXT = { type: 'object', properties: { text: { type: 'string' } } }
 
-async function bare (): Promise<FastifyInstance> {
+async function bare (onRoute?: () => void): Promise<FastifyInstance> {
   const { default: Fastify } = await import('fastify')
   const app = Fastify() as unknown as FastifyInstance
+  if (onRoute !== undefined) app.addHook('onRoute', onRoute)
   app.get('/', async () => ({ hello: 'world' }))
   return app
 }
 
-/** The smallest of their kind. Each imports by itself what it needs and resolves when it could take requests. */
-export const HOSTS: Record<string, () => Promise<unknown>> = {
+/** So many routes with schemas such as most APIs have. */
+async function withRoutes (count: number): Promise<void> {
+  const app = await bare()
+  for (let index = 0; index < count; index++) app.post(`/${index}`, { schema: { body: TEXT, response: { 200: TEXT, '4xx': TEXT } } }, async () => ({ text: '' }))
+  await app.ready()
+}
+
+interface Counts {
+  /** How many routes of its own a bare one has. */
+  routes: number
+  onRoute?: () => void
+}
+
+/** The smallest of their kind. Each imports by itself what it needs and resolves when it could take requests, with what is to be closed. */
+export const HOSTS: Record<string, (counts: Counts) => Promise<unknown>> = {
   'node alone': async () => {},
   'bare Fastify': async () => { await (await bare()).ready() },
-  async [`bare Fastify, ${ROUTES} routes with schemas`] () {
-    const app = await bare()
-    for (let index = 0; index < ROUTES; index++) app.post(`/${index}`, { schema: { body: TEXT, response: { 200: TEXT, '4xx': TEXT } } }, async () => ({ text: '' }))
-    await app.ready()
-  },
-  async 'fastify-authority' () {
-    const app = await bare()
+  'bare Fastify, as many routes': async ({ routes }) => { await withRoutes(routes) },
+  async 'fastify-authority' ({ onRoute }) {
+    const app = await bare(onRoute)
     const { default: authPlugin, memoryUserStore } = await import('fastify-authority')
     app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore([]) })
-    await app.ready()
+    return await app.ready()
   },
-  async 'fastify-authority, a connection and second factors' () {
-    const app = await bare()
+  'bare Fastify, as many routes as with both': async ({ routes }) => { await withRoutes(routes) },
+  async 'fastify-authority, a connection and second factors' ({ onRoute }) {
+    const app = await bare(onRoute)
     const [{ default: authPlugin, memoryFactorStore, memoryUserStore }, { google }] = await Promise.all([import('fastify-authority'), import('fastify-authority/connections')])
     app.register(authPlugin, { issuer: ISSUER, users: memoryUserStore([]), secret: 'a secret of at least 32 characters, used for nothing else', factors: memoryFactorStore(), connections: [google({ clientId: 'client', clientSecret: 'secret' })] })
-    await app.ready()
+    return await app.ready()
   },
   async '@fastify/jwt and @fastify/rate-limit' () {
     const app = await bare()
@@ -61,4 +70,16 @@ export const HOSTS: Record<string, () => Promise<unknown>> = {
 
 /** What they are judged by. */
 export const BARE = 'bare Fastify'
-export const SAME_ROUTES = `bare Fastify, ${ROUTES} routes with schemas`
+/** Of each of ours, the bare one with as many routes. */
+export const SAME_ROUTES: Record<string, string> = {
+  'fastify-authority': 'bare Fastify, as many routes',
+  'fastify-authority, a connection and second factors': 'bare Fastify, as many routes as with both'
+}
+
+/** How many routes this host has, `HEAD` among them. */
+export async function routesOf (name: string): Promise<number> {
+  let routes = 0
+  const app = await HOSTS[name]?.({ routes: 0, onRoute: () => { routes++ } }) as FastifyInstance
+  await app.close()
+  return routes
+}

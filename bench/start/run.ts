@@ -2,10 +2,10 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { type Bench, median } from '../report.ts'
-import { BARE, HOSTS, SAME_ROUTES } from './hosts.ts'
+import { BARE, HOSTS, routesOf, SAME_ROUTES } from './hosts.ts'
 
 const ROUNDS = 15
-const GOAL = '≤ 1.15'
+const GOAL = '≤ 1.50'
 
 interface Started { ms: number, cpuMs: number, rssMb: number }
 
@@ -13,32 +13,34 @@ interface Started { ms: number, cpuMs: number, rssMb: number }
 export const start: Bench = async ({ quick }) => {
   const rounds = quick ? 1 : ROUNDS
   const names = Object.keys(HOSTS)
+  const routes = new Map<string, number>()
+  for (const [ours, base] of Object.entries(SAME_ROUTES)) routes.set(base, await routesOf(ours))
   const found = new Map<string, Started[]>(names.map((name) => [name, []]))
   for (let round = quick ? 1 : 0; round <= rounds; round++) {
     for (const name of round % 2 === 0 ? names : names.toReversed()) {
-      const started = await startOnce(name)
+      const started = await startOnce(name, routes.get(name) ?? 0)
       // The first finds nothing in the file cache.
       if (round > 0) found.get(name)?.push(started)
     }
   }
   const of = (name: string, what: keyof Started): number[] => (found.get(name) ?? []).map((started) => started[what])
-  const ratio = (name: string, base: string, what: keyof Started): number => median(of(name, what).map((value, round) => value / (of(base, what)[round] ?? Number.NaN)))
+  const ratio = (name: string, base: string | undefined, what: keyof Started): string => base === undefined ? '' : median(of(name, what).map((value, round) => value / (of(base, what)[round] ?? Number.NaN))).toFixed(2)
   return {
     title: 'from the start of a process to ready()',
     method: `${rounds} rounds, a new process each time; ratios inside a round, medians. CPU of all threads.`,
     tables: [{
       columns: ['', 'ms', `÷ ${BARE}`, '÷ same routes', 'CPU ms', `÷ ${BARE}`, '÷ same routes', 'goal', 'RSS MB'],
       rows: names.map((name) => [
-        name, Math.round(median(of(name, 'ms'))), ratio(name, BARE, 'ms').toFixed(2), ratio(name, SAME_ROUTES, 'ms').toFixed(2),
-        Math.round(median(of(name, 'cpuMs'))), ratio(name, BARE, 'cpuMs').toFixed(2), ratio(name, SAME_ROUTES, 'cpuMs').toFixed(2),
+        name.replace('as many routes', `${routes.get(name) ?? 0} routes, as many`), Math.round(median(of(name, 'ms'))), ratio(name, BARE, 'ms'), ratio(name, SAME_ROUTES[name], 'ms'),
+        Math.round(median(of(name, 'cpuMs'))), ratio(name, BARE, 'cpuMs'), ratio(name, SAME_ROUTES[name], 'cpuMs'),
         name === 'fastify-authority' ? GOAL : '', Math.round(median(of(name, 'rssMb')))
       ])
     }]
   }
 }
 
-async function startOnce (name: string): Promise<Started> {
-  const child = fork(fileURLToPath(new URL(`./child${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)), [name], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
+async function startOnce (name: string, routes: number): Promise<Started> {
+  const child = fork(fileURLToPath(new URL(`./child${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url)), [name, String(routes)], { stdio: ['ignore', 'ignore', 'ignore', 'ipc'] })
   const failed = once(child, 'exit').then(([code]) => { throw new Error(`${name} stopped with code ${String(code)}`) })
   const [started] = await Promise.race([once(child, 'message') as Promise<[Started]>, failed])
   await failed.catch(() => {})
