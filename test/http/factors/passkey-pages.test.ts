@@ -100,6 +100,7 @@ t.test('as the second factor: of those that the person has, and of nobody else\u
   t.notMatch(headers['content-security-policy'], 'connect-src')
   const form = askingForm(body)
   t.equal(form?.options.allowCredentials.length, 1)
+  t.equal(form?.options.userVerification, 'required', 'it was made by somebody who was verified')
   t.match(body, 'Confirm with a passkey that it is you, or use a recovery code.')
   const foreign = await browser.submit('/auth/second-factor', { credential: JSON.stringify(bob.passkey.get({ ...form?.options ?? (() => { throw new Error('no form') })(), allowCredentials: [] })) })
   t.equal(foreign.statusCode, 400)

@@ -335,3 +335,36 @@ t.test('whoever has an app and a passkey may give either beside the password', a
   t.equal((await grant(subject, subject.passkey.get(await signInOptions(subject)))).statusCode, 200, 'alone it is asked for nothing else')
   t.equal((await post(subject, '/auth/token', { grant_type: 'password', username: 'ann', password: PASSWORD })).statusCode, 400)
 })
+
+t.test('a challenge of one issuer is none of another with the same secret and the same accounts', async (t) => {
+  const [users, factors, secret] = [memoryUserStore(), memoryFactorStore(), 'a secret of at least 32 characters, for this test']
+  const first = await passkeyApp(t, { users, factors, secret })
+  const other = await testApp({ issuer: `${ISSUER}/other`, users, factors, secret })
+  t.teardown(other.close)
+  t.match((await grant(other, first.passkey.get(await signInOptions(first)))).json(), { error: 'invalid_grant' })
+  t.equal((await grant(other, first.passkey.get(await signInOptions(other)))).statusCode, 200)
+})
+
+t.test('a passkey of a former Relying Party ID is asked for nowhere, and keeps no new one out', async (t) => {
+  const subject = await factorApp(t, {}, { enrolled: false })
+  const passkey = softPasskey({ origin: ISSUER })
+  await addWith(subject, passkey, await tokenOf(subject))
+  const [factor] = (await subject.store.findFactors(subject.sub)).passkeys
+  if (factor === undefined) return t.fail('there is none')
+  await subject.store.removeFactorsOfUser(subject.sub)
+  await subject.store.addPasskey({ userId: subject.sub, factor: { ...factor, rpId: 'former.example' }, limit: 10, recoveryDigests: ['d'.repeat(43)] })
+  const { methods, ...rest } = await asked(subject)
+  t.strictSame(methods, ['recovery_code'], 'but it counts as a second factor')
+  t.notOk('passkey_options' in rest)
+  t.strictSame((await creationOptions(subject, (await authAs(subject.app, { id: subject.sub }, { acr: 'mfa' })).authorization.replace('Bearer ', ''))).excludeCredentials, [])
+})
+
+t.test('a passkey is called as the person is, or by the username', async (t) => {
+  for (const [name, displayName] of [['Ann Lee', 'Ann Lee'], ['', 'ann'], [undefined, 'ann']] as const) {
+    const users = memoryUserStore([{ id: 'ann', username: 'ann', emailVerified: true, passwordHash: null, ...(name === undefined ? {} : { name }) }])
+    const { app, close } = await testApp({ users, factors: memoryFactorStore() })
+    t.teardown(close)
+    const { options } = (await app.inject({ method: 'POST', url: '/auth/factors/passkeys/options', headers: await authAs(app, { id: 'ann' }), payload: {} })).json<{ options: { user: object } }>()
+    t.match(options.user, { name: 'ann', displayName })
+  }
+})

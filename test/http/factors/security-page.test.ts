@@ -134,6 +134,8 @@ t.test('recovery codes: new ones replace all, each works once, and there are non
   const { body } = await browser.submit(action, { decision: 'codes' })
   const codes = [...body.matchAll(/<li><code>([^<]+)</g)].map(([, code = '']) => code)
   t.equal(codes.length, 10)
+  await subject.messages.next('factor_added')
+  t.match(await subject.messages.next('factor_added'), { factor: 'recovery_codes', user: { id: sub } }, 'the person is told')
   const give = async (code: string): Promise<number> => {
     const other = testBrowser(app)
     await logIn(other)
