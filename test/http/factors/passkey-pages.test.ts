@@ -86,6 +86,11 @@ t.test('one that may have been copied: the page and a message say so and what to
   await lessThanBefore('/auth/login')
   await messages.next('passkey_counter_regressed')
   t.same(sent(), ['passkey_counter_regressed', 'passkey_counter_regressed'])
+  const guesser = testBrowser(app)
+  await logIn(guesser)
+  await guesser.submit('/auth/second-factor', { recovery_code: 'aaaaa-aaaaa-aaaaa-aaaaa-aaaa' })
+  await messages.next('second_factor_failed')
+  t.same(sent().at(-1), 'second_factor_failed', 'a guess on the same day is told of all the same')
 })
 
 // covers PK-04 ADV-YSA-2026-02
