@@ -86,7 +86,7 @@ export function waysIn (links: readonly LinkedIdentity[], { connectionIds }: Pic
  * is `last_sign_in_method`. One whose connection is no more goes in any case.
  */
 export async function unlinkIdentity (user: User, linkId: string, cause: UnlinkedCause, deps: AccountsDeps): Promise<UnlinkOutcome> {
-  const { factors, users } = deps
+  const { factors, onError, users } = deps
   const hasPasskey = async (): Promise<boolean> => factors !== null && passkeysIn(await factors.store.findFactors(user.id), factors).length > 0
   const links = await listLinks(user.id, deps)
   const link = links.find((one) => linkIdOf(one) === linkId)
@@ -97,7 +97,13 @@ export async function unlinkIdentity (user: User, linkId: string, cause: Unlinke
   if (!isFree && await isLastOf(links)) return 'last_sign_in_method'
   const outcome = await users.unlinkIdentity(user.id, link, isFree || await hasPasskey())
   // The store can't know that what is left leads nowhere, or that a passkey goes meanwhile. Then the link is put back, unless somebody else has the identity by now.
-  if (outcome === 'unlinked' && !isFree && await isLastOf(await listLinks(user.id, deps)) && await users.linkIdentity?.(user.id, link) === 'linked') return 'last_sign_in_method'
+  const putBack = async (): Promise<boolean> => await isLastOf(await listLinks(user.id, deps)) && await users.linkIdentity?.(user.id, link) === 'linked'
+  // What can't be looked at says nothing: the link is gone, and that is told.
+  const isBack = outcome === 'unlinked' && !isFree && await putBack().catch((error: unknown) => {
+    onError(error, 'what is left to sign in with could not be looked at')
+    return false
+  })
+  if (isBack) return 'last_sign_in_method'
   if (outcome === 'unlinked') identityUnlinked(user, link, cause, deps)
   return outcome
 }

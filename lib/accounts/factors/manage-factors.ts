@@ -1,5 +1,6 @@
 import { OAuthError } from '../../errors.ts'
 import { NO_REQUEST } from '../../events.ts'
+import type { PasskeyFactor } from '../../ports/factor-store.ts'
 import type { User } from '../../ports/user-store.ts'
 import { signsInByMail } from '../by-mail.ts'
 import { listLinks, waysIn } from '../identities.ts'
@@ -69,13 +70,19 @@ export async function removeFactor ({ user, factorId, by, sid, isLowered = false
   if (outcome === 'last') throw isNeeded ? lastWayIn() : new OAuthError('last_factor', 'The account must have a second factor, and this is the last one.')
   if (outcome === 'unknown') throw new OAuthError('not_found', 'There is no such factor.')
   // The store can't know that what is left (an app, a security key) is no way to sign in alone, and a link may have gone meanwhile. Then the passkey is put back.
-  if (way !== undefined && passkeysIn(await store.findFactors(userId), deps.factors).length === 0) {
+  const putBack = async (passkey: PasskeyFactor): Promise<boolean> => {
+    if (passkeysIn(await store.findFactors(userId), deps.factors).length > 0) return false
     const now = await users.findById(userId)
-    if (now !== null && !await signsInWithoutPasskey(now, deps)) {
-      await store.addPasskey({ userId, factor: way, limit: MOST })
-      throw lastWayIn()
-    }
+    if (now === null || await signsInWithoutPasskey(now, deps)) return false
+    await store.addPasskey({ userId, factor: passkey, limit: MOST })
+    return true
   }
+  // What can't be looked at says nothing: the passkey is gone, so it is told, and what rested on it ends.
+  const isBack = way !== undefined && await putBack(way).catch((error: unknown) => {
+    onError(error, 'what is left to sign in with could not be looked at')
+    return false
+  })
+  if (isBack) throw lastWayIn()
   events.emit('factor_removed', { userId, factorId, kind, by }, origin)
   outbox?.post({ kind: 'factor_removed', factor: kind, by, user: addressed(user), locale, origin })
   const what = 'the sign-ins that rested on a removed factor could not be ended'
