@@ -13,7 +13,7 @@ export const optional = <Schema extends TSchema>(schema: Schema) => Type.Optiona
 export const words = (said: Said) => Type.Array(Type.String({ minLength: 1, takes: 'a string that is not empty' }), said)
 /** What every secret of a host takes. */
 export const SECRET_TAKES = 'random text of 32 bytes or more, such as `openssl rand -base64 32` prints'
-export const secretText = () => Type.String({ minLength: 32, takes: SECRET_TAKES, confidential: true })
+export const secretText = (said: Pick<Said, 'description'> = {}) => Type.String({ minLength: 32, takes: SECRET_TAKES, confidential: true, ...said })
 export const fn = (said: Said) => Type.Function([], Type.Unknown(), said)
 export const flag = (said: Said) => Type.Boolean(said)
 export const integer = (minimum: number, maximum: number, unit: string, said: Omit<Said, 'takes'>) =>

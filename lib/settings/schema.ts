@@ -21,23 +21,23 @@ const SCOPES_TAKE = 'an array of scope tokens, each once, or an object of them w
 const path = () => optional(Type.String({ pattern: PATH, takes: 'an absolute path such as "/oauth/token"' }))
 /** One registered client, listed or as a client store answers. */
 export const CLIENT_SCHEMA = Type.Object({
-  clientId: Type.String({ minLength: 1, maxLength: 256, takes: 'a string of 1 to 256 characters' }),
-  clientSecret: optional(secretText()),
-  applicationType: optional(oneOf(['web', 'native'], {})),
-  redirectUris: optional(words({ takes: 'an array of URIs' })),
-  postLogoutRedirectUris: optional(words({ takes: 'an array of URIs' })),
-  origins: optional(words({ takes: 'an array of origins' })),
-  grantTypes: optional(Type.Array(oneOf(['password', 'authorization_code', 'refresh_token', 'client_credentials', 'urn:ietf:params:oauth:grant-type:token-exchange'], {}), { takes: 'an array of grant types' })),
-  scopes: optional(words({ takes: 'an array of scopes' })),
-  requirePkce: optional(flag({ takes: 'true or false' })),
-  firstParty: optional(flag({ takes: 'true or false' })),
-  name: optional(Type.String({ takes: 'a string' })),
-  logoUri: optional(Type.String({ takes: 'a URI' })),
-  clientUri: optional(Type.String({ takes: 'a URI' })),
-  idTokenSignedResponseAlg: optional(oneOf(['RS256', 'ES256', 'PS256', 'EdDSA'], {})),
-  idTokenClaims: optional(oneOf(['requested', 'scopes'], {})),
-  backchannelLogoutUri: optional(Type.String({ takes: 'a URI' })),
-  acr: optional(Type.String({ takes: 'a string' }))
+  clientId: Type.String({ minLength: 1, maxLength: 256, takes: 'a string of 1 to 256 characters', description: 'What the client is called in requests and tokens.' }),
+  clientSecret: optional(secretText({ description: 'Without it the client is public. Make it in base64url, which is the same with and without form-encoding: `node -p "crypto.randomBytes(32).toString(\'base64url\')"`.' })),
+  applicationType: optional(oneOf(['web', 'native'], { description: 'Default: `web`. `native`: an app on the person\'s device, whose redirect URIs may have a private-use scheme with a dot, and any port of a loopback address.' })),
+  redirectUris: optional(words({ takes: 'an array of URIs', description: 'Where codes may be sent: `https:`, `http:` on this machine, or for `native` a private-use scheme with a dot. Compared character by character; the port of a loopback address may be another for `native`.' })),
+  postLogoutRedirectUris: optional(words({ takes: 'an array of URIs', description: 'Where a sign-out may lead. Compared character by character.' })),
+  origins: optional(words({ takes: 'an array of origins', description: 'Which pages may call by CORS. Default: the origins of `redirectUris`.' })),
+  grantTypes: optional(Type.Array(oneOf(['password', 'authorization_code', 'refresh_token', 'client_credentials', 'urn:ietf:params:oauth:grant-type:token-exchange'], {}), { takes: 'an array of grant types', description: 'What the client may use. Default: `authorization_code` and `refresh_token`.' })),
+  scopes: optional(words({ takes: 'an array of scopes', description: 'What the client may be granted. Default: all of `scopes`.' })),
+  requirePkce: optional(flag({ takes: 'true or false', description: 'Default: `true`. `false` only with a `clientSecret`.' })),
+  firstParty: optional(flag({ takes: 'true or false', description: 'Default: `true`. `false`: somebody else\'s program. It asks people for consent and never has the password grant.' })),
+  name: optional(Type.String({ takes: 'a string', description: 'What the pages call it. Default: its `clientId`.' })),
+  logoUri: optional(Type.String({ takes: 'a URI', description: 'Its logo, on the consent page: an `https:` URL.' })),
+  clientUri: optional(Type.String({ takes: 'a URI', description: 'A page about it, linked on the consent page: an `https:` URL.' })),
+  idTokenSignedResponseAlg: optional(oneOf(['RS256', 'ES256', 'PS256', 'EdDSA'], { description: 'Default: `RS256`.' })),
+  idTokenClaims: optional(oneOf(['requested', 'scopes'], { description: 'Which claims its ID tokens have. Default: `idToken.claims`.' })),
+  backchannelLogoutUri: optional(Type.String({ takes: 'a URI', description: 'Is told when a browser session ends that the client took part in (OpenID Connect Back-Channel Logout 1.0).' })),
+  acr: optional(Type.String({ takes: 'a string', description: 'What a sign-in must be worth at the least for this client to get tokens of the user, whatever `acr_values` the request has: one of `acr_values_supported`. Default: anything. [Step-up](../guides/step-up.md)' }))
 }, { additionalProperties: false, takes: 'a client' })
 
 /** The option schema: what is checked at start, and what the reference page is made of. */
@@ -50,7 +50,7 @@ export const OPTIONS_SCHEMA = section({
   state: optional(Type.Any({ default: 'memoryState()', takes: 'a State, such as memoryState(), sqliteState(db), redisState(client) or postgresState(db)', description: 'Codes, refresh token families, browser sessions, consents, one-time tokens and signing keys. docs/guides/state.md says which to choose.' })),
   redis: optional(Type.Any({ takes: 'true, or an ioredis client or cluster', description: '`true`: `app.redis` of @fastify/redis, registered before; or an ioredis instance or cluster. The rate limit counters live there, and the state too where `state` names no other.' })),
   secret: optional(Type.Union([secretText(), Type.Array(secretText(), { minItems: 1 })], { takes: `${SECRET_TAKES}, or an array of them`, confidential: true, description: 'Seals managed signing keys at rest; peppers password hashes where `password.pepper` is true. An array rotates it: the first seals, all open.' })),
-  keys: optional(Type.Union([Type.Array(Type.Record(Type.String(), Type.Unknown(), { takes: 'a private JWK' }), { minItems: 1 }), Type.Object({ secret: secretText() }, { additionalProperties: false })], { default: 'managed', confidential: true, takes: 'an array of private JWKs (ES256, EdDSA, RS256, PS256) or { secret } of 32 bytes or more', description: 'Signing keys. All JWKs verify and are published; the first signs access tokens, and the first of a client\'s algorithm its ID tokens. `{ secret }` is for HS256, and turns redirect sign-in off. Managed: an ES256 key, and for ID tokens (or by `accessToken.alg`) an RS256 key, are made in the background, published a day before they sign, replaced every 90 days, and kept for as long as a token they signed can live; shared through `state` and sealed with `secret` (kept in memory where there is no secret).' })),
+  keys: optional(Type.Union([Type.Array(Type.Record(Type.String(), Type.Unknown(), { takes: 'a private JWK' }), { minItems: 1 }), Type.Object({ secret: secretText({ description: 'A shared secret for HS256. There is no key set then.' }) }, { additionalProperties: false })], { default: 'managed', confidential: true, takes: 'an array of private JWKs (ES256, EdDSA, RS256, PS256) or { secret } of 32 bytes or more', description: 'Signing keys. All JWKs verify and are published; the first signs access tokens, and the first of a client\'s algorithm its ID tokens. `{ secret }` is for HS256, and turns redirect sign-in off. Managed: an ES256 key, and for ID tokens (or by `accessToken.alg`) an RS256 key, are made in the background, published a day before they sign, replaced every 90 days, and kept for as long as a token they signed can live; shared through `state` and sealed with `secret` (kept in memory where there is no secret).' })),
   clients: optional(Type.Union([Type.Array(CLIENT_SCHEMA), Type.Object({ findById: fn({ takes: 'a function' }) })], { default: [], takes: 'an array of clients, or { findById(clientId) }', description: 'Registered OAuth clients. Redirect sign-in exists where one of them can use codes.' })),
   passwordGrant: optional(oneOf(['first-party', 'clients', false], { default: DEFAULTS.passwordGrant, description: '`"first-party"`: callers without a client may use the password grant; `"clients"`: only registered clients that list it; `false`: nobody.' })),
   scopes: optional(Type.Union([

@@ -42,9 +42,9 @@ export const RATE_LIMIT_DEFAULTS = {
 
 const ruleTakes = 'false or { windowMs, max, count }'
 const rule = (description: string, shown: string) => optional(Type.Union([Type.Literal(false), Type.Object({
-  windowMs: optional(integer(1, 86_400_000 * 31, ' of milliseconds', {})),
-  max: optional(Type.Integer({ minimum: 1, maximum: MAX_COUNTED, takes: `a whole number from 1 to ${MAX_COUNTED}: each attempt looks at all that is counted, and the store does nothing else meanwhile` })),
-  count: optional(oneOf(['all', 'failed'], {}))
+  windowMs: optional(integer(1, 86_400_000 * 31, ' of milliseconds', { description: 'Length of the sliding window.' })),
+  max: optional(Type.Integer({ minimum: 1, maximum: MAX_COUNTED, takes: `a whole number from 1 to ${MAX_COUNTED}: each attempt looks at all that is counted, and the store does nothing else meanwhile`, description: 'How many pass in any window.' })),
+  count: optional(oneOf(['all', 'failed'], { description: '`"failed"`: an attempt that succeeds is given back.' }))
 }, { additionalProperties: false })], { takes: ruleTakes, description, default: shown }))
 
 export const RATE_LIMIT_SCHEMA = optional(Type.Union([Type.Literal(false), Type.Object({
@@ -57,7 +57,7 @@ export const RATE_LIMIT_SCHEMA = optional(Type.Union([Type.Literal(false), Type.
   connect: rule('Sign-ins through connections that come back from the provider, per address: each has the server ask there.', '30 in 15 minutes, failed ones'),
   emailCode: rule('Sign-in codes that are asked for, per address that asks, and per name that they are asked for. A browser in which that person has been signed in has an allowance of its own for the name. Beside it, five wrong codes end a code, whatever this rule says.', '3 in an hour'),
   key: optional(fn({ takes: 'a function', description: '`(request) => string` replaces the address as what is counted.' })),
-  apiKey: optional(Type.Object({ header: optional(Type.String({ default: RATE_LIMIT_DEFAULTS.apiKey.header, pattern: '^[!#$%&\'*+.^_`|~0-9A-Za-z-]+$', takes: 'a header name' })), verify: fn({ takes: 'a function' }) }, { additionalProperties: false, takes: '{ header, verify }', description: 'Counts by verified API key; an absent or unverified key falls back to the address.' })),
+  apiKey: optional(Type.Object({ header: optional(Type.String({ default: RATE_LIMIT_DEFAULTS.apiKey.header, pattern: '^[!#$%&\'*+.^_`|~0-9A-Za-z-]+$', takes: 'a header name', description: 'The request header with the key.' })), verify: fn({ takes: 'a function', description: '`(key) => boolean | { max }`, or a promise of it. Where it throws, the address counts.' }) }, { additionalProperties: false, takes: '{ header, verify }', description: 'Counts by verified API key; an absent or unverified key falls back to the address.' })),
   bypass: optional(words({ default: [], takes: 'an array of addresses and CIDR ranges', description: 'Addresses that the per-address rules don\'t limit.' })),
   prefix: optional(Type.String({ minLength: 1, default: RATE_LIMIT_DEFAULTS.prefix, takes: 'a string that is not empty', description: 'Key prefix of the counters in a shared store.' })),
   onStoreError: optional(oneOf(['local', 'deny', 'allow'], { default: RATE_LIMIT_DEFAULTS.onStoreError, description: 'What a counter store that fails or hangs for 250 ms leads to.' })),
