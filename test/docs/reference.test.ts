@@ -1,4 +1,4 @@
-/** The reference pages say what the code does, all of it and nothing else. `UPDATE=1` writes them anew. */
+/** The reference pages say what the code does, all of it and nothing else. `UPDATE=1` writes them anew: see `AFRESH`. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import Fastify from 'fastify'
 import t from 'tap'
@@ -15,6 +15,7 @@ import { ERROR_MEANINGS, EVENT_MEANINGS, references, START_ERRORS } from '../../
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
+const AFRESH = 'UPDATE=1 node --import ./scripts/typescript-loader.mjs test/docs/reference.test.ts'
 const update = process.env['UPDATE'] === '1'
 const eventsSource = read('lib/events.ts')
 const errorsSource = read('lib/errors.ts')
@@ -24,7 +25,7 @@ const clientSource = Object.fromEntries(readdirSync(new URL('lib/client/', root)
 t.test('the pages are what the code says', async (t) => {
   for (const [path, content] of Object.entries(await references(eventsSource, clientSource))) {
     if (update) writeFileSync(new URL(path, root), content)
-    t.equal(read(path), content, path)
+    t.equal(read(path), content, `${path} is what the code says, or is written anew by ${AFRESH}`)
   }
 })
 
@@ -34,7 +35,7 @@ t.test('every option of the schema has a row, and a meaning where its name is no
   t.equal(new Set(paths).size, paths.length)
   for (const name of Object.keys(OPTIONS_SCHEMA.properties)) t.ok(paths.includes(name), name)
   for (const path of ['refreshToken.reuseGraceSeconds', 'password.maxQueue', 'rateLimit.login.windowMs', 'rateLimit.bypass', 'rateLimit.apiKey.header', 'clients.clientSecret', 'clients.backchannelLogoutUri', 'paths.token', 'paths.openidConfiguration', 'pages.render', 'session.idleTimeout', 'idToken.expiresIn', 'authorizationCode.expiresIn', 'decorators.authSession', 'registration.fields']) t.ok(paths.includes(path), path)
-  t.strictSame(rows.filter(({ path, description }) => description === '' && !path.startsWith('paths.')), [])
+  t.strictSame(rows.filter(({ path, description }) => description === '' && !path.startsWith('paths.')).map(({ path }) => path), [], 'each option has a description in the schema, which is in its file of lib/settings/sections')
 })
 
 // covers ASVS-6.1.1
@@ -47,7 +48,10 @@ t.test('every key of the rate limit options has a place in the guide', async (t)
 })
 
 t.test('every route has its prose and no prose is without a route', async (t) => {
-  t.strictSame((await endpoints()).map(({ method, url }) => `${method} ${url}`), Object.keys(PROSE))
+  const routes = (await endpoints()).map(({ method, url }) => `${method} ${url}`)
+  t.strictSame(routes.filter((route) => !(route in PROSE)), [], 'each route has an entry in scripts/reference-prose.ts')
+  t.strictSame(Object.keys(PROSE).filter((route) => !routes.includes(route)), [], 'each entry in scripts/reference-prose.ts has a route')
+  t.strictSame(routes, Object.keys(PROSE), 'in the same order')
 })
 
 // covers ASVS-7.1.1 ASVS-7.1.3
