@@ -3,7 +3,7 @@ import { digest } from '../protocol/digest.ts'
 import { partitionOf } from '../protocol/partition.ts'
 import type { AccountsDeps } from './deps.ts'
 
-/** By then nobody takes a message for the answer to a sign-up of theirs. */
+/** Whoever gets a link that confirms an address later than this no longer takes it for the answer to their own sign-up. */
 const REMEMBERED_FOR_MS = 30 * 24 * 60 * 60 * 1000
 
 type Deps = Pick<AccountsDeps, 'oneTimeTokens' | 'users' | 'clock'>

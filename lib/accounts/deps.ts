@@ -37,7 +37,7 @@ export interface AccountsDeps {
   verifyEmail: boolean
   /** Normalised ASCII domains whose people sign in through a connection alone, and never with a password. */
   enforcedDomains: ReadonlySet<string>
-  /** Those that people can sign in through now; a link names the one that it was made by. */
+  /** The connections that people can sign in through now. A link whose connection is not among them opens nothing. */
   connectionIds: ReadonlySet<string>
   /** The link that a message bears. Made from the issuer, never from a request. */
   messageUrl(kind: MessageTokenPurpose | 'sign_in_code', token: string): string

@@ -8,7 +8,7 @@ const DIGITS = 8
 export interface PendingCode {
   /** As it was typed, normalised. */
   name: string
-  /** The id of the browser, where the user of this name had had a session there when they asked; `null` of any other. */
+  /** The id of the browser, if the user of this name had had a session in it before they asked for the code; else `null`. */
   device: string | null
   nonce: string
   expiresAt: number

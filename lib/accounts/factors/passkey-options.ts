@@ -7,7 +7,7 @@ import { PASSKEY_ALGS } from '../../protocol/webauthn-key.ts'
 import { creationOptions, type PasskeyCreationOptions, type PasskeyDescriptor, type PasskeyRequestOptions, requestOptions } from '../../protocol/webauthn-options.ts'
 import type { ChallengeDeps, Enroller, PasskeyDeps, PasskeyKind, PasskeyPurpose } from './passkeys.ts'
 
-/** The option `passkeys`, and the keys of what browsers are asked. */
+/** The option `passkeys`, with the keys that challenges are made with. */
 export interface PasskeyConfig {
   rpId: string
   rpName: string
@@ -25,7 +25,7 @@ type Addition = { to: 'add', userId: string, sid: string, kind: PasskeyKind, epo
 /** What a challenge is good for. It is refused for any purpose, user or sign-in but the one that it names. */
 export type ChallengePurpose = { to: 'sign_in' } | Addition | { to: 'second_factor', userId: string } | { to: 'reauthentication', userId: string, sid: string }
 
-/** JSON with its members in a fixed order, so that no two purposes give the same text. */
+/** Its text is made anew when the answer comes, so a purpose must have its members in the same order both times: one with several is made by `additionBy` or `purposeOf` alone. */
 const purposeText = (purpose: ChallengePurpose, { issuer }: ChallengeDeps): string => JSON.stringify([issuer, ...Object.entries(purpose)])
 
 function challengeFor (purpose: ChallengePurpose, { challengeKeys: [key] }: PasskeyConfig, deps: ChallengeDeps): string {

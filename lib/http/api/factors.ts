@@ -39,7 +39,7 @@ const Id = Type.Object({ id: Type.String({ maxLength: 128 }) })
 const RecoveryCodes = Type.Array(Type.String(), { description: 'Shown this once.' })
 const ConfirmBody = Type.Object({ enrolment: Type.String({ maxLength: 4096 }), code: SecondFactorCode, name: Type.Optional(FactorName) }, { additionalProperties: false })
 
-/** What people do with their own second factors while they are signed in. Whoever changes any has signed in just now, with all that the account takes. */
+/** What people do with their own second factors while they are signed in. To change any takes a fresh sign-in (`requireFreshSignIn`); to read them does not, nor does the first code of an app, since a fresh sign-in began its enrolment. */
 export function factorRoutes (child: FastifyInstance, { grants, path }: HttpDeps, factors: FactorDeps): void {
   const accounts = { ...grants.accounts, factors }
   registerBodyParsers(child, { forms: false })

@@ -17,7 +17,7 @@ const Options = Type.Object({}, { additionalProperties: true, description: 'As J
 const Kind = Type.Object({ kind: Type.Optional(Type.Union([Type.Literal('passkey'), Type.Literal('security_key')], { description: 'Default: `passkey`. `security_key`: one that need not verify who holds it, which is a second factor alone.' })) }, { additionalProperties: false })
 const Credential = Type.Union([Type.Object({}, { additionalProperties: true }), Type.String()], { description: 'What `navigator.credentials.create` gave, as `RegistrationResponseJSON`, or that as text.' })
 
-/** What people do with their own passkeys while they are signed in. Whoever adds one has signed in just now, with all that the account takes. */
+/** What people do with their own passkeys while they are signed in. To begin to add one takes a fresh sign-in (`requireFreshSignIn`), and what was begun is good for that sign-in alone. */
 export function passkeyRoutes (child: FastifyInstance, { grants, path }: HttpDeps, factors: FactorDeps, passkeys: Passkeys): void {
   const accounts = { ...grants.accounts, factors }
   const common = { ...callableBy('account'), bodyLimit: BODY_LIMIT, onRequest: noStoreHook }

@@ -10,7 +10,6 @@ import { type HttpDeps, originOf } from '../edge/deps.ts'
 import { guarded, noStoreHook } from '../edge/error-reply.ts'
 import { describeRoute, ErrorResponse, Nothing, TokenQuery } from '../edge/schemas.ts'
 
-
 /** `POST /auth/revoke`. @see RFC 7009 */
 export function revokeRoute (child: FastifyInstance, { grants, clientsOf, limiter, path }: HttpDeps): void {
   registerBodyParsers(child, { forms: true })

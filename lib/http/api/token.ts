@@ -12,7 +12,6 @@ import { guarded, noStoreHook } from '../edge/error-reply.ts'
 import { traced } from '../../ports/tracing.ts'
 import { describeRoute, ErrorResponse, TokenRequest, TokenResponse } from '../edge/schemas.ts'
 
-
 /** `POST /auth/token`. @see RFC 6749 §3.2 */
 export function tokenRoute (child: FastifyInstance, { grants: deps, clientsOf, limiter, path }: HttpDeps): void {
   registerBodyParsers(child, { forms: true })

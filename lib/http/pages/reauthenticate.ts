@@ -26,7 +26,7 @@ import { passkeyFormOf, passkeysOf } from './passkeys.ts'
 interface Shown { person: SignedInPerson, asksPassword: boolean, found: UserFactors | null, sendsCode: boolean, connections: ConnectButton[] }
 
 /**
- * `GET` and `POST /auth/reauthenticate`: who is signed in proves anew that it is them, with all that the account takes, and goes on where
+ * `GET` and `POST /auth/reauthenticate`: who is signed in proves anew that it is them, by a second factor too where they have one, and goes on where
  * `return_to` says: by the password, a passkey of theirs, a connection, or without a password by a code by e-mail. Each is good for this person
  * alone: no other name can be typed, and somebody else's passkey or account elsewhere is refused. A browser that is remembered counts for
  * nothing. The second factor is asked for on its own page; until it was right, the session of now stays what it is. Who has none of these does

@@ -13,7 +13,7 @@ import { passkeyFormOf } from '../passkeys.ts'
 import { accountPage, signInUrl } from './account-page.ts'
 import { addPasskey } from './add-passkey.ts'
 
-/** `GET` and `POST /auth/security/passkeys`: makes a passkey, for whoever has signed in just now with all that the account takes. */
+/** `GET` and `POST /auth/security/passkeys`: makes a passkey. That takes a fresh sign-in (`requireFreshSignIn`). */
 export function passkeyPage (child: FastifyInstance, deps: PageDeps, on: { factors: FactorDeps, passkeys: Passkeys }): void {
   const { factors, passkeys } = on
   const accounts = { ...deps.authorize.accounts, factors }

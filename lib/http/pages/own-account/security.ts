@@ -25,7 +25,7 @@ const FIRST: readonly AuthenticationMethod[] = ['password', 'connection', 'email
 type Overview = Omit<PageModels['account_security'], keyof AccountModel>
 type Enrolling = Omit<PageModels['account_totp'], keyof AccountModel>
 
-/** The person's passkeys and second factors: what there is, and a new one. Whoever changes any has signed in just now, with all that the account takes. */
+/** The person's passkeys and second factors: what there is, and a new one. To change any takes a fresh sign-in (`requireFreshSignIn`). */
 export function securityPages (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
   const accounts = { ...deps.authorize.accounts, factors }
   overview(child, deps, accounts)
