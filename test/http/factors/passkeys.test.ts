@@ -368,3 +368,9 @@ t.test('a passkey is called as the person is, or by the username', async (t) => 
     t.match(options.user, { name: 'ann', displayName })
   }
 })
+
+t.test('where there are to be no recovery codes, the first passkey brings none', async (t) => {
+  const subject = await passkeyApp(t, { mfa: { methods: ['totp', 'passkey'] } })
+  t.same(subject.codes, [])
+  t.equal((await subject.app.authority.factors(subject.sub)).recoveryCodesLeft, 0)
+})
