@@ -1,6 +1,6 @@
 import type { AccountsDeps } from '../accounts/deps.ts'
 import { isEnforced } from '../accounts/enforced.ts'
-import { hasSecondFactor } from '../accounts/factors/deps.ts'
+import { hasSecondFactor, passkeysIn } from '../accounts/factors/deps.ts'
 import { isRecentEnough } from '../accounts/fresh-sign-in.ts'
 import { listLinks, waysIn } from '../accounts/identities.ts'
 import type { UserFactors } from '../ports/factor-store.ts'
@@ -18,11 +18,14 @@ interface Asking { hostedSignIn: boolean }
  * neither password nor connection reaches `mfa` by a passkey alone.
  */
 async function reaches (acr: string, user: User, found: UserFactors | null, { hostedSignIn }: Asking, deps: ReachDeps): Promise<boolean> {
-  if (found !== null && found.passkeys.length > 0) return true
-  if (acr === PASSKEY_ACR) return false
+  const { enforcedDomains, factors } = deps
+  if (found !== null && factors !== null && passkeysIn(found, factors).length > 0) return true
+  const canGivePassword = !hostedSignIn || (user.passwordHash !== null && !isEnforced(user, enforcedDomains))
+  // A security key is worth as much with a password alone.
+  if (acr === PASSKEY_ACR) return canGivePassword && found?.passkeys.some(({ rpId }) => rpId === factors?.passkeys?.rpId) === true
   const hasSecond = found !== null && hasSecondFactor(found)
   if (acr === MFA_ACR && !hasSecond) return false
-  if (!hostedSignIn || (user.passwordHash !== null && !isEnforced(user, deps.enforcedDomains))) return true
+  if (canGivePassword) return true
   return hasSecond && waysIn(await listLinks(user.id, deps), deps).length > 0
 }
 

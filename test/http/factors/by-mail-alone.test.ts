@@ -12,10 +12,10 @@ import { ANN, ask, enter } from '../email/support.ts'
 const SECRET = 'JBSWY3DPEHPK3PXPJBSW'
 const CLIENTS: Client[] = [{ clientId: 'spa', redirectUris: [CALLBACK] }, { clientId: 'bank', redirectUris: [CALLBACK], acr: 'mfa' }]
 
-interface Has { password?: boolean, app?: boolean, passkey?: boolean }
+interface Has { password?: boolean, app?: boolean, passkey?: boolean, key?: boolean }
 
 /** Somebody in a browser in which they have just signed in by a code, and by their app or a recovery code where they have a second factor. */
-async function byMail (t: Test, { password = false, app: hasApp = false, passkey: hasPasskey = false }: Has, options: Partial<AuthorityOptions> = {}) {
+async function byMail (t: Test, { password = false, app: hasApp = false, passkey: hasPasskey = false, key: hasKey = false }: Has, options: Partial<AuthorityOptions> = {}) {
   const users = memoryUserStore([{ id: 'ann', username: ANN, email: ANN, emailVerified: true, passwordHash: null }])
   const subject = await testApp({ users, emailSignIn: {}, factors: memoryFactorStore(), clients: CLIENTS, ...options }, {}, (host) => {
     for (const acr of ['password', 'mfa', 'phr', ...(options.connections === undefined ? [] : ['connection'])]) host.get(`/${acr}`, { onRequest: (...args) => { host.authority.requireSession({ acr })(...args) } }, async (request) => request.authSession)
@@ -24,10 +24,10 @@ async function byMail (t: Test, { password = false, app: hasApp = false, passkey
   const { app, clock, messages } = subject
   if (password) await users.setPasswordHash?.('ann', await app.authority.hashPassword(PASSWORD))
   let codes: string[] = []
-  const passkey = softPasskey({ origin: ISSUER })
-  if (hasPasskey) {
+  const passkey = softPasskey({ origin: ISSUER, verifiesUser: !hasKey })
+  if (hasPasskey || hasKey) {
     const headers = await authAs(app, { id: 'ann' }, { acr: 'phr' })
-    const { options: creation } = (await app.inject({ method: 'POST', url: '/auth/factors/passkeys/options', headers, payload: {} })).json()
+    const { options: creation } = (await app.inject({ method: 'POST', url: '/auth/factors/passkeys/options', headers, payload: { kind: hasKey ? 'security_key' : 'passkey' } })).json()
     codes = (await app.inject({ method: 'POST', url: '/auth/factors/passkeys', headers, payload: { credential: passkey.create(creation) } })).json<{ recovery_codes: string[] }>().recovery_codes
   }
   if (hasApp) await app.authority.importTotp('ann', { secret: SECRET })
@@ -39,7 +39,7 @@ async function byMail (t: Test, { password = false, app: hasApp = false, passkey
   const code = async (query = ''): Promise<string> => {
     await ask(browser, ANN, query)
     let reply = await enter(browser, (await messages.next('sign_in_code')).code, query)
-    if (hasApp || hasPasskey) reply = await browser.submit(String(reply.headers.location), await second())
+    if (hasApp || hasPasskey || hasKey) reply = await browser.submit(String(reply.headers.location), await second())
     return String(reply.headers.location)
   }
   const to = async (url: string): Promise<unknown> => {
@@ -60,7 +60,9 @@ const TABLE: Array<[has: Has, password: string, mfa: string, phr: string]> = [
   [{ passkey: true, app: true }, AGAIN, AGAIN, AGAIN],
   [{ password: true }, AGAIN, SET_UP, PASSKEY],
   [{ password: true, app: true }, AGAIN, AGAIN, PASSKEY],
-  [{ password: true, passkey: true }, AGAIN, AGAIN, AGAIN]
+  [{ password: true, passkey: true }, AGAIN, AGAIN, AGAIN],
+  [{ key: true }, PASSKEY, PASSKEY, PASSKEY],
+  [{ password: true, key: true }, AGAIN, AGAIN, AGAIN]
 ]
 
 for (const [has, ...led] of TABLE) {
@@ -95,6 +97,27 @@ t.test('a linked account elsewhere and the app are worth as much, where the conn
   clock.step(61_000)
   t.equal(await to('/connection'), AGAIN)
   t.match((await browser.get(authorizePath({ acr_values: 'connection' }))).headers.location, /^\/auth\/login\?/)
+})
+
+t.test('a security key is worth as much as a passkey with a password alone', async (t) => {
+  const connections = [oidc({ id: 'idp', issuer: 'https://idp.example', clientId: 'us', clientSecret: 'a secret of ours' })]
+  const { app, to } = await byMail(t, { key: true }, { connections, secret: 'a secret of at least 32 characters, for this test' })
+  await app.authority.linkIdentity('ann', { issuer: 'https://idp.example', subject: 'ann', connection: 'idp' })
+  t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [AGAIN, AGAIN, PASSKEY])
+})
+
+t.test('passkeys that can not be asked for here are no way to anything', async (t) => {
+  const store = memoryFactorStore()
+  const { to } = await byMail(t, { passkey: true }, {
+    factors: {
+      ...store,
+      async findFactors (id) {
+        const found = await store.findFactors(id)
+        return { ...found, passkeys: found.passkeys.map((one) => ({ ...one, rpId: 'former.example' })) }
+      }
+    }
+  })
+  t.strictSame([await to('/password'), await to('/mfa'), await to('/phr')], [PASSKEY, PASSKEY, PASSKEY])
 })
 
 t.test('who signed in by something else adds what is missing', async (t) => {
