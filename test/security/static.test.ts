@@ -2,10 +2,11 @@ import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 
 const LIB = new URL('../../lib/', import.meta.url)
+/** Comments, and the prose of an option, may name what the code must not use. */
+const code = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1').replace(/\bdescription: '(?:[^'\\\n]|\\.)*'/g, '')
 const sources = new Map(readdirSync(LIB, { recursive: true, encoding: 'utf8' })
   .filter((name) => name.endsWith('.ts'))
-  // Comments may name what the code must not use.
-  .map((name) => [name.replaceAll('\\', '/'), readFileSync(new URL(name.replaceAll('\\', '/'), LIB), 'utf8').replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')]))
+  .map((name) => [name.replaceAll('\\', '/'), code(readFileSync(new URL(name.replaceAll('\\', '/'), LIB), 'utf8'))]))
 
 const found = (pattern: RegExp, except: RegExp = /^$/): string[] => [...sources].flatMap(([name, text]) => except.test(name) ? [] : [...text.matchAll(pattern)].map(([match]) => `${name}: ${match}`))
 
