@@ -77,6 +77,16 @@ for (const [what, user, options, isLast] of TABLE) {
   })
 }
 
+t.test('beside the other, each of them goes', async (t) => {
+  for (const [what, remove] of [['the link', removeLink], ['the passkey', removePasskey]] as const) {
+    const { app } = await appOf(t, CONFIRMED, {})
+    const headers = await authAs(app, { id: 'ann' }, { acr: 'phr' })
+    await addPasskey(app, headers)
+    await app.authority.linkIdentity('ann', { issuer: 'https://idp.example', subject: 'ann', connection: 'idp' })
+    t.equal(outcome(await remove(app, headers)), 'gone', what)
+  }
+})
+
 t.test('an address that nobody has confirmed may be mistyped', async (t) => {
   t.equal(await withoutLink(t, { ...CONFIRMED, emailVerified: false }, { emailSignIn: {} }), 'last_sign_in_method')
 })
