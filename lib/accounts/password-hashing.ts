@@ -29,8 +29,8 @@ interface PasswordHashingDeps {
 export interface PasswordHashing {
   /**
    * A new argon2id hash, as a PHC string.
-   * @throws OAuthError `temporarily_unavailable` where the queue is full, about a second later so that whoever tries
-   *   again at once is no flood (all three methods that hash do)
+   * @throws OAuthError `temporarily_unavailable` where the queue is full, as do all methods that hash. It comes about a second
+   *   later, so that a client which tries again at once makes no flood
    */
   hash (password: string): Promise<string>
   /**

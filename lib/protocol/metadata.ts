@@ -120,8 +120,8 @@ export function metadataPath (issuer: string): string {
 }
 
 /**
- * Where OpenID clients look for it: the well-known part comes after the issuer's path. Below `mountedAt`, the part of that path
- * that a host has before all our routes.
+ * Where OpenID clients look for it: the well-known part comes after the issuer's path. `mountedAt` is the prefix under which the host
+ * has registered the plugin; the route is given without it, because Fastify adds it.
  * @see OpenID Connect Discovery 1.0 §4
  */
 export function openidConfigurationPath (issuer: string, mountedAt = ''): string {

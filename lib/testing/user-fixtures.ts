@@ -14,9 +14,9 @@ export const IDENTITY_METHODS = ['findByIdentity', 'createWithIdentity', 'linkId
 
 export type OptionalUserStoreMethod = 'create' | 'setPasswordHash' | 'setEmailVerified' | 'update' | 'remove' | (typeof IDENTITY_METHODS)[number]
 
-/** Of `UsernameTakenError`, by which a copy of it from elsewhere is known too. */
+/** The `code` of `UsernameTakenError`. The service looks at it and not at the class, since a host may have two copies of this package. */
 export const CODE = 'FST_AUTHORITY_USERNAME_TAKEN'
-/** Of `IdentityTakenError`, likewise. */
+/** The `code` of `IdentityTakenError`. */
 export const IDENTITY_CODE = 'FST_AUTHORITY_IDENTITY_TAKEN'
 /** Usernames are e-mail addresses here, which suits a schema that has one column for both. */
 export const ALICE = 'alice@example.com'
@@ -38,7 +38,7 @@ export async function add ({ store, add: addUser }: UserStoreSubject, user: NewU
   return addUser === undefined ? await method(store, 'create')(user) : userFrom('add', await addUser(user))
 }
 
-/** What a user says, in whatever way it says nothing. */
+/** A user without its empty fields, so that a store which answers `null` for nothing equals one which leaves the field out. */
 export function saidOf (user: User | null): Record<string, unknown> {
   const { emailVerified = false, disabled = false, ...rest } = user ?? {}
   return Object.fromEntries(Object.entries({ ...rest, emailVerified: emailVerified ?? false, disabled: disabled ?? false }).filter(([, value]) => value !== null && value !== undefined))
