@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Authority } from './composition/authority.ts'
+import { cookiesOf } from './composition/cookies.ts'
 import { createAuthority } from './composition/create-authority.ts'
 import { withCheckedHooks } from './composition/hooks.ts'
 import { createServices, type Services } from './composition/services.ts'
@@ -9,16 +10,13 @@ import { authenticateHook, authenticateOptionalHook, type Hook, type ReadAuth, r
 import { requestBrowser } from './http/edge/request-browser.ts'
 import { oncePerRequest, registeredOrigins } from './http/edge/client-origins.ts'
 import { createCors } from './http/edge/cors.ts'
-import { PROMPT_AFTER_SECONDS } from './http/pages/passkey-proposal.ts'
 import { stepTowards } from './authorize/reachable.ts'
 import type { SignedInPerson } from './sessions/browser-sessions.ts'
-import { INVITATION_LIFETIME_SECONDS, STEP_LIFETIME_SECONDS } from './accounts/factors/deps.ts'
 import { ownProfileFields } from './accounts/profile.ts'
 import { registrationWith } from './http/edge/registration.ts'
 import { connectButtons } from './http/pages/connect/buttons.ts'
 import { sendErrorPage } from './http/pages/errors.ts'
 import { registerRoutes } from './http/routes.ts'
-import { sessionCookie } from './http/edge/session-cookie.ts'
 import { type AuthSession, sessionHooks } from './http/edge/session-hook.ts'
 import { LOCALES } from './pages/texts.ts'
 import { decorateShared, refuseTakenNames } from './composition/names.ts'
@@ -83,20 +81,14 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
 
   const readAuth: ReadAuth = (request) => (request as unknown as Record<string, AccessTokenClaims | null>)[names.auth] ?? null
   const authenticate = authenticateHook(accessTokens, names.auth)
-  const cookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: settings.session.expiresInMs / 1000 })
-  const invitationCookie = settings.factors === null ? null : sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: INVITATION_LIFETIME_SECONDS, of: 'enrolment' })
-  const browser = requestBrowser({ cookie, invitationCookie, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users, known: services.known })
+  const cookies = cookiesOf(settings, `${host.prefix}${places.prefix}`)
+  const browser = requestBrowser({ cookies, browserSessions: authorize.browserSessions, sessions: grants.sessions, users: grants.accounts.users, known: services.known })
   const steps = { second_factor: 'secondFactor', enrolment: 'secondFactorSetUp', reauthenticate: 'reauthenticate', passkey: 'securityPasskeys' } as const
   const stepPath = async (person: SignedInPerson, acr: string): Promise<{ path: string } | 'never' | null> => {
     if (settings.pages === false) return null
     const step = await stepTowards(acr, person, { hostedSignIn: settings.pages.loginUrl === null, accountPages: settings.pages.account }, grants.accounts)
     return step === null || step === 'never' ? step : { path: `${host.prefix}${path(steps[step])}` }
   }
-  const stepCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: STEP_LIFETIME_SECONDS, of: 'step' })
-  const { rememberDeviceMs = null } = settings.factors ?? {}
-  const trustedCookie = rememberDeviceMs === null ? null : sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: rememberDeviceMs / 1000, of: 'trusted' })
-  const promptCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: PROMPT_AFTER_SECONDS, of: 'prompted' })
-  const emailCookie = sessionCookie({ issuer: settings.issuer, prefix: `${host.prefix}${places.prefix}`, maxAgeSeconds: (settings.emailSignIn?.expiresInMs ?? 0) / 1000, of: 'email' })
   host.decorateRequest(names.auth, null)
   decorateShared(host, 'authSession', names.authSession, () => { host.decorateRequest(names.authSession, null) })
   host.decorate(names.authenticate, authenticate)
@@ -106,7 +98,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
   decorateShared(host, 'requireAuth', names.requireAuth, () => { host.decorate(names.requireAuth, (required: AuthRequirements) => requireAuthHook(stepUpOf(required, names.requireAuth, settings.acrValues), settings.acrValues, readAuth, clock)) })
   const registration = settings.registration === false ? null : await registrationWith(settings.registration.fields, ownProfileFields)
   const shared = { limiter, registration, path }
-  const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, stepCookie, trustedCookie, promptCookie, emailCookie, invitationCookie, redirectLogin: places.redirectLogin })
+  const pages = settings.pages === false ? null : pageDeps(host, settings, settings.pages, { ...shared, authorize, browser, cookies, redirectLogin: places.redirectLogin })
   const { readSession, requireSession } = sessionHooks({
     browser, browserSessions: authorize.browserSessions, clock, issuer: settings.issuer, stepPath,
     loginPath: `${host.prefix}${path('login')}`,
@@ -130,7 +122,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
     authenticate,
     readAuth,
     browser,
-    cookieName: cookie.name,
+    cookieName: cookies.session.name,
     usualPaths: PATHS,
     cors: createCors(listed ?? clientsOf),
     secretHeaders: settings.rateLimit === false || settings.rateLimit.apiKey === null ? [] : [settings.rateLimit.apiKey.header],
@@ -153,7 +145,7 @@ const plugin: FastifyPluginAsync<AuthorityOptions> = async (host, given) => {
 export interface AuthPlugin {
   /** `app.register(authPlugin<Account>, …)`: `claims` gets users of the type of the user store's rows. */
   <Account extends User>(app: FastifyInstance, options: AuthorityOptions<Account>): Promise<void>
-  /** The last one is that by which `register` checks the options. */
+  /** TypeScript checks the options of `app.register(authPlugin, …)` by the last signature, so the general one is last. */
   (app: FastifyInstance, options: AuthorityOptions): Promise<void>
 }
 

@@ -39,7 +39,7 @@ export function connectionCallbacks (host: FastifyInstance, { issuer }: Settings
 }
 
 /** What the hosted pages are built from. */
-export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength }, scopeTexts, secrets }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'stepCookie' | 'trustedCookie' | 'promptCookie' | 'emailCookie' | 'invitationCookie' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
+export function pageDeps (host: FastifyInstance, { issuer, prefix, password: { minLength }, scopeTexts, secrets }: Settings, pages: PagesSettings, { redirectLogin, ...parts }: Pick<PageDeps, 'authorize' | 'browser' | 'cookies' | 'limiter' | 'registration' | 'path'> & { redirectLogin: boolean }): PageDeps {
   const { users, outbox, usernames, factors } = parts.authorize.accounts
   const hasPasskeys = factors !== null && factors.passkeys !== null
   const { homeUrl, loginUrl } = pages

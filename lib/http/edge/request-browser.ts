@@ -8,7 +8,7 @@ import type { Sessions } from '../../sessions/sessions.ts'
 import { originOf } from './deps.ts'
 import type { KnownBrowsers } from './known-browsers.ts'
 import { localeOf } from './locale.ts'
-import type { SessionCookie } from './session-cookie.ts'
+import type { Cookies } from './session-cookie.ts'
 
 /** The browser behind a request, by its session cookie. Nothing else in `http` reads or sets that cookie. */
 export interface RequestBrowser {
@@ -37,19 +37,17 @@ export interface RequestBrowser {
 }
 
 interface RequestBrowserDeps {
-  cookie: SessionCookie
+  cookies: Pick<Cookies, 'session' | 'enrolment'>
   browserSessions: BrowserSessions
   sessions: Sessions
   users: UserStore
   known: KnownBrowsers
-  /** Of who is to set up a second factor; `null`: there are none. */
-  invitationCookie: SessionCookie | null
 }
 
-export function requestBrowser ({ cookie, browserSessions, sessions, users, known, invitationCookie }: RequestBrowserDeps): RequestBrowser {
+export function requestBrowser ({ cookies: { session: cookie, enrolment }, browserSessions, sessions, users, known }: RequestBrowserDeps): RequestBrowser {
   async function read (request: FastifyRequest): Promise<Browser> {
     const value = cookie.read(request)
-    return { cookie: value, session: await browserSessions.find(value), isKnown: (user) => known.idOf(request, user) !== null, locale: () => localeOf(request), invitation: invitationCookie?.read(request), origin: originOf(request) }
+    return { cookie: value, session: await browserSessions.find(value), isKnown: (user) => known.idOf(request, user) !== null, locale: () => localeOf(request), invitation: enrolment?.read(request), origin: originOf(request) }
   }
 
   return {

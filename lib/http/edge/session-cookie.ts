@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { digest } from '../../protocol/digest.ts'
 import { cookieValues } from './cookie-header.ts'
 
-/** The cookie of browser sessions, that of a sign-in that is not done yet, or that of a browser that was asked to make a passkey. Its value is not verified here. */
+/** A cookie of this service. Its value is not verified here. */
 export interface SessionCookie {
   name: string
   /** `undefined` where there is none or more than one: two cookies of this name mean that one was injected, for example from a subdomain, so neither is trusted. */
@@ -13,6 +13,22 @@ export interface SessionCookie {
   clear(reply: FastifyReply): void
 }
 
+/** Those of one registration of the plugin. */
+export interface Cookies {
+  /** Who is signed in. */
+  session: SessionCookie
+  /** What a browser carries from the first factor to the second. */
+  step: SessionCookie
+  /** What a browser is remembered by, where it need not give the second factor; `null`: none is. */
+  trusted: SessionCookie | null
+  /** That this browser was asked to make a passkey. */
+  prompted: SessionCookie
+  /** What a browser carries from asking for a sign-in code to entering it. */
+  email: SessionCookie
+  /** That somebody is to set up a second factor, from the link of that message to the sign-in; `null`: there are no second factors. */
+  enrolment: SessionCookie | null
+}
+
 /** The registration of the plugin whose cookies they are. */
 export interface CookieOwner {
   issuer: string
@@ -21,8 +37,7 @@ export interface CookieOwner {
 }
 
 interface SessionCookieOptions extends CookieOwner {
-  /** `step`: what a browser carries from the first factor to the second. `trusted`: what it is remembered by, where it need not give the second. `prompted`: that it was asked to make a passkey. `email`: from asking for a sign-in code to entering it. `enrolment`: that somebody is to set up a second factor. */
-  of?: 'session' | 'step' | 'trusted' | 'prompted' | 'email' | 'enrolment'
+  of?: keyof Cookies
   /** Absolute lifetime. A cookie is only set when a session begins, or begins anew, and where a browser is to be remembered. */
   maxAgeSeconds: number
 }

@@ -11,7 +11,7 @@ import { AuthorizationRequestSchema } from '../edge/schemas.ts'
 export function authorizeRoutes (child: FastifyInstance, deps: PageDeps): void {
   async function decide (params: AuthorizationParams, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
     const asked = await clientRequest(params, deps.authorize)
-    return await follow(await authorize(asked, { ...await deps.browser.read(request), remembered: deps.trustedCookie?.read(request) }, deps.authorize), params, request, reply, deps)
+    return await follow(await authorize(asked, { ...await deps.browser.read(request), remembered: deps.cookies.trusted?.read(request) }, deps.authorize), params, request, reply, deps)
   }
 
   child.get(deps.path('authorize'), pageGet({ summary: 'Authorization endpoint', querystring: AuthorizationRequestSchema }), async (request, reply) =>

@@ -22,7 +22,7 @@ export function consentPage (child: FastifyInstance, deps: PageDeps): void {
   async function decide (request: FastifyRequest): Promise<{ asked: ClientRequest, params: AuthorizationParams, browser: Browser, outcome: AuthorizeOutcome }> {
     const params = readAuthorizationParams(queryParams(request))
     const asked = await clientRequest(params, deps.authorize)
-    const browser = { ...await deps.browser.read(request), remembered: deps.trustedCookie?.read(request) }
+    const browser = { ...await deps.browser.read(request), remembered: deps.cookies.trusted?.read(request) }
     return { asked, params, browser, outcome: await authorize(asked, browser, deps.authorize) }
   }
 

@@ -3,7 +3,7 @@ import type { ScopeTexts } from '../../pages/own-texts.ts'
 import type { PathName } from '../../settings/paths.ts'
 import type { HttpDeps } from '../edge/deps.ts'
 import type { RequestBrowser } from '../edge/request-browser.ts'
-import type { SessionCookie } from '../edge/session-cookie.ts'
+import type { Cookies } from '../edge/session-cookie.ts'
 import type { PageErrorDeps } from './errors.ts'
 import type { ConnectDeps } from './connect/cookies.ts'
 import type { Journeys } from './journey.ts'
@@ -12,16 +12,7 @@ import type { Journeys } from './journey.ts'
 export interface PageDeps extends PageErrorDeps, Pick<HttpDeps, 'limiter' | 'registration' | 'path'> {
   authorize: AuthorizeDeps
   browser: RequestBrowser
-  /** Between the first factor and the second. */
-  stepCookie: SessionCookie
-  /** What a browser is remembered by; `null`: none is. */
-  trustedCookie: SessionCookie | null
-  /** That this browser was asked to make a passkey. */
-  promptCookie: SessionCookie
-  /** Between asking for a sign-in code and entering it. */
-  emailCookie: SessionCookie
-  /** From the link by which a second factor is set up to the sign-in; `null`: there are none. */
-  invitationCookie: SessionCookie | null
+  cookies: Cookies
   journeys: Journeys
   /** Least length of a new password, in code points. */
   minLength: number

@@ -12,7 +12,7 @@ export async function leadOnFrom (begun: SessionBegun | StepNeeded, { request, j
   if (confirm !== null) return leadOn(begun, { ...journey, next: confirm, nativeRequest: null }, request, deps)
   if (!await proposesPasskey(begun, { request, journey, isSignUp }, form, deps)) return leadOn(begun, journey, request, deps)
   return async (reply) => {
-    deps.promptCookie.set(reply, '1')
+    deps.cookies.prompted.set(reply, '1')
     return await leadOn(begun, { ...journey, next: `${deps.link('passkeyPrompt')}${journey.query}` }, request, deps)(reply)
   }
 }

@@ -27,7 +27,7 @@ export async function proposesPasskey (begun: SessionBegun | StepNeeded, { reque
   if (on === null || !on.passkeys.prompt || able !== 'yes' || 'ticket' in begun) return false
   if (journey.nativeRequest !== null || !(isSignUp || begun.session.methods.some(({ method }) => method === 'password'))) return false
   if (queryParam(request, 'client_id') === '' && queryParam(request, 'prompt') === 'login') return false
-  if ((!isSignUp && deps.promptCookie.read(request) !== undefined) || awaitsConfirmation(begun.user, deps.authorize.accounts)) return false
+  if ((!isSignUp && deps.cookies.prompted.read(request) !== undefined) || awaitsConfirmation(begun.user, deps.authorize.accounts)) return false
   try {
     const { passkeys } = await on.factors.store.findFactors(begun.user.id)
     return passkeys.length === 0

@@ -14,7 +14,7 @@ interface Shown { token: string, username: string }
  * leads to the sign-in, which takes the first factor as ever and then goes on to set the second one up.
  */
 export function secondFactorLinkPage (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
-  const { authorize, invitationCookie, link, loginUrl, stepCookie } = deps
+  const { authorize, cookies, link, loginUrl } = deps
   const accounts = { ...authorize.accounts, factors }
   const asked = async (token: string): Promise<Shown> => ({ token, username: (await checkEnrolmentLink(token, accounts)).username })
   // A page of the host's own begins a session by itself, and comes back to where a session of just now sets one up.
@@ -34,9 +34,9 @@ export function secondFactorLinkPage (child: FastifyInstance, deps: PageDeps, fa
       async work () {
         const invitation = await redeemEnrolmentLink({ token, origin }, accounts)
         return async (reply) => {
-          invitationCookie?.set(reply, invitation)
+          cookies.enrolment?.set(reply, invitation)
           // A sign-in that was begun before it is not one of who is invited.
-          stepCookie.clear(reply)
+          cookies.step.clear(reply)
           return await goOn(loginPage)(reply)
         }
       }

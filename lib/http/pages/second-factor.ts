@@ -25,11 +25,11 @@ type Pending = ({ step: PendingStep } | { person: SignedInPerson }) & { found: U
 
 /** `GET` and `POST /auth/second-factor`: what is asked after a right password, after a sign-in elsewhere, or of a session that did without it. */
 export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
-  const { authorize, browser, link, stepCookie, trustedCookie } = deps
+  const { authorize, browser, cookies, link } = deps
   const accounts = { ...authorize.accounts, factors }
 
   async function pendingOf (request: FastifyRequest): Promise<Pending | null> {
-    const ticket = stepCookie.read(request)
+    const ticket = cookies.step.read(request)
     const step = ticket === undefined ? null : await openStep(ticket, { page: true, needs: 'second_factor' }, accounts)
     if (step === null) return await ofSession(request)
     const found = await factors.store.findFactors(step.user.id)
@@ -46,8 +46,8 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
 
   /** What is stored is nothing: the browser keeps what it is known by. */
   function rememberBrowser ({ user, session: { sid } }: SessionBegun, found: UserFactors, { request, origin }: Visit, reply: FastifyReply): void {
-    if (factors.remembered === null || trustedCookie === null) return
-    trustedCookie.set(reply, rememberDevice(trustedCookie.read(request), user, found, factors.remembered, accounts))
+    if (factors.remembered === null || cookies.trusted === null) return
+    cookies.trusted.set(reply, rememberDevice(cookies.trusted.read(request), user, found, factors.remembered, accounts))
     accounts.events.emit('device_remembered', { userId: user.id, sid }, origin)
   }
 
@@ -58,7 +58,7 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
 
   /** The journey begins again where its first step is no good any more. That is no error of the person. */
   const beginAgain = (visit: Visit): Leave => async (reply) => {
-    stepCookie.clear(reply)
+    cookies.step.clear(reply)
     return await toLogin(visit)(reply)
   }
   // What is in the cookie may be good for another page: a visit, which any other site can bring about, leaves it.
@@ -89,7 +89,7 @@ export function secondFactorPage (child: FastifyInstance, deps: PageDeps, factor
               ? await finishSignIn({ ...pending, given, locale }, await browser.read(request), done)
               : await stepUp({ ...pending, given, clientId: queryParam(request, 'client_id') || null, locale }, await browser.read(request), done)
             return async (reply) => {
-              stepCookie.clear(reply)
+              cookies.step.clear(reply)
               if (remember === 'on') rememberBrowser(begun, pending.found, visit, reply)
               return await (await leadOnFrom(begun, visit, form, deps))(reply)
             }

@@ -38,13 +38,13 @@ interface Shown { owing: Owing, forAccount: boolean, enrolment: ShownEnrolment |
  * is stored before a code of the app was right or the passkey was made, and nobody is signed in before that.
  */
 export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, factors: FactorDeps): void {
-  const { authorize, browser, invitationCookie, link, pages, stepCookie } = deps
+  const { authorize, browser, cookies, link, pages } = deps
   const accounts = { ...authorize.accounts, factors }
   const passkeys = factors.policy.methods.includes('passkey') ? factors.passkeys : null
 
   /** `null`: nobody, or they have one by now. */
   async function owingOf (request: FastifyRequest): Promise<Owing | null> {
-    const ticket = stepCookie.read(request)
+    const ticket = cookies.step.read(request)
     const step = ticket === undefined ? null : await openStep(ticket, { page: true, needs: 'enrolment' }, accounts)
     const person = step === null ? await browser.signedIn(request) : null
     const owing = step !== null && ticket !== undefined ? { step, ticket } : person !== null && isRecentEnough(person.session, accounts.clock.now()) ? { person } : null
@@ -53,11 +53,11 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
     const found = await factors.store.findFactors(user.id)
     if (hasSecondFactor(found)) return null
     // A ticket has what its sign-in brought: a hash that was brought up to date meanwhile is another one to the invitation.
-    return { ...owing, isInvited: 'step' in owing ? owing.step.invitedAt === found.deviceEpoch : isInvited(invitationCookie?.read(request), user, found, accounts) }
+    return { ...owing, isInvited: 'step' in owing ? owing.step.invitedAt === found.deviceEpoch : isInvited(cookies.enrolment?.read(request), user, found, accounts) }
   }
 
   const beginAgain = (visit: Visit): Leave => async (reply) => {
-    stepCookie.clear(reply)
+    cookies.step.clear(reply)
     return await toLogin(visit)(reply)
   }
   // What is in the cookie may be good for another page: a visit, which any other site can bring about, leaves it.
@@ -123,8 +123,8 @@ export function setUpSecondFactorPage (child: FastifyInstance, deps: PageDeps, f
           }
           const { recoveryCodes, begun } = await setUp(owing, form, visit)
           return async (reply) => {
-            stepCookie.clear(reply)
-            if (owing.isInvited) invitationCookie?.clear(reply)
+            cookies.step.clear(reply)
+            if (owing.isInvited) cookies.enrolment?.clear(reply)
             const confirm = confirmUrl(request, userOf(owing).id, journey, deps)
             const onward = confirm === null ? journey : { ...journey, next: confirm, nativeRequest: null }
             if (begun !== null && recoveryCodes === null) return await leadOn(begun, onward, request, deps)(reply)

@@ -17,6 +17,7 @@ import type { HttpDeps } from '../../../lib/http/edge/deps.ts'
 import { useErrorReply } from '../../../lib/http/edge/error-reply.ts'
 import type { Journey } from '../../../lib/http/pages/journey.ts'
 import { createRequestLimiter } from '../../../lib/http/edge/limit.ts'
+import type { SessionCookie } from '../../../lib/http/edge/session-cookie.ts'
 import type { PageDeps } from '../../../lib/http/pages/deps.ts'
 import { usePageErrors } from '../../../lib/http/pages/errors.ts'
 import type { PageReply } from '../../../lib/http/pages/reply.ts'
@@ -28,6 +29,7 @@ import { registrationWith } from '../../../lib/http/edge/registration.ts'
 import { origin, world, type World, type WorldOptions } from '../../unit/accounts/world.ts'
 
 export const ORIGIN = 'https://auth.example.com'
+const noCookie = (name: string): SessionCookie => ({ name, read: () => undefined, set () {}, clear () {} })
 /** What a browser says of a form that it posts from one of our pages. */
 export const OWN = { 'sec-fetch-site': 'same-origin', origin: ORIGIN }
 
@@ -119,11 +121,7 @@ export async function pagesApp (t: { teardown(task: () => Promise<void>): void }
     registration: options.registration === false ? null : await registrationWith(options.fields ?? null, (names) => names),
     path: (name) => `/auth${PATHS[name]}`,
     journeys: { read: readJourney, from: async () => { throw new Error('no connections here') } },
-    emailCookie: { name: 'email', read: () => undefined, set () {}, clear () {} },
-    invitationCookie: null,
-    stepCookie: { name: 'step', read: () => undefined, set () {}, clear () {} },
-    trustedCookie: null,
-    promptCookie: { name: 'prompted', read: () => undefined, set () {}, clear () {} },
+    cookies: { session: noCookie('session'), step: noCookie('step'), trusted: null, prompted: noCookie('prompted'), email: noCookie('email'), enrolment: null },
     browser: {
       hasCookie: () => false,
       signedIn: async () => null,

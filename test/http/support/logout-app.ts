@@ -55,7 +55,7 @@ export async function logoutApp (t: { teardown(task: () => Promise<void>): void 
   const grants = { accounts, clients: { findById: async (id: string) => CLIENTS.find(({ clientId }) => clientId === id) ?? null }, tokens: world.state.tokens, sessions: world.sessions, scopes: ['openid'] } as unknown as GrantDeps
   const authorize = { ...grants, issuer, browserSessions: world.browser, idTokens: { readHint: async (token: string) => hints[token] ?? null } } as unknown as AuthorizeDeps
   const cookie = sessionCookie({ issuer, prefix, maxAgeSeconds: EXPIRES_IN / 1000 })
-  const browser = requestBrowser({ cookie, browserSessions: world.browser, sessions: world.sessions, users: accounts.users, known: { idOf: () => 'device', mayKnow: () => true, async add () {} }, invitationCookie: null })
+  const browser = requestBrowser({ cookies: { session: cookie, enrolment: null }, browserSessions: world.browser, sessions: world.sessions, users: accounts.users, known: { idOf: () => 'device', mayKnow: () => true, async add () {} } })
   const { readSession } = sessionHooks({ browser, browserSessions: world.browser, clock: world.clock, issuer, loginPath: `${prefix}/login`, reauthenticatePath: null, sendErrorPage: null, stepPath: async () => null }, 'authSession')
   const authority: Authority = createAuthority({ health: undefined as never, grants, accessTokens: null as never, events: world.events, consents: world.state.consents, browser, readSession, requireSession: null, limiter: null as never, enrolmentUrl: null, connections: async () => [] })
   const pages: PageReply = {

@@ -25,7 +25,7 @@ interface Shown { token: string, username: string | null }
  */
 export function emailLinkPage (child: FastifyInstance, deps: PageDeps, accounts: EmailSignInDeps): void {
   const { authorize, journeys, link, registration } = deps
-  const cookie = emailCookie(deps.emailCookie, accounts.emailSignIn, accounts)
+  const cookie = emailCookie(deps.cookies.email, accounts.emailSignIn, accounts)
   const signIn = { accounts, browserSessions: authorize.browserSessions }
 
   function pendingOf (request: FastifyRequest, token: string): { pending: PendingCode, code: string, only: string | undefined } | null {

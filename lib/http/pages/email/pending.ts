@@ -26,7 +26,7 @@ interface EmailCookie {
 /** The longest sealed value: browsers drop cookies of more than 4,096 bytes, names and attributes included. */
 const MAX_LENGTH = 3700
 
-export function emailCookie (cookie: PageDeps['emailCookie'], { sealer }: EmailSignIn, { clock, issuer }: PageDeps['authorize']['accounts']): EmailCookie {
+export function emailCookie (cookie: PageDeps['cookies']['email'], { sealer }: EmailSignIn, { clock, issuer }: PageDeps['authorize']['accounts']): EmailCookie {
   const context = JSON.stringify(['e-mail sign-in', issuer])
   const endOf = (pending: PendingEmail): number => pending.step === 'enter' ? pending.code.expiresAt : pending.expiresAt
   const read = (request: FastifyRequest): CarriedEmail | null => {
