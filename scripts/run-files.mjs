@@ -7,8 +7,8 @@ import { isCounted, laneOf, processesOf } from './test-lanes.mjs'
 
 const LOADER = new URL('typescript-loader.mjs', import.meta.url).href
 const TOGETHER = fileURLToPath(new URL('run-together.mjs', import.meta.url))
-/** Of one file, in seconds: long enough for a machine that does much beside it. */
-const TIMEOUT = 240
+/** Of one file, in seconds: the longest takes a minute, and was seen to take four on a machine that does much beside it. */
+const TIMEOUT = 600
 const AT_ONCE = 4
 /** Of those that drive a browser and wait for it most of the time: so others run beside them, and as many as usual afterwards. */
 const BROWSERS_AT_ONCE = 3

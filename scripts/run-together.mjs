@@ -8,7 +8,7 @@ import { useTest } from './together-tap.mjs'
 
 // The runner names its directories for the arguments, which are too many for a name.
 const files = process.argv.splice(2)
-const timeout = Number(process.env.TAP_TIMEOUT ?? 240)
+const timeout = Number(process.env.TAP_TIMEOUT ?? 600)
 process.env.TAP_TIMEOUT = String(timeout * files.length)
 module.register('./together-hooks.mjs', import.meta.url)
 const { default: root } = await import('tap')
