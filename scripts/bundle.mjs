@@ -3,12 +3,13 @@
 //   node scripts/bundle.mjs            into dist/lib
 //   node scripts/bundle.mjs DIRECTORY
 import { createHash } from 'node:crypto'
-import { mkdirSync, writeFileSync } from 'node:fs'
-import { dirname, resolve } from 'node:path'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
+const MOST_PARTS = 12
 
 /**
  * The 250 modules of TypeBox that check our own schemas come with the bundle. Where `import()` asks for TypeBox it stays outside: that
@@ -34,18 +35,32 @@ const ownQrEncoder = {
   }
 }
 
+/**
+ * What is loaded on first use needs some modules of the door `index`, each others. The bundler would make a part of every mixture, some forty
+ * files that are all read at the start. So each takes something from the door itself, which is there by then, and the door is one part.
+ * @type {import('esbuild').Plugin}
+ */
+const afterIndex = {
+  name: 'after-index',
+  setup ({ onLoad, onResolve }) {
+    onResolve({ filter: /^\.{1,2}\// }, ({ path, kind, resolveDir }) => kind === 'dynamic-import' ? { path: resolve(resolveDir, path), pluginData: afterIndex } : undefined)
+    onLoad({ filter: /\.ts$/ }, ({ path, pluginData }) => pluginData === afterIndex ? { contents: `${readFileSync(path, 'utf8')}\nexport { default as door } from ${JSON.stringify(resolve(root, 'lib/index.ts'))}`, loader: 'ts' } : undefined)
+  }
+}
+
 const outdir = resolve(root, process.argv[2] ?? 'dist/lib')
-const { outputFiles } = await build({
+const { metafile, outputFiles } = await build({
   absWorkingDir: root,
   // The threads are doors too: a worker is started by its file, which stands beside the one that starts it.
   entryPoints: { index: 'lib/index.ts', 'connections/index': 'lib/connections/index.ts', 'metrics/index': 'lib/metrics/index.ts', 'testing/index': 'lib/testing/index.ts', 'hashing-thread': 'lib/adapters/argon2/hashing-thread.ts', 'phpass-thread': 'lib/adapters/imported-hashes/phpass-thread.ts' },
   outdir,
   write: false,
+  metafile: true,
   bundle: true,
   splitting: true,
   chunkNames: 'shared-[hash]',
   packages: 'external',
-  plugins: [ownTypeBox, ownQrEncoder],
+  plugins: [ownTypeBox, ownQrEncoder, afterIndex],
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
@@ -53,6 +68,11 @@ const { outputFiles } = await build({
   sourcemap: true,
   logLevel: 'warning'
 })
+
+/** What `index` reads at the start: what only it needs, and what it shares with each mixture of the other doors. */
+const read = new Set([`${relative(root, outdir)}/index.js`])
+for (const part of read) for (const { path, kind } of metafile.outputs[part].imports) if (kind === 'import-statement' && path in metafile.outputs) read.add(path)
+if (read.size > MOST_PARTS) throw new Error(`lib/index.ts was bundled into ${read.size} parts that are all read at the start, and ${MOST_PARTS} are enough`)
 
 // The bundler's own digest of a part is not always the same where parts need each other, and the same commit is to give the same bytes.
 // So each is called by what it says where the names of parts are left out. A name keeps its length, and the maps stay right.
