@@ -3,7 +3,7 @@ import { directionOf, durationOf, format, type Locale, messagesOf, timeOf } from
 import { knownDevice } from '../pages/device-name.ts'
 import type { CodeMessage, Message, NewSignInMessage } from '../ports/message.ts'
 import type { MailSubject, MailTexts } from './mail-texts.ts'
-import { MAIL_TEXTS } from './texts.ts'
+import { mailTextsOf } from './texts.ts'
 
 /** What a mail says. Its two forms, HTML and plain text, are made of this alone. */
 export interface MailContent {
@@ -38,7 +38,7 @@ export function contentOf (message: Message, { title, now, links = {} }: { title
   // Set anew by hosts, from what they know of a person.
   const wanted: unknown = message.locale
   const lang = chooseLocale(typeof wanted === 'string' ? [wanted] : [], undefined)
-  const texts = MAIL_TEXTS[lang]
+  const texts = mailTextsOf(lang)
   const about = subjectOf(message)
   if (!Object.hasOwn(texts, about) || typeof texts[about] !== 'object') throw new TypeError(`renderMessage: there are no texts for the kind ${JSON.stringify(message.kind)}${about === message.kind ? '' : ` (${about})`}.`)
   const { heading, text } = texts[about]
@@ -87,7 +87,7 @@ function linksOf ({ terms, privacy, support }: MailLinks, lang: Locale): MailCon
 
 /** A device is named where it is one that many have: anybody can call theirs anything, and this goes to somebody else's mailbox. */
 function detailsOf ({ at, ip, userAgent }: NewSignInMessage, lang: Locale): string[] {
-  const { signInTime, signInDevice, signInAddress } = MAIL_TEXTS[lang]
+  const { signInTime, signInDevice, signInAddress } = mailTextsOf(lang)
   // From a queue of the host's it comes as text.
   const time = new Date(at).getTime()
   const device = typeof userAgent === 'string' ? knownDevice(userAgent) : null
@@ -99,7 +99,7 @@ function detailsOf ({ at, ip, userAgent }: NewSignInMessage, lang: Locale): stri
 }
 
 function codeOf ({ code, expiresAt, askedAt, userAgent }: CodeMessage, lang: Locale, now: number): MailContent['code'] {
-  const { codeValidity, codeAsked } = MAIL_TEXTS[lang]
+  const { codeValidity, codeAsked } = mailTextsOf(lang)
   const messages = messagesOf(lang)
   const asked = new Date(askedAt).getTime()
   if (Number.isNaN(asked)) throw new TypeError('renderMessage: askedAt takes a Date.')
@@ -113,7 +113,7 @@ function codeOf ({ code, expiresAt, askedAt, userAgent }: CodeMessage, lang: Loc
 
 /** A kind that has no link is told without one, whatever the host's queue has put into it. */
 function actionOf (message: Message, lang: Locale, now: number): MailContent['action'] {
-  const { [subjectOf(message)]: texts, hint, validity } = MAIL_TEXTS[lang]
+  const { [subjectOf(message)]: texts, hint, validity } = mailTextsOf(lang)
   if (message.url === undefined || !('button' in texts)) return null
   const url = webUrl(message.url, 'url')
   const { button } = texts

@@ -17,8 +17,8 @@ import { ZH_CN } from './texts/zh-CN.ts'
 import { ZH_TW } from './texts/zh-TW.ts'
 
 /** A language of the pages without mails does not compile. */
-export const MAIL_TEXTS: Readonly<Record<Locale, MailTexts>> = {
-  en: EN,
+const TEXTS: Readonly<Record<Locale, () => MailTexts>> = {
+  en: () => EN,
   de: DE,
   fr: FR,
   es: ES,
@@ -33,4 +33,11 @@ export const MAIL_TEXTS: Readonly<Record<Locale, MailTexts>> = {
   'zh-TW': ZH_TW,
   ko: KO,
   ar: AR
+}
+
+const made: { [Lang in Locale]?: MailTexts } = {}
+
+/** Made when the language is first asked for. */
+export function mailTextsOf (locale: Locale): MailTexts {
+  return made[locale] ??= TEXTS[locale]()
 }

@@ -19,13 +19,15 @@ export type { MessageKey, Messages }
 /** The option `registration.username`. */
 export type Usernames = 'email' | 'any'
 
-// Frozen: a host's `render` gets the catalogue itself, and what it wrote there would be in everybody's pages.
-function catalogue (any: Messages, byEmail: EmailMessages): Readonly<Record<Usernames, Messages>> {
-  return { any: Object.freeze(any), email: Object.freeze({ ...any, ...byEmail }) }
+/** Made when the language is first asked for: fifteen at the start took a tenth of it. */
+function catalogue (any: () => Messages, byEmail: () => EmailMessages): (usernames: Usernames) => Messages {
+  const made: { [Name in Usernames]?: Messages } = {}
+  // Frozen: a host's `render` gets the catalogue itself, and what it wrote there would be in everybody's pages.
+  return (usernames) => made[usernames] ??= Object.freeze(usernames === 'any' ? any() : { ...any(), ...byEmail() })
 }
 
 const CATALOGUES = {
-  en: catalogue(EN, EN_BY_EMAIL),
+  en: catalogue(() => EN, () => EN_BY_EMAIL),
   de: catalogue(DE, DE_BY_EMAIL),
   fr: catalogue(FR, FR_BY_EMAIL),
   es: catalogue(ES, ES_BY_EMAIL),
@@ -48,7 +50,7 @@ export type Locale = keyof typeof CATALOGUES
 export const LOCALES = Object.freeze(Object.keys(CATALOGUES)) as readonly Locale[]
 
 export function messagesOf (locale: Locale, usernames: Usernames = 'any'): Messages {
-  return CATALOGUES[locale][usernames]
+  return CATALOGUES[locale](usernames)
 }
 
 const RIGHT_TO_LEFT: readonly string[] = ['ar'] satisfies Locale[]

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { chooseLocale } from '../../pages/locale.ts'
 import { type OwnTexts, withOwnTexts } from '../../pages/own-texts.ts'
 import type { Look } from '../../pages/stylesheet.ts'
-import { directionOf, type Locale, LOCALES, type Messages, messagesOf, type Usernames } from '../../pages/texts.ts'
+import { directionOf, type Locale, type Messages, messagesOf, type Usernames } from '../../pages/texts.ts'
 import { languagesOf } from './languages.ts'
 import type { CommonModel, PageModels, PageName, RenderPage } from '../../pages/model.ts'
 import { renderPage } from '../../pages/render.ts'
@@ -70,8 +70,8 @@ export function createPageReply ({ issuer, prefix, usernames, passkeys, pages }:
     stylesheet: stylesheetUrl,
     passkeys: assets.passkeys === null ? null : `${origin}${assets.passkeys.path}`
   }
-  const catalogues = new Map(LOCALES.map((locale) => [locale, withOwnTexts(messagesOf(locale, usernames), texts[locale])]))
-  const catalogueOf = (locale: Locale): Messages => catalogues.get(locale) ?? messagesOf(locale, usernames)
+  const catalogues: { [Lang in Locale]?: Messages } = {}
+  const catalogueOf = (locale: Locale): Messages => catalogues[locale] ??= withOwnTexts(messagesOf(locale, usernames), texts[locale])
 
   function localeFor (request: FastifyRequest, uiLocales: readonly string[] = []): ReturnType<typeof chooseLocale> {
     return chooseLocale(uiLocales, request.headers['accept-language'])

@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const AR: MailTexts = {
+export const AR = (): MailTexts => ({
   password_reset: {
     heading: 'تعيين كلمة مرور جديدة',
     text: 'تلقينا طلبًا للحصول على رابط لتعيين كلمة مرور جديدة لحسابك.',
@@ -116,4 +116,4 @@ export const AR: MailTexts = {
   signInDevice: 'الجهاز: {device}',
   signInAddress: 'عنوان IP: {address}',
   account: 'الحساب: {username}'
-}
+})

@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const DE: MailTexts = {
+export const DE = (): MailTexts => ({
   password_reset: {
     heading: 'Neues Passwort festlegen',
     text: 'Jemand hat einen Link angefordert, um für Ihr Konto ein neues Passwort festzulegen.',
@@ -116,4 +116,4 @@ export const DE: MailTexts = {
   signInDevice: 'Gerät: {device}',
   signInAddress: 'IP-Adresse: {address}',
   account: 'Konto: {username}'
-}
+})

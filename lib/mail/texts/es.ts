@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const ES: MailTexts = {
+export const ES = (): MailTexts => ({
   password_reset: {
     heading: 'Establecer una contraseña nueva',
     text: 'Alguien ha pedido un enlace para establecer una contraseña nueva para su cuenta.',
@@ -116,4 +116,4 @@ export const ES: MailTexts = {
   signInDevice: 'Dispositivo: {device}',
   signInAddress: 'Dirección IP: {address}',
   account: 'Cuenta: {username}'
-}
+})

@@ -1,7 +1,7 @@
 import type { MailTexts } from '../mail-texts.ts'
 
 // No-break spaces before the high punctuation and inside the quotation marks, as French typography wants them.
-export const FR: MailTexts = {
+export const FR = (): MailTexts => ({
   password_reset: {
     heading: 'Définir un nouveau mot de passe',
     text: 'Quelqu’un a demandé un lien pour définir un nouveau mot de passe pour votre compte.',
@@ -117,4 +117,4 @@ export const FR: MailTexts = {
   signInDevice: 'Appareil\u00a0: {device}',
   signInAddress: 'Adresse IP\u00a0: {address}',
   account: 'Compte\u00a0: {username}'
-}
+})

@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const IT: MailTexts = {
+export const IT = (): MailTexts => ({
   password_reset: {
     heading: 'Imposti una nuova password',
     text: 'È stato richiesto un link per impostare una nuova password per il suo account.',
@@ -116,4 +116,4 @@ export const IT: MailTexts = {
   signInDevice: 'Dispositivo: {device}',
   signInAddress: 'Indirizzo IP: {address}',
   account: 'Account: {username}'
-}
+})

@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const JA: MailTexts = {
+export const JA = (): MailTexts => ({
   password_reset: {
     heading: '新しいパスワードの設定',
     text: 'お使いのアカウントの新しいパスワードを設定するためのリンクが請求されました。',
@@ -116,4 +116,4 @@ export const JA: MailTexts = {
   signInDevice: '端末：{device}',
   signInAddress: 'IP アドレス：{address}',
   account: 'アカウント：{username}'
-}
+})

@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const KO: MailTexts = {
+export const KO = (): MailTexts => ({
   password_reset: {
     heading: '새 비밀번호 설정',
     text: '회원님의 계정에 새 비밀번호를 설정할 링크가 요청되었습니다.',
@@ -116,4 +116,4 @@ export const KO: MailTexts = {
   signInDevice: '기기: {device}',
   signInAddress: 'IP 주소: {address}',
   account: '계정: {username}'
-}
+})

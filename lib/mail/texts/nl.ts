@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const NL: MailTexts = {
+export const NL = (): MailTexts => ({
   password_reset: {
     heading: 'Nieuw wachtwoord instellen',
     text: 'Iemand heeft een link aangevraagd om een nieuw wachtwoord voor uw account in te stellen.',
@@ -116,4 +116,4 @@ export const NL: MailTexts = {
   signInDevice: 'Apparaat: {device}',
   signInAddress: 'IP-adres: {address}',
   account: 'Account: {username}'
-}
+})

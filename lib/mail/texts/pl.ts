@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const PL: MailTexts = {
+export const PL = (): MailTexts => ({
   password_reset: {
     heading: 'Ustaw nowe hasło',
     text: 'Otrzymaliśmy prośbę o link do ustawienia nowego hasła do Twojego konta.',
@@ -116,4 +116,4 @@ export const PL: MailTexts = {
   signInDevice: 'Urządzenie: {device}',
   signInAddress: 'Adres IP: {address}',
   account: 'Konto: {username}'
-}
+})

@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const PT_BR: MailTexts = {
+export const PT_BR = (): MailTexts => ({
   password_reset: {
     heading: 'Definir uma nova senha',
     text: 'Alguém solicitou um link para definir uma nova senha para sua conta.',
@@ -116,4 +116,4 @@ export const PT_BR: MailTexts = {
   signInDevice: 'Dispositivo: {device}',
   signInAddress: 'Endereço IP: {address}',
   account: 'Conta: {username}'
-}
+})

@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const TR: MailTexts = {
+export const TR = (): MailTexts => ({
   password_reset: {
     heading: 'Yeni şifre belirleyin',
     text: 'Hesabınıza yeni bir şifre belirlemek için bağlantı istendi.',
@@ -116,4 +116,4 @@ export const TR: MailTexts = {
   signInDevice: 'Cihaz: {device}',
   signInAddress: 'IP adresi: {address}',
   account: 'Hesap: {username}'
-}
+})

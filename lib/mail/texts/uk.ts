@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const UK: MailTexts = {
+export const UK = (): MailTexts => ({
   password_reset: {
     heading: 'Створіть новий пароль',
     text: 'Надійшов запит на посилання для створення нового пароля до вашого облікового запису.',
@@ -116,4 +116,4 @@ export const UK: MailTexts = {
   signInDevice: 'Пристрій: {device}',
   signInAddress: 'IP-адреса: {address}',
   account: 'Обліковий запис: {username}'
-}
+})

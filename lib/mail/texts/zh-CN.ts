@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const ZH_CN: MailTexts = {
+export const ZH_CN = (): MailTexts => ({
   password_reset: {
     heading: '设置新密码',
     text: '我们收到了为您的账号设置新密码的请求。',
@@ -116,4 +116,4 @@ export const ZH_CN: MailTexts = {
   signInDevice: '设备：{device}',
   signInAddress: 'IP 地址：{address}',
   account: '账号：{username}'
-}
+})

@@ -1,6 +1,6 @@
 import type { MailTexts } from '../mail-texts.ts'
 
-export const ZH_TW: MailTexts = {
+export const ZH_TW = (): MailTexts => ({
   password_reset: {
     heading: '設定新密碼',
     text: '我們收到了為您的帳號設定新密碼的要求。',
@@ -116,4 +116,4 @@ export const ZH_TW: MailTexts = {
   signInDevice: '裝置：{device}',
   signInAddress: 'IP 位址：{address}',
   account: '帳號：{username}'
-}
+})

@@ -2,7 +2,7 @@ import type { EmailMessages, Messages } from './en.ts'
 import { AR_ERRORS } from './errors/ar.ts'
 
 // Requests are put so that they speak to women and men alike, where the language lets them.
-export const AR: Messages = {
+export const AR = (): Messages => ({
   lang: 'ar',
   errorInTitle: 'خطأ: {title}',
   continueTo: 'ستتم المتابعة بعد ذلك إلى {client}.',
@@ -243,10 +243,10 @@ export const AR: Messages = {
   linkPrivacy: 'سياسة الخصوصية',
   linkSupport: 'المساعدة',
 
-  ...AR_ERRORS
-}
+  ...AR_ERRORS()
+})
 
-export const AR_BY_EMAIL: EmailMessages = {
+export const AR_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: 'عنوان البريد الإلكتروني',
   forgotText: 'يُرجى إدخال عنوان بريدك الإلكتروني، وسنرسل إليك رابطًا لتعيين كلمة مرور جديدة.',
   forgotSentText: 'إذا كان هناك حساب بهذا العنوان، فستصلك رسالة تحتوي على رابط. الرابط صالح لفترة قصيرة فقط.',
@@ -254,4 +254,4 @@ export const AR_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: 'هناك حساب بالفعل بعنوان البريد الإلكتروني هذا.',
   errorCharacters: 'عنوان البريد الإلكتروني طويل جدًا أو يحتوي على أحرف غير مسموح بها.',
   errorPasswordContext: 'من السهل جدًا تخمين كلمة المرور هذه: فهي تتكون من عنوان بريدك الإلكتروني أو اسم هذه الخدمة. يُرجى اختيار كلمة مرور أخرى.'
-}
+})

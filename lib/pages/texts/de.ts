@@ -1,7 +1,7 @@
 import type { EmailMessages, Messages } from './en.ts'
 import { DE_ERRORS } from './errors/de.ts'
 
-export const DE: Messages = {
+export const DE = (): Messages => ({
   lang: 'de',
   errorInTitle: 'Fehler: {title}',
   continueTo: 'Danach geht es weiter zu {client}.',
@@ -242,10 +242,10 @@ export const DE: Messages = {
   linkPrivacy: 'Datenschutz',
   linkSupport: 'Hilfe',
 
-  ...DE_ERRORS
-}
+  ...DE_ERRORS()
+})
 
-export const DE_BY_EMAIL: EmailMessages = {
+export const DE_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: 'E-Mail-Adresse',
   forgotText: 'Geben Sie Ihre E-Mail-Adresse ein. Wir schicken Ihnen dann einen Link, mit dem Sie ein neues Passwort festlegen können.',
   forgotSentText: 'Wenn es ein Konto mit dieser Adresse gibt, ist eine Nachricht mit einem Link unterwegs. Der Link gilt nur kurze Zeit.',
@@ -253,4 +253,4 @@ export const DE_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: 'Mit dieser E-Mail-Adresse gibt es schon ein Konto.',
   errorCharacters: 'Die E-Mail-Adresse ist zu lang oder enthält unzulässige Zeichen.',
   errorPasswordContext: 'Dieses Passwort ist zu leicht zu erraten: Es besteht aus Ihrer E-Mail-Adresse oder dem Namen dieses Dienstes. Bitte wählen Sie ein anderes.'
-}
+})

@@ -1,7 +1,7 @@
 import type { EmailMessages, Messages } from './en.ts'
 import { ES_ERRORS } from './errors/es.ts'
 
-export const ES: Messages = {
+export const ES = (): Messages => ({
   lang: 'es',
   errorInTitle: 'Error: {title}',
   continueTo: 'A continuación irá a {client}.',
@@ -242,10 +242,10 @@ export const ES: Messages = {
   linkPrivacy: 'Privacidad',
   linkSupport: 'Ayuda',
 
-  ...ES_ERRORS
-}
+  ...ES_ERRORS()
+})
 
-export const ES_BY_EMAIL: EmailMessages = {
+export const ES_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: 'Correo electrónico',
   forgotText: 'Introduzca su correo electrónico y le enviaremos un enlace para establecer una contraseña nueva.',
   forgotSentText: 'Si existe una cuenta con ese correo electrónico, recibirá un mensaje con un enlace. El enlace solo es válido durante poco tiempo.',
@@ -253,4 +253,4 @@ export const ES_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: 'Ya existe una cuenta con este correo electrónico.',
   errorCharacters: 'El correo electrónico es demasiado largo o contiene caracteres no permitidos.',
   errorPasswordContext: 'Esta contraseña es demasiado fácil de adivinar: se compone de su correo electrónico o del nombre de este servicio. Elija otra.'
-}
+})

@@ -2,7 +2,7 @@ import type { EmailMessages, Messages } from './en.ts'
 import { FR_ERRORS } from './errors/fr.ts'
 
 // No-break spaces before the high punctuation, as French typography wants them.
-export const FR: Messages = {
+export const FR = (): Messages => ({
   lang: 'fr',
   errorInTitle: 'Erreur\u00a0: {title}',
   continueTo: 'Vous continuerez ensuite vers {client}.',
@@ -243,10 +243,10 @@ export const FR: Messages = {
   linkPrivacy: 'Confidentialité',
   linkSupport: 'Aide',
 
-  ...FR_ERRORS
-}
+  ...FR_ERRORS()
+})
 
-export const FR_BY_EMAIL: EmailMessages = {
+export const FR_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: 'Adresse e-mail',
   forgotText: 'Saisissez votre adresse e-mail. Nous vous enverrons un lien pour définir un nouveau mot de passe.',
   forgotSentText: 'S’il existe un compte avec cette adresse, un message contenant un lien est en route. Ce lien n’est valable que peu de temps.',
@@ -254,4 +254,4 @@ export const FR_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: 'Il existe déjà un compte avec cette adresse e-mail.',
   errorCharacters: 'L’adresse e-mail est trop longue ou contient des caractères non autorisés.',
   errorPasswordContext: 'Ce mot de passe est trop facile à deviner\u00a0: il se compose de votre adresse e-mail ou du nom de ce service. Veuillez en choisir un autre.'
-}
+})

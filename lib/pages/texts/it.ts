@@ -1,7 +1,7 @@
 import type { EmailMessages, Messages } from './en.ts'
 import { IT_ERRORS } from './errors/it.ts'
 
-export const IT: Messages = {
+export const IT = (): Messages => ({
   lang: 'it',
   errorInTitle: 'Errore: {title}',
   continueTo: 'In seguito proseguirà verso {client}.',
@@ -242,10 +242,10 @@ export const IT: Messages = {
   linkPrivacy: 'Informativa sulla privacy',
   linkSupport: 'Assistenza',
 
-  ...IT_ERRORS
-}
+  ...IT_ERRORS()
+})
 
-export const IT_BY_EMAIL: EmailMessages = {
+export const IT_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: 'Indirizzo e-mail',
   forgotText: 'Inserisca il suo indirizzo e-mail: le invieremo un link per impostare una nuova password.',
   forgotSentText: 'Se esiste un account con questo indirizzo, riceverà un messaggio con un link. Il link è valido solo per poco tempo.',
@@ -253,4 +253,4 @@ export const IT_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: 'Esiste già un account con questo indirizzo e-mail.',
   errorCharacters: 'L’indirizzo e-mail è troppo lungo o contiene caratteri non consentiti.',
   errorPasswordContext: 'Questa password è troppo facile da indovinare: è composta dal suo indirizzo e-mail o dal nome di questo servizio. Ne scelga un’altra.'
-}
+})

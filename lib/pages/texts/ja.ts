@@ -1,7 +1,7 @@
 import type { EmailMessages, Messages } from './en.ts'
 import { JA_ERRORS } from './errors/ja.ts'
 
-export const JA: Messages = {
+export const JA = (): Messages => ({
   lang: 'ja',
   errorInTitle: 'エラー：{title}',
   continueTo: 'このあと {client} に移動します。',
@@ -242,10 +242,10 @@ export const JA: Messages = {
   linkPrivacy: 'プライバシー',
   linkSupport: 'ヘルプ',
 
-  ...JA_ERRORS
-}
+  ...JA_ERRORS()
+})
 
-export const JA_BY_EMAIL: EmailMessages = {
+export const JA_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: 'メールアドレス',
   forgotText: 'メールアドレスを入力してください。新しいパスワードを設定するためのリンクをお送りします。',
   forgotSentText: 'このメールアドレスのアカウントが存在する場合は、リンクを記載したメッセージをお送りします。リンクの有効期間は短いため、お早めにお使いください。',
@@ -253,4 +253,4 @@ export const JA_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: 'このメールアドレスのアカウントはすでに存在します。',
   errorCharacters: 'メールアドレスが長すぎるか、使用できない文字が含まれています。',
   errorPasswordContext: 'このパスワードは、メールアドレスやこのサービスの名前からできているため、推測されやすくなっています。別のパスワードをお選びください。'
-}
+})

@@ -2,7 +2,7 @@ import type { EmailMessages, Messages } from './en.ts'
 import { KO_ERRORS } from './errors/ko.ts'
 
 // Behind a name stands no particle that depends on how the name ends.
-export const KO: Messages = {
+export const KO = (): Messages => ({
   lang: 'ko',
   errorInTitle: '오류: {title}',
   continueTo: '로그인하면 {client}에 연결됩니다.',
@@ -243,10 +243,10 @@ export const KO: Messages = {
   linkPrivacy: '개인정보 처리방침',
   linkSupport: '도움말',
 
-  ...KO_ERRORS
-}
+  ...KO_ERRORS()
+})
 
-export const KO_BY_EMAIL: EmailMessages = {
+export const KO_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: '이메일 주소',
   forgotText: '이메일 주소를 입력하시면 새 비밀번호를 설정할 수 있는 링크를 보내 드립니다.',
   forgotSentText: '이 주소를 사용하는 계정이 있으면 링크가 담긴 메일을 보내 드립니다. 링크는 짧은 시간 동안만 사용할 수 있습니다.',
@@ -254,4 +254,4 @@ export const KO_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: '이 이메일 주소를 사용하는 계정이 이미 있습니다.',
   errorCharacters: '이메일 주소가 너무 길거나 사용할 수 없는 문자가 포함되어 있습니다.',
   errorPasswordContext: '이메일 주소나 이 서비스의 이름으로 이루어져 있어 추측하기 쉬운 비밀번호입니다. 다른 비밀번호를 선택해 주세요.'
-}
+})

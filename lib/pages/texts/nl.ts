@@ -1,7 +1,7 @@
 import type { EmailMessages, Messages } from './en.ts'
 import { NL_ERRORS } from './errors/nl.ts'
 
-export const NL: Messages = {
+export const NL = (): Messages => ({
   lang: 'nl',
   errorInTitle: 'Fout: {title}',
   continueTo: 'Daarna gaat u verder naar {client}.',
@@ -242,10 +242,10 @@ export const NL: Messages = {
   linkPrivacy: 'Privacyverklaring',
   linkSupport: 'Hulp',
 
-  ...NL_ERRORS
-}
+  ...NL_ERRORS()
+})
 
-export const NL_BY_EMAIL: EmailMessages = {
+export const NL_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: 'E-mailadres',
   forgotText: 'Vul uw e-mailadres in. Wij sturen u dan een link waarmee u een nieuw wachtwoord kunt instellen.',
   forgotSentText: 'Als er een account met dit adres bestaat, is er een bericht met een link onderweg. De link is maar kort geldig.',
@@ -253,4 +253,4 @@ export const NL_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: 'Er bestaat al een account met dit e-mailadres.',
   errorCharacters: 'Het e-mailadres is te lang of bevat tekens die niet zijn toegestaan.',
   errorPasswordContext: 'Dit wachtwoord is te gemakkelijk te raden: het bestaat uit uw e-mailadres of de naam van deze dienst. Kies een ander wachtwoord.'
-}
+})

@@ -1,7 +1,7 @@
 import type { EmailMessages, Messages } from './en.ts'
 import { PL_ERRORS } from './errors/pl.ts'
 
-export const PL: Messages = {
+export const PL = (): Messages => ({
   lang: 'pl',
   errorInTitle: 'Błąd: {title}',
   continueTo: 'Następnie przejdziesz do: {client}.',
@@ -242,10 +242,10 @@ export const PL: Messages = {
   linkPrivacy: 'Polityka prywatności',
   linkSupport: 'Pomoc',
 
-  ...PL_ERRORS
-}
+  ...PL_ERRORS()
+})
 
-export const PL_BY_EMAIL: EmailMessages = {
+export const PL_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: 'Adres e-mail',
   forgotText: 'Podaj adres e-mail, a wyślemy Ci link do ustawienia nowego hasła.',
   forgotSentText: 'Jeśli istnieje konto z tym adresem, wysłaliśmy wiadomość z linkiem. Link jest ważny tylko przez krótki czas.',
@@ -253,4 +253,4 @@ export const PL_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: 'Istnieje już konto z tym adresem e-mail.',
   errorCharacters: 'Adres e-mail jest za długi lub zawiera niedozwolone znaki.',
   errorPasswordContext: 'To hasło jest zbyt łatwe do odgadnięcia: składa się z Twojego adresu e-mail lub nazwy tego serwisu. Wybierz inne.'
-}
+})

@@ -1,7 +1,7 @@
 import type { EmailMessages, Messages } from './en.ts'
 import { PT_BR_ERRORS } from './errors/pt-BR.ts'
 
-export const PT_BR: Messages = {
+export const PT_BR = (): Messages => ({
   lang: 'pt-BR',
   errorInTitle: 'Erro: {title}',
   continueTo: 'Em seguida, você continuará para {client}.',
@@ -242,10 +242,10 @@ export const PT_BR: Messages = {
   linkPrivacy: 'Privacidade',
   linkSupport: 'Ajuda',
 
-  ...PT_BR_ERRORS
-}
+  ...PT_BR_ERRORS()
+})
 
-export const PT_BR_BY_EMAIL: EmailMessages = {
+export const PT_BR_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: 'Endereço de e-mail',
   forgotText: 'Informe seu endereço de e-mail, e enviaremos um link para definir uma nova senha.',
   forgotSentText: 'Se houver uma conta com esse endereço, você receberá uma mensagem com um link. O link é válido apenas por pouco tempo.',
@@ -253,4 +253,4 @@ export const PT_BR_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: 'Já existe uma conta com este endereço de e-mail.',
   errorCharacters: 'O endereço de e-mail é longo demais ou contém caracteres não permitidos.',
   errorPasswordContext: 'Esta senha é fácil demais de adivinhar: ela é formada pelo seu endereço de e-mail ou pelo nome deste serviço. Escolha outra.'
-}
+})

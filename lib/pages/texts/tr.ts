@@ -2,7 +2,7 @@ import type { EmailMessages, Messages } from './en.ts'
 import { TR_ERRORS } from './errors/tr.ts'
 
 // Names take no suffix, since its vowels would depend on them: a word of ours stands behind them and takes it.
-export const TR: Messages = {
+export const TR = (): Messages => ({
   lang: 'tr',
   errorInTitle: 'Hata: {title}',
   continueTo: 'Ardından {client} uygulamasına devam edeceksiniz.',
@@ -243,10 +243,10 @@ export const TR: Messages = {
   linkPrivacy: 'Gizlilik',
   linkSupport: 'Yardım',
 
-  ...TR_ERRORS
-}
+  ...TR_ERRORS()
+})
 
-export const TR_BY_EMAIL: EmailMessages = {
+export const TR_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: 'E-posta adresi',
   forgotText: 'E-posta adresinizi girin; size yeni bir şifre belirlemeniz için bir bağlantı göndereceğiz.',
   forgotSentText: 'Bu adrese ait bir hesap varsa bağlantı içeren bir ileti gönderilmiştir. Bağlantı yalnızca kısa bir süre geçerlidir.',
@@ -254,4 +254,4 @@ export const TR_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: 'Bu e-posta adresiyle zaten bir hesap var.',
   errorCharacters: 'E-posta adresi çok uzun veya izin verilmeyen karakterler içeriyor.',
   errorPasswordContext: 'Bu şifreyi tahmin etmek çok kolay: E-posta adresinizden veya bu hizmetin adından oluşuyor. Lütfen başka bir şifre seçin.'
-}
+})

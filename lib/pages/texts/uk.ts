@@ -1,7 +1,7 @@
 import type { EmailMessages, Messages } from './en.ts'
 import { UK_ERRORS } from './errors/uk.ts'
 
-export const UK: Messages = {
+export const UK = (): Messages => ({
   lang: 'uk',
   errorInTitle: 'Помилка: {title}',
   continueTo: 'Далі ви перейдете до {client}.',
@@ -242,10 +242,10 @@ export const UK: Messages = {
   linkPrivacy: 'Конфіденційність',
   linkSupport: 'Довідка',
 
-  ...UK_ERRORS
-}
+  ...UK_ERRORS()
+})
 
-export const UK_BY_EMAIL: EmailMessages = {
+export const UK_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: 'Адреса електронної пошти',
   forgotText: 'Введіть адресу електронної пошти, і ми надішлемо вам посилання для створення нового пароля.',
   forgotSentText: 'Якщо обліковий запис із цією адресою існує, ми надіслали лист із посиланням. Посилання діє лише короткий час.',
@@ -253,4 +253,4 @@ export const UK_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: 'Обліковий запис із цією адресою електронної пошти вже існує.',
   errorCharacters: 'Адреса електронної пошти задовга або містить неприпустимі символи.',
   errorPasswordContext: 'Цей пароль надто легко вгадати: він складається з вашої адреси електронної пошти або назви цього сервісу. Виберіть інший.'
-}
+})

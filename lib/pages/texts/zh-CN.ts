@@ -1,7 +1,7 @@
 import type { EmailMessages, Messages } from './en.ts'
 import { ZH_CN_ERRORS } from './errors/zh-CN.ts'
 
-export const ZH_CN: Messages = {
+export const ZH_CN = (): Messages => ({
   lang: 'zh-CN',
   errorInTitle: '错误：{title}',
   continueTo: '接下来将前往 {client}。',
@@ -242,10 +242,10 @@ export const ZH_CN: Messages = {
   linkPrivacy: '隐私政策',
   linkSupport: '帮助',
 
-  ...ZH_CN_ERRORS
-}
+  ...ZH_CN_ERRORS()
+})
 
-export const ZH_CN_BY_EMAIL: EmailMessages = {
+export const ZH_CN_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: '电子邮箱',
   forgotText: '请输入您的电子邮箱，我们会向您发送用于设置新密码的链接。',
   forgotSentText: '如果存在使用此邮箱的账号，您将收到一封含有链接的邮件。链接仅在短时间内有效。',
@@ -253,4 +253,4 @@ export const ZH_CN_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: '此电子邮箱已注册账号。',
   errorCharacters: '电子邮箱过长或含有不允许使用的字符。',
   errorPasswordContext: '此密码太容易被猜到：它由您的电子邮箱或本服务的名称组成。请选择其他密码。'
-}
+})

@@ -1,7 +1,7 @@
 import type { EmailMessages, Messages } from './en.ts'
 import { ZH_TW_ERRORS } from './errors/zh-TW.ts'
 
-export const ZH_TW: Messages = {
+export const ZH_TW = (): Messages => ({
   lang: 'zh-TW',
   errorInTitle: '錯誤：{title}',
   continueTo: '接下來將前往 {client}。',
@@ -242,10 +242,10 @@ export const ZH_TW: Messages = {
   linkPrivacy: '隱私權政策',
   linkSupport: '說明',
 
-  ...ZH_TW_ERRORS
-}
+  ...ZH_TW_ERRORS()
+})
 
-export const ZH_TW_BY_EMAIL: EmailMessages = {
+export const ZH_TW_BY_EMAIL = (): EmailMessages => ({
   usernameLabel: '電子郵件地址',
   forgotText: '請輸入您的電子郵件地址，我們會將設定新密碼的連結寄給您。',
   forgotSentText: '若有使用此地址的帳號，您將收到一封附有連結的郵件。連結僅在短時間內有效。',
@@ -253,4 +253,4 @@ export const ZH_TW_BY_EMAIL: EmailMessages = {
   errorUsernameTaken: '此電子郵件地址已有帳號。',
   errorCharacters: '電子郵件地址過長或含有不允許的字元。',
   errorPasswordContext: '此密碼太容易猜到：它由您的電子郵件地址或本服務的名稱組成。請選擇其他密碼。'
-}
+})

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { type LinkMessage, type Message, type MessageKind, renderMessage, type RenderMessageOptions } from '../../../lib/index.ts'
 import { contentOf } from '../../../lib/mail/content.ts'
-import { MAIL_TEXTS } from '../../../lib/mail/texts.ts'
+import { mailTextsOf } from '../../../lib/mail/texts.ts'
 import { LOCALES, messagesOf } from '../../../lib/pages/texts.ts'
 import { everyMessage, linkMessage } from '../../support/messages.ts'
 
@@ -45,7 +45,7 @@ t.test('both forms say the same, in the same order, but for the words about the 
   for (const locale of LOCALES) {
     for (const message of everyMessage(locale)) {
       const { text, html } = renderMessage(message, { title: 'Example Shop' })
-      const { hint } = MAIL_TEXTS[locale]
+      const { hint } = mailTextsOf(locale)
       // What keeps a name apart is a character here and an element there.
       const inText = spaced(text).trim().replace(/[\u2068\u2069]/g, '')
       const content = contentOf(message, { title: '', now: Date.now() })
@@ -59,9 +59,9 @@ t.test('both forms say the same, in the same order, but for the words about the 
 
 t.test('the texts are whole, typographic and in their own language', async (t) => {
   const flat = (value: object): Array<[string, string]> => Object.entries(value).flatMap(([key, inner]): Array<[string, string]> => typeof inner === 'string' ? [[key, inner]] : flat(inner as object).map(([name, text]) => [`${key}.${name}`, text]))
-  const english = flat(MAIL_TEXTS.en)
+  const english = flat(mailTextsOf('en'))
   for (const locale of LOCALES) {
-    const texts = flat(MAIL_TEXTS[locale])
+    const texts = flat(mailTextsOf(locale))
     t.strictSame(texts.map(([key]) => key), english.map(([key]) => key), locale)
     for (const [index, [key, text]] of texts.entries()) {
       t.strictSame(text.match(/\{\w+\}/g), english[index]?.[1].match(/\{\w+\}/g), `${locale} ${key}`)
@@ -69,8 +69,8 @@ t.test('the texts are whole, typographic and in their own language', async (t) =
       // Dutch and Italian say account, too.
       if (locale !== 'en' && !(key === 'account' && ['it', 'nl'].includes(locale))) t.not(text, english[index]?.[1], `${locale} ${key} is not left in English`)
     }
-    for (const advice of [MAIL_TEXTS[locale].secure, MAIL_TEXTS[locale].email_change_requested.otherwise ?? '']) t.ok(advice.includes(messagesOf(locale).forgotLink), `${locale}: the words of the sign-in page`)
-    t.ok(MAIL_TEXTS[locale].secureWithoutPassword.includes(messagesOf(locale).sessionsEndOthers), `${locale}: the words of the account page`)
+    for (const advice of [mailTextsOf(locale).secure, mailTextsOf(locale).email_change_requested.otherwise ?? '']) t.ok(advice.includes(messagesOf(locale).forgotLink), `${locale}: the words of the sign-in page`)
+    t.ok(mailTextsOf(locale).secureWithoutPassword.includes(messagesOf(locale).sessionsEndOthers), `${locale}: the words of the account page`)
   }
 })
 
@@ -83,7 +83,7 @@ t.test('a mail about a factor names that factor, and no other', async (t) => {
     for (const [factor, word] of Object.entries(words)) if (factor !== message.factor) t.notMatch(text, word)
   }
   // The second step may have been failed with a passkey, and the first passed without a password.
-  for (const kind of ['second_factor_failed', 'recovery_code_used']) t.notMatch(MAIL_TEXTS.en[kind as 'recovery_code_used'].text, /password|wrong code/)
+  for (const kind of ['second_factor_failed', 'recovery_code_used']) t.notMatch(mailTextsOf('en')[kind as 'recovery_code_used'].text, /password|wrong code/)
 })
 
 t.test('what the host did is not said of the person', async (t) => {
@@ -97,7 +97,7 @@ t.test('what the host did is not said of the person', async (t) => {
 
 t.test('where no password can be set by mail, nobody is told to do that', async (t) => {
   for (const locale of LOCALES) {
-    const { secure, secureWithoutPassword, email_changed: { otherwise: getInTouch = '' } } = MAIL_TEXTS[locale]
+    const { secure, secureWithoutPassword, email_changed: { otherwise: getInTouch = '' } } = mailTextsOf(locale)
     const word = messagesOf(locale).forgotLink
     t.not(getInTouch, '', locale)
     for (const message of everyMessage(locale)) {
@@ -115,7 +115,7 @@ t.test('where no password can be set by mail, nobody is told to do that', async 
 
 t.test('whoever has no password is not told to set a new one', async (t) => {
   for (const locale of LOCALES) {
-    const { secure, secureWithoutPassword, email_change_requested: change } = MAIL_TEXTS[locale]
+    const { secure, secureWithoutPassword, email_change_requested: change } = mailTextsOf(locale)
     const word = messagesOf(locale).forgotLink
     for (const message of everyMessage(locale)) {
       const advice = (hasPassword?: boolean): string => contentOf({ ...message, hasPassword }, { title: '', now: Date.now() }).otherwise

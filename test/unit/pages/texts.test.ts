@@ -2,7 +2,7 @@ import t from 'tap'
 import { OAuthError, type OAuthErrorCode, type OAuthErrorReason } from '../../../lib/errors.ts'
 import { chooseLocale } from '../../../lib/pages/locale.ts'
 import { LOCALES, type Locale, type MessageKey, directionOf, durationOf, format, formatNumbers, messagesOf, scopeDescription, timeOf } from '../../../lib/pages/texts.ts'
-import { AR as AR_MAIL } from '../../../lib/mail/texts/ar.ts'
+import { mailTextsOf } from '../../../lib/mail/texts.ts'
 import { pageErrorOf } from '../../../lib/pages/page-error.ts'
 
 const EN = messagesOf('en')
@@ -35,7 +35,7 @@ t.test('the catalogues say the same', async (t) => {
 t.test('Japanese has one word for signing in, and Arabic speaks to women and men alike', async (t) => {
   const ja = Object.values({ ...messagesOf('ja'), ...messagesOf('ja', 'email') }).join('\n')
   t.notMatch(ja, /サインイン|サインアウト/)
-  const ar = [...Object.values(messagesOf('ar')), JSON.stringify(AR_MAIL)].join('\n')
+  const ar = [...Object.values(messagesOf('ar')), JSON.stringify(mailTextsOf('ar'))].join('\n')
   // You want, you open, choose, you will use: of a man.
   t.notMatch(ar, /تريد|تفتح|اختر[ «]|ستستخدم/)
   t.match('هل تريد المتابعة؟', /تريد/)

@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const AR_ERRORS: ErrorMessages = {
+export const AR_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: 'اسم المستخدم أو كلمة المرور غير صحيحة.',
   errorCurrentPassword: 'كلمة المرور الحالية غير صحيحة.',
   errorTooManyRequests: 'عدد المحاولات كبير جدًا. يُرجى إعادة المحاولة لاحقًا. مدة الانتظار: {duration}.',
@@ -46,4 +46,4 @@ export const AR_ERRORS: ErrorMessages = {
   errorPasswordCommon: 'هذه من أكثر كلمات المرور شيوعًا. يُرجى اختيار كلمة مرور أخرى.',
   errorPasswordContext: 'من السهل جدًا تخمين كلمة المرور هذه: فهي تتكون من اسم المستخدم أو اسم هذه الخدمة. يُرجى اختيار كلمة مرور أخرى.',
   errorPasswordBreached: 'ظهرت كلمة المرور هذه في تسريب للبيانات. يُرجى اختيار كلمة مرور أخرى.'
-}
+})

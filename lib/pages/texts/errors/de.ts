@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const DE_ERRORS: ErrorMessages = {
+export const DE_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: 'Der Benutzername oder das Passwort ist falsch.',
   errorCurrentPassword: 'Das aktuelle Passwort ist falsch.',
   errorTooManyRequests: 'Zu viele Versuche. Bitte warten Sie {duration} und versuchen Sie es dann noch einmal.',
@@ -46,4 +46,4 @@ export const DE_ERRORS: ErrorMessages = {
   errorPasswordCommon: 'Das ist eines der häufigsten Passwörter. Bitte wählen Sie ein anderes.',
   errorPasswordContext: 'Dieses Passwort ist zu leicht zu erraten: Es besteht aus Ihrem Benutzernamen oder dem Namen dieses Dienstes. Bitte wählen Sie ein anderes.',
   errorPasswordBreached: 'Dieses Passwort ist aus einem Datenleck bekannt. Bitte wählen Sie ein anderes.'
-}
+})

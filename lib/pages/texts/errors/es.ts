@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const ES_ERRORS: ErrorMessages = {
+export const ES_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: 'El nombre de usuario o la contraseña no son correctos.',
   errorCurrentPassword: 'La contraseña actual no es correcta.',
   errorTooManyRequests: 'Demasiados intentos. Espere {duration} e inténtelo de nuevo.',
@@ -46,4 +46,4 @@ export const ES_ERRORS: ErrorMessages = {
   errorPasswordCommon: 'Es una de las contraseñas más comunes. Elija otra.',
   errorPasswordContext: 'Esta contraseña es demasiado fácil de adivinar: se compone de su nombre de usuario o del nombre de este servicio. Elija otra.',
   errorPasswordBreached: 'Esta contraseña aparece en una filtración de datos. Elija otra.'
-}
+})

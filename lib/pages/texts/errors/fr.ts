@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const FR_ERRORS: ErrorMessages = {
+export const FR_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: 'Le nom d’utilisateur ou le mot de passe est incorrect.',
   errorCurrentPassword: 'Le mot de passe actuel est incorrect.',
   errorTooManyRequests: 'Trop de tentatives. Veuillez patienter {duration} avant de réessayer.',
@@ -46,4 +46,4 @@ export const FR_ERRORS: ErrorMessages = {
   errorPasswordCommon: 'C’est l’un des mots de passe les plus courants. Veuillez en choisir un autre.',
   errorPasswordContext: 'Ce mot de passe est trop facile à deviner\u00a0: il se compose de votre nom d’utilisateur ou du nom de ce service. Veuillez en choisir un autre.',
   errorPasswordBreached: 'Ce mot de passe figure dans une fuite de données. Veuillez en choisir un autre.'
-}
+})

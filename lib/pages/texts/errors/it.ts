@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const IT_ERRORS: ErrorMessages = {
+export const IT_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: 'Il nome utente o la password non sono corretti.',
   errorCurrentPassword: 'La password attuale non è corretta.',
   errorTooManyRequests: 'Troppi tentativi. Attenda {duration} e riprovi.',
@@ -46,4 +46,4 @@ export const IT_ERRORS: ErrorMessages = {
   errorPasswordCommon: 'È una delle password più comuni. Ne scelga un’altra.',
   errorPasswordContext: 'Questa password è troppo facile da indovinare: è composta dal nome utente o dal nome di questo servizio. Ne scelga un’altra.',
   errorPasswordBreached: 'Questa password compare in una violazione di dati. Ne scelga un’altra.'
-}
+})

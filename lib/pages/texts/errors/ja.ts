@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const JA_ERRORS: ErrorMessages = {
+export const JA_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: 'ユーザー名またはパスワードが正しくありません。',
   errorCurrentPassword: '現在のパスワードが正しくありません。',
   errorTooManyRequests: '試行回数が多すぎます。{duration}ほど待ってから、もう一度お試しください。',
@@ -46,4 +46,4 @@ export const JA_ERRORS: ErrorMessages = {
   errorPasswordCommon: 'このパスワードは非常によく使われているものです。別のパスワードをお選びください。',
   errorPasswordContext: 'このパスワードは、ユーザー名やこのサービスの名前からできているため、推測されやすくなっています。別のパスワードをお選びください。',
   errorPasswordBreached: 'このパスワードは過去のデータ漏えいで流出しています。別のパスワードをお選びください。'
-}
+})

@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const KO_ERRORS: ErrorMessages = {
+export const KO_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: '사용자 이름 또는 비밀번호가 올바르지 않습니다.',
   errorCurrentPassword: '현재 비밀번호가 올바르지 않습니다.',
   errorTooManyRequests: '시도 횟수가 너무 많습니다. {duration} 후에 다시 시도해 주세요.',
@@ -46,4 +46,4 @@ export const KO_ERRORS: ErrorMessages = {
   errorPasswordCommon: '매우 흔하게 사용되는 비밀번호입니다. 다른 비밀번호를 선택해 주세요.',
   errorPasswordContext: '사용자 이름이나 이 서비스의 이름으로 이루어져 있어 추측하기 쉬운 비밀번호입니다. 다른 비밀번호를 선택해 주세요.',
   errorPasswordBreached: '데이터 유출로 알려진 비밀번호입니다. 다른 비밀번호를 선택해 주세요.'
-}
+})

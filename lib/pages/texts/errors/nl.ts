@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const NL_ERRORS: ErrorMessages = {
+export const NL_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: 'De gebruikersnaam of het wachtwoord is onjuist.',
   errorCurrentPassword: 'Het huidige wachtwoord is onjuist.',
   errorTooManyRequests: 'Te veel pogingen. Wacht {duration} en probeer het dan opnieuw.',
@@ -46,4 +46,4 @@ export const NL_ERRORS: ErrorMessages = {
   errorPasswordCommon: 'Dit is een van de meest gebruikte wachtwoorden. Kies een ander wachtwoord.',
   errorPasswordContext: 'Dit wachtwoord is te gemakkelijk te raden: het bestaat uit uw gebruikersnaam of de naam van deze dienst. Kies een ander wachtwoord.',
   errorPasswordBreached: 'Dit wachtwoord is bekend uit een datalek. Kies een ander wachtwoord.'
-}
+})

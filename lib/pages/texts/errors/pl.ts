@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const PL_ERRORS: ErrorMessages = {
+export const PL_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: 'Nazwa użytkownika lub hasło są nieprawidłowe.',
   errorCurrentPassword: 'Obecne hasło jest nieprawidłowe.',
   errorTooManyRequests: 'Zbyt wiele prób. Spróbuj ponownie później. Czas oczekiwania: {duration}.',
@@ -46,4 +46,4 @@ export const PL_ERRORS: ErrorMessages = {
   errorPasswordCommon: 'To jedno z najpopularniejszych haseł. Wybierz inne.',
   errorPasswordContext: 'To hasło jest zbyt łatwe do odgadnięcia: składa się z nazwy użytkownika lub nazwy tego serwisu. Wybierz inne.',
   errorPasswordBreached: 'To hasło wyciekło do sieci. Wybierz inne.'
-}
+})

@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const PT_BR_ERRORS: ErrorMessages = {
+export const PT_BR_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: 'O nome de usuário ou a senha estão incorretos.',
   errorCurrentPassword: 'A senha atual está incorreta.',
   errorTooManyRequests: 'Tentativas demais. Aguarde {duration} e tente novamente.',
@@ -46,4 +46,4 @@ export const PT_BR_ERRORS: ErrorMessages = {
   errorPasswordCommon: 'Esta é uma das senhas mais comuns. Escolha outra.',
   errorPasswordContext: 'Esta senha é fácil demais de adivinhar: ela é formada pelo seu nome de usuário ou pelo nome deste serviço. Escolha outra.',
   errorPasswordBreached: 'Esta senha já apareceu em um vazamento de dados. Escolha outra.'
-}
+})

@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const TR_ERRORS: ErrorMessages = {
+export const TR_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: 'Kullanıcı adı veya şifre hatalı.',
   errorCurrentPassword: 'Geçerli şifre hatalı.',
   errorTooManyRequests: 'Çok fazla deneme yapıldı. Lütfen {duration} bekleyip tekrar deneyin.',
@@ -46,4 +46,4 @@ export const TR_ERRORS: ErrorMessages = {
   errorPasswordCommon: 'Bu, en yaygın şifrelerden biri. Lütfen başka bir şifre seçin.',
   errorPasswordContext: 'Bu şifreyi tahmin etmek çok kolay: Kullanıcı adınızdan veya bu hizmetin adından oluşuyor. Lütfen başka bir şifre seçin.',
   errorPasswordBreached: 'Bu şifre bir veri sızıntısında yer alıyor. Lütfen başka bir şifre seçin.'
-}
+})

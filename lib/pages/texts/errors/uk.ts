@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const UK_ERRORS: ErrorMessages = {
+export const UK_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: 'Неправильне ім’я користувача або пароль.',
   errorCurrentPassword: 'Поточний пароль неправильний.',
   errorTooManyRequests: 'Забагато спроб. Спробуйте ще раз пізніше. Час очікування: {duration}.',
@@ -46,4 +46,4 @@ export const UK_ERRORS: ErrorMessages = {
   errorPasswordCommon: 'Це один із найпоширеніших паролів. Виберіть інший.',
   errorPasswordContext: 'Цей пароль надто легко вгадати: він складається з вашого імені користувача або назви цього сервісу. Виберіть інший.',
   errorPasswordBreached: 'Цей пароль відомий із витоку даних. Виберіть інший.'
-}
+})

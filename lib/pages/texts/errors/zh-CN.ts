@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const ZH_CN_ERRORS: ErrorMessages = {
+export const ZH_CN_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: '用户名或密码不正确。',
   errorCurrentPassword: '当前密码不正确。',
   errorTooManyRequests: '尝试次数过多。请等待{duration}后重试。',
@@ -46,4 +46,4 @@ export const ZH_CN_ERRORS: ErrorMessages = {
   errorPasswordCommon: '这是最常见的密码之一。请选择其他密码。',
   errorPasswordContext: '此密码太容易被猜到：它由您的用户名或本服务的名称组成。请选择其他密码。',
   errorPasswordBreached: '此密码曾在数据泄露事件中出现。请选择其他密码。'
-}
+})

@@ -1,6 +1,6 @@
 import type { ErrorMessages } from './en.ts'
 
-export const ZH_TW_ERRORS: ErrorMessages = {
+export const ZH_TW_ERRORS = (): ErrorMessages => ({
   errorInvalidGrant: '使用者名稱或密碼不正確。',
   errorCurrentPassword: '目前的密碼不正確。',
   errorTooManyRequests: '嘗試次數過多。請等候 {duration}後再試一次。',
@@ -46,4 +46,4 @@ export const ZH_TW_ERRORS: ErrorMessages = {
   errorPasswordCommon: '這是最常見的密碼之一。請選擇其他密碼。',
   errorPasswordContext: '此密碼太容易猜到：它由您的使用者名稱或本服務的名稱組成。請選擇其他密碼。',
   errorPasswordBreached: '此密碼曾在資料外洩事件中出現。請選擇其他密碼。'
-}
+})
