@@ -14,7 +14,11 @@ export interface Script {
  */
 export const SLACK = 'local SLACK_MS = 600000'
 
-const scriptOf = (lua: string, derivesKeys: boolean): Script => ({ lua, sha1: createHash('sha1').update(lua).digest('hex'), derivesKeys })
+/** Only who uses Redis needs the digests, and all need this file at their start. */
+function scriptOf (lua: string, derivesKeys: boolean): Script {
+  let sha1: string | undefined
+  return { lua, derivesKeys, get sha1 () { return sha1 ??= createHash('sha1').update(lua).digest('hex') } }
+}
 
 /** A script that makes its keys of `KEYS[1]`, which is no key itself. */
 export function defineScript (lua: string): Script {
