@@ -159,12 +159,12 @@ export interface AccountPasskey extends Omit<AccountFactor, 'disabled'> {
 export interface ShownEnrolment { token: string, secret: string, uri: string, qr: { size: number, path: string } }
 
 export interface PageModels {
-  /** `resendToken`: after a right password for an address that is not confirmed; goes back in a hidden field `token`, with the `decision` `resend`. */
   /**
-   * `passwordLater`: an address is enough to be led to where its people sign in, so the field for the password may stay empty. `tellsPasskeys`: a hidden
+   * `again`: somebody is signed in, and what they are on their way to wants a sign-in that is more recent or worth more. `resendToken`: after a right
+   * password for an address that is not confirmed; goes back in a hidden field `token`, with the `decision` `resend`. `passwordLater`: an address is enough to be led to where its people sign in, so the field for the password may stay empty. `tellsPasskeys`: a hidden
    * field `passkeys` is `yes` where the browser can make one, here and on the page `second_factor`; without it the page `passkey_prompt` is never shown.
    */
-  login: FormModel & { username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null, emailCodeUrl: string | null, connections: ConnectButton[], passwordLater: boolean, passkey: PasskeyForm | null, tellsPasskeys: boolean }
+  login: FormModel & { again: boolean, username: string, resendToken: string | null, signupUrl: string | null, forgotUrl: string | null, emailCodeUrl: string | null, connections: ConnectButton[], passwordLater: boolean, passkey: PasskeyForm | null, tellsPasskeys: boolean }
   /**
    * After a right password or a sign-in elsewhere: `code` where `asksCode`, or `recovery_code`, or `credential` where there is `passkey`. Nobody is signed
    * in yet, or without it; `username` is who would be. `rememberSeconds`: for how long a box named `remember` has this browser asked no more; `null`: no box.

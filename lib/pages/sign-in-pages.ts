@@ -7,12 +7,13 @@ import { spaceOf, timeOf } from './texts.ts'
 import type { CommonModel, PageModels } from './model.ts'
 
 export function login (model: PageModels['login']): string {
-  const { messages, action, error, username, resendToken, signupUrl, forgotUrl, emailCodeUrl, connections, passwordLater, passkey, tellsPasskeys } = model
+  const { messages, action, error, again, username, resendToken, signupUrl, forgotUrl, emailCodeUrl, connections, passwordLater, passkey, tellsPasskeys } = model
   const state = formState(error, ['username', 'password'], username === '' ? 'username' : 'password')
   return layout(model, {
     heading: messages.loginTitle,
     error,
-    lead: onward(model),
+    lead: again ? html`<p class="lead">${messages.freshText}</p>
+${onward(model)}` : onward(model),
     passkeyScript: passkey?.scriptUrl,
     content: html`${form(action, state, html`${tellsPasskeysField(tellsPasskeys)}${usernameField(state, model, username, { passkeys: passkey !== null })}${currentPasswordField(state, model, { beside: forgotUrl === null ? null : link(forgotUrl, messages.forgotLink), required: !passwordLater })}${submit(messages.loginSubmit)}
 `)}${resendToken !== null && html`

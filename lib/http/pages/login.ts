@@ -4,6 +4,7 @@ import { normalizeUsername } from '../../accounts/username.ts'
 import { resendTicket, resendVerification } from '../../accounts/verify-email.ts'
 import { signIn } from '../../authorize/sign-in.ts'
 import type { PasskeyForm, PasskeySignals } from '../../pages/model.ts'
+import type { SignedInPerson } from '../../sessions/browser-sessions.ts'
 import { serializeParams } from '../../protocol/request-params.ts'
 import { Credential, JourneySchema, Password, Username } from '../edge/schemas.ts'
 import { buttonImages, connectButtons, elsewhere, takesDomains } from './connect/buttons.ts'
@@ -18,6 +19,8 @@ import { passkeyFormOf, passkeysOf, unknownPasskey } from './passkeys.ts'
 import { signInBrowser } from './remembered.ts'
 
 interface Shown {
+  /** Whether somebody is signed in and has come to be asked again. */
+  again: boolean
   username: string
   /** For an account that must be confirmed first and whose password was right. */
   resendToken: string | null
@@ -47,10 +50,11 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
     passkeys: on === null ? undefined : { renewUrl },
     leadsOn: true,
     async open ({ request, journey }) {
-      if (await needsNoSignIn(request, deps)) return goOn(journey.next)
+      const person = await signedInOnTheirWay(request, deps)
+      if (person !== null && mayGoOn(request)) return goOn(journey.next)
       // An authorization request comes here from the sign-up page, where the person said that they have an account.
       if (journey.wantsSignUp && offers.signup && queryParam(request, 'client_id') === '') return goOn(`${link('signup')}${journey.query}`)
-      return { username: journey.loginHint ?? '', resendToken: null, asked: freshness(request) }
+      return { again: person !== null, username: journey.loginHint ?? '', resendToken: null, asked: freshness(request) }
     },
     async submit (form, visit) {
       if (form.decision === 'resend') return resend(form, visit, deps)
@@ -61,9 +65,10 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
     async again (form, refused, { request }) {
       const { username = '', decision } = form
       if (decision === 'resend') throw refused
-      return { username, refused: (form.credential ?? '') === '' ? null : unknownPasskey(form, refused, deps), resendToken: refused.reason === 'email_not_verified' ? await resendTicket(username, accounts) : null, asked: freshness(request) }
+      return { again: false, username, refused: (form.credential ?? '') === '' ? null : unknownPasskey(form, refused, deps), resendToken: refused.reason === 'email_not_verified' ? await resendTicket(username, accounts) : null, asked: freshness(request) }
     },
-    content: async ({ username, resendToken, refused }, { request, journey }) => ({
+    content: async ({ again, username, resendToken, refused }, { request, journey }) => ({
+      again,
       username,
       resendToken,
       signupUrl: offers.signup ? `${link('signup')}${journey.query}` : null,
@@ -80,7 +85,7 @@ export function loginPage (child: FastifyInstance, deps: PageDeps): void {
   else {
     child.get(path('login'), pageGet({ summary: SUMMARIES.page, querystring: JourneySchema }), async (request, reply) => {
       const journey = await journeys.read(request)
-      return await reply.redirect(await needsNoSignIn(request, deps) ? journey.next : hostPage(loginUrl, journey), 303)
+      return await reply.redirect(mayGoOn(request) && await signedInOnTheirWay(request, deps) !== null ? journey.next : hostPage(loginUrl, journey), 303)
     })
   }
 }
@@ -112,12 +117,17 @@ function resend ({ token = '' }: Form, { request, locale, origin, journey: { que
   }
 }
 
+/** Who is signed in and was led here: by an authorization request, or by a page of the host. */
+async function signedInOnTheirWay (request: FastifyRequest, { browser }: PageDeps): Promise<SignedInPerson | null> {
+  return queryParam(request, 'client_id') !== '' || queryParam(request, 'return_to') !== '' ? await browser.signedIn(request) : null
+}
+
 /**
- * Whether somebody who is signed in came here from a page of the host, which has no reason to ask them to sign in. It asks for a new sign-in
- * by `prompt=login`, as it does right after a sign-out. An authorization request that leads here wants a sign-in.
+ * A page of the host has no reason to ask who is signed in to sign in. It asks for a new sign-in by `prompt=login`, as it does right after a
+ * sign-out. An authorization request that leads here wants a sign-in.
  */
-async function needsNoSignIn (request: FastifyRequest, { browser }: PageDeps): Promise<boolean> {
-  return queryParam(request, 'return_to') !== '' && queryParam(request, 'client_id') === '' && !['login', 'create'].includes(queryParam(request, 'prompt')) && await browser.signedIn(request) !== null
+function mayGoOn (request: FastifyRequest): boolean {
+  return queryParam(request, 'client_id') === '' && !['login', 'create'].includes(queryParam(request, 'prompt'))
 }
 
 /** The host's own page gets what it needs to lead on: `return_to`, a path of this origin, after `app.authority.signIn`. */

@@ -32,7 +32,7 @@ const made = { ...asked, options: { rp: { id: 'auth.example', name: 'Example Ser
 
 /** A plain model of every page. */
 export const MODELS: PageModels = {
-  login: { ...COMMON, ...form, username: '', resendToken: null, signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password', emailCodeUrl: '/auth/email-code', connections, passwordLater: false, passkey: null, tellsPasskeys: false },
+  login: { ...COMMON, ...form, again: false, username: '', resendToken: null, signupUrl: '/auth/signup', forgotUrl: '/auth/forgot-password', emailCodeUrl: '/auth/email-code', connections, passwordLater: false, passkey: null, tellsPasskeys: false },
   second_factor: { ...COMMON, ...form, username: 'ann', asksCode: true, rememberSeconds: 2_592_000, loginUrl, passkey: asked, tellsPasskeys: false },
   passkey_prompt: { ...COMMON, ...form, username: 'ann', passkey: made, skipUrl: '/', endsOthers: true, hasPassword: true },
   reauthenticate: { ...COMMON, ...form, username: 'ann', asksPassword: true, passkey: asked, sendsCode: false, connections, loginUrl },
