@@ -51,6 +51,11 @@ interface Call {
 
 /** How often a server that has stopped answering is asked again whether it does. */
 const ASK_AGAIN_MS = 1000
+/**
+ * How many times it is looked whether there is an answer: a process that was busy for the whole time passes one of them, and reads what has
+ * come before the next.
+ */
+const LOOKS = 5
 
 const TIME = defineKeyScript("local time = redis.call('TIME') return time[1] * 1000 + math.floor(time[2] / 1000)")
 const NOTHING = defineKeyScript('return 1')
@@ -177,19 +182,25 @@ export function redisConnection (client: RedisClient, { timeoutMs = 250 }: Redis
       else giveUp(brokenConnection)
     }
     let trip = 0
+    let looks = 0
     const expire = (expired: number): void => {
       if (expired !== trip || !sent.has(broken)) return
       // In a Cluster one node may hang while the others answer.
       if (!client.isCluster && client.status === 'ready') askAgainAt = performance.now() + ASK_AGAIN_MS
       giveUp(() => tooLate(timeoutMs))
     }
-    // It may be this process that was busy for so long: an answer that has come meanwhile is read first.
-    const timer = setTimeout(() => { setImmediate(expire, trip) }, timeoutMs)
+    // After the last look too, what has come is read first.
+    const look = (): void => {
+      if (++looks < LOOKS) timer.refresh()
+      else setImmediate(expire, trip)
+    }
+    const timer = setTimeout(look, timeoutMs / LOOKS)
     timer.unref()
     sent.add(broken)
     const nextTrip = (): void => {
       if (!sent.has(broken)) return
       trip++
+      looks = 0
       timer.refresh()
     }
     exchangeAll(calls, texts, nextTrip).catch((error: unknown) => { rejectAll(calls, () => texts.areWiped() ? brokenConnection() : withoutArguments(error)) }).finally(() => {

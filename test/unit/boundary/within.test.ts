@@ -61,3 +61,20 @@ t.test('an answer that came in time, while this process was busy, counts', async
   for (const end = performance.now() + 300; performance.now() < end;);
   t.equal(await answer, 'there')
 })
+
+t.test('nor does it cost an answer its time that it takes several turns of the event loop, as a new connection does', async (t) => {
+  await new Promise((resolve) => { setImmediate(resolve) })
+  const { port1, port2 } = new MessageChannel()
+  t.teardown(() => { port1.close() })
+  const message = async (): Promise<unknown> => await new Promise((resolve) => { port1.once('message', resolve) })
+  const answer = within(100, systemClock, async () => {
+    for (let packet = 0; packet < 4; packet++) {
+      await message()
+      setImmediate(() => { port2.postMessage('more', []) })
+    }
+    return 'there'
+  })
+  port2.postMessage('connected', [])
+  for (const end = performance.now() + 300; performance.now() < end;);
+  t.equal(await answer, 'there')
+})
