@@ -3,7 +3,7 @@
 //   node scripts/bundle.mjs            into dist/lib
 //   node scripts/bundle.mjs DIRECTORY
 import { createHash } from 'node:crypto'
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
@@ -48,6 +48,23 @@ const afterIndex = {
   }
 }
 
+/**
+ * The languages other than English as texts inside the bundle, parsed when they are first asked for. A host that bundles its own server would
+ * leave files beside the module out.
+ * @type {import('esbuild').Plugin}
+ */
+const languages = {
+  name: 'languages',
+  setup ({ onLoad }) {
+    onLoad({ filter: /[\\/]lib[\\/]texts[\\/]language\.ts$/ }, () => {
+      const folder = resolve(root, 'lib/texts')
+      const texts = readdirSync(folder).filter((name) => name.endsWith('.json')).sort()
+        .map((name) => [name.slice(0, -'.json'.length), JSON.stringify(JSON.parse(readFileSync(resolve(folder, name), 'utf8')))])
+      return { contents: `const TEXTS = ${JSON.stringify(Object.fromEntries(texts))}\nexport const languageOf = (locale) => JSON.parse(TEXTS[locale])`, loader: 'js' }
+    })
+  }
+}
+
 const outdir = resolve(root, process.argv[2] ?? 'dist/lib')
 const { metafile, outputFiles } = await build({
   absWorkingDir: root,
@@ -60,10 +77,12 @@ const { metafile, outputFiles } = await build({
   splitting: true,
   chunkNames: 'shared-[hash]',
   packages: 'external',
-  plugins: [ownTypeBox, ownQrEncoder, afterIndex],
+  plugins: [languages, ownTypeBox, ownQrEncoder, afterIndex],
   format: 'esm',
   platform: 'node',
   target: 'node20.19',
+  // The languages are in their own letters.
+  charset: 'utf8',
   // A stack trace leads to the sources, which the maps hold.
   sourcemap: true,
   logLevel: 'warning'

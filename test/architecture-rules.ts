@@ -36,8 +36,9 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   accounts: { rooms: [...BASE, 'delivery', 'events', 'limits', 'sessions'], modules: { 'node:crypto': PURE_HASHES, 'node:url': ['domainToASCII', 'domainToUnicode'] } },
   oauth: { rooms: [...BASE, 'events', 'clients', 'sessions', 'tokens', 'accounts'] },
   authorize: { rooms: [...BASE, 'delivery', 'events', 'clients', 'sessions', 'tokens', 'accounts', 'oauth'] },
-  pages: { rooms: ['errors'], modules: { uqr: ['encode'] } },
-  mail: { rooms: [...BASE, 'pages'] },
+  texts: { rooms: [], modules: { 'node:fs': ['readFileSync'] } },
+  pages: { rooms: ['errors', 'texts'], modules: { uqr: ['encode'] } },
+  mail: { rooms: [...BASE, 'pages', 'texts'] },
   'http/edge': { rooms: [...BASE, 'events', 'keys', 'clients', 'limits', 'sessions', 'tokens', 'oauth', 'pages'], modules: { ...FASTIFY } },
   'http/api': { rooms: [...BASE, 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'pages', 'http/edge'], modules: { ...FASTIFY } },
   'http/pages': { rooms: [...BASE, 'clients', 'sessions', 'accounts', 'authorize', 'pages', 'http/edge'], modules: { ...FASTIFY } },
@@ -78,7 +79,7 @@ const KNOWN_TO: Readonly<Record<string, readonly string[]>> = {
   'settings/given.ts': ['settings/check.ts']
 }
 /** Rules and use cases: all time and chance come through ports. */
-const PURE = ['protocol', 'ports', 'errors', 'boundary', 'delivery', 'keys', 'limits', 'clients', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'pages', 'mail', 'connections']
+const PURE = ['protocol', 'ports', 'errors', 'boundary', 'delivery', 'keys', 'limits', 'clients', 'sessions', 'tokens', 'accounts', 'oauth', 'authorize', 'texts', 'pages', 'mail', 'connections']
 const TIME_AND_CHANCE = ['Date.now', 'Math.random', 'performance.now', 'process.hrtime', 'crypto.randomUUID', 'crypto.getRandomValues', 'new Date()']
 const RANDOM_BINDINGS = ['randomBytes', 'randomUUID', 'randomInt', 'randomFillSync', 'randomFill', 'getRandomValues', 'webcrypto']
 /** Not setImmediate: it waits for a turn of the event loop, not for time, so there is nothing to step. */

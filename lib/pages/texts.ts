@@ -1,56 +1,28 @@
-import { AR, AR_BY_EMAIL } from './texts/ar.ts'
-import { DE, DE_BY_EMAIL } from './texts/de.ts'
-import { EN, EN_BY_EMAIL, type EmailMessages, type MessageKey, type Messages } from './texts/en.ts'
-import { ES, ES_BY_EMAIL } from './texts/es.ts'
-import { FR, FR_BY_EMAIL } from './texts/fr.ts'
-import { IT, IT_BY_EMAIL } from './texts/it.ts'
-import { JA, JA_BY_EMAIL } from './texts/ja.ts'
-import { KO, KO_BY_EMAIL } from './texts/ko.ts'
-import { NL, NL_BY_EMAIL } from './texts/nl.ts'
-import { PL, PL_BY_EMAIL } from './texts/pl.ts'
-import { PT_BR, PT_BR_BY_EMAIL } from './texts/pt-BR.ts'
-import { TR, TR_BY_EMAIL } from './texts/tr.ts'
-import { UK, UK_BY_EMAIL } from './texts/uk.ts'
-import { ZH_CN, ZH_CN_BY_EMAIL } from './texts/zh-CN.ts'
-import { ZH_TW, ZH_TW_BY_EMAIL } from './texts/zh-TW.ts'
+import { languageOf } from '../texts/language.ts'
+import { EN, EN_BY_EMAIL, type MessageKey, type Messages } from './texts/en.ts'
 
 export type { MessageKey, Messages }
 
 /** The option `registration.username`. */
 export type Usernames = 'email' | 'any'
 
-/** Made when the language is first asked for: fifteen at the start took a tenth of it. */
-function catalogue (any: () => Messages, byEmail: () => EmailMessages): (usernames: Usernames) => Messages {
-  const made: { [Name in Usernames]?: Messages } = {}
-  // Frozen: a host's `render` gets the catalogue itself, and what it wrote there would be in everybody's pages.
-  return (usernames) => made[usernames] ??= Object.freeze(usernames === 'any' ? any() : { ...any(), ...byEmail() })
-}
-
-const CATALOGUES = {
-  en: catalogue(() => EN, () => EN_BY_EMAIL),
-  de: catalogue(DE, DE_BY_EMAIL),
-  fr: catalogue(FR, FR_BY_EMAIL),
-  es: catalogue(ES, ES_BY_EMAIL),
-  ja: catalogue(JA, JA_BY_EMAIL),
-  'pt-BR': catalogue(PT_BR, PT_BR_BY_EMAIL),
-  it: catalogue(IT, IT_BY_EMAIL),
-  nl: catalogue(NL, NL_BY_EMAIL),
-  pl: catalogue(PL, PL_BY_EMAIL),
-  tr: catalogue(TR, TR_BY_EMAIL),
-  uk: catalogue(UK, UK_BY_EMAIL),
-  'zh-CN': catalogue(ZH_CN, ZH_CN_BY_EMAIL),
-  'zh-TW': catalogue(ZH_TW, ZH_TW_BY_EMAIL),
-  ko: catalogue(KO, KO_BY_EMAIL),
-  ar: catalogue(AR, AR_BY_EMAIL)
-} as const
-
-export type Locale = keyof typeof CATALOGUES
-
 /** The languages of the pages, for `ui_locales_supported`. The first is the default. */
-export const LOCALES = Object.freeze(Object.keys(CATALOGUES)) as readonly Locale[]
+export const LOCALES = Object.freeze(['en', 'de', 'fr', 'es', 'ja', 'pt-BR', 'it', 'nl', 'pl', 'tr', 'uk', 'zh-CN', 'zh-TW', 'ko', 'ar'] as const)
 
+export type Locale = typeof LOCALES[number]
+
+const made = new Map<string, Messages>()
+
+/** The texts of a language, made when they are first asked for: fifteen languages at the start took a tenth of it. */
 export function messagesOf (locale: Locale, usernames: Usernames = 'any'): Messages {
-  return CATALOGUES[locale](usernames)
+  const name = `${locale} ${usernames}`
+  const known = made.get(name)
+  if (known !== undefined) return known
+  const { pages, byEmail } = locale === 'en' ? { pages: EN, byEmail: EN_BY_EMAIL } : languageOf(locale)
+  // Frozen, because a host's `render` gets the catalogue itself, and a change of it would be in all pages.
+  const messages = Object.freeze(usernames === 'any' ? pages : { ...pages, ...byEmail }) as Messages
+  made.set(name, messages)
+  return messages
 }
 
 const RIGHT_TO_LEFT: readonly string[] = ['ar'] satisfies Locale[]

@@ -3,6 +3,7 @@ import { OAuthError, type OAuthErrorCode, type OAuthErrorReason } from '../../..
 import { chooseLocale } from '../../../lib/pages/locale.ts'
 import { LOCALES, type Locale, type MessageKey, directionOf, durationOf, format, formatNumbers, messagesOf, scopeDescription, timeOf } from '../../../lib/pages/texts.ts'
 import { mailTextsOf } from '../../../lib/mail/texts.ts'
+import { languageOf } from '../../../lib/texts/language.ts'
 import { pageErrorOf } from '../../../lib/pages/page-error.ts'
 
 const EN = messagesOf('en')
@@ -29,6 +30,18 @@ t.test('the catalogues say the same', async (t) => {
     if (locale !== 'en') t.same(KEYS.filter((key) => messages[key] === english[key]), AS_IN_ENGLISH[locale] ?? [], `${locale}: nothing is left in English`)
     const letters = LETTERS[locale]
     if (letters !== undefined) t.same(KEYS.filter((key) => key !== 'lang' && (!letters.test(messages[key]) || /[a-z]{2}/i.test(withoutNames(messages[key])))), [], `${locale}: all in its own letters`)
+  }
+})
+
+t.test('the file of each language has the keys of English and no others', async (t) => {
+  const keysOf = (mails: object): unknown[] => Object.entries(mails).map(([key, value]) => typeof value === 'string' ? key : [key, Object.keys(value as object).sort()]).sort()
+  const english = keysOf(mailTextsOf('en'))
+  for (const locale of LOCALES.slice(1)) {
+    const { pages, byEmail, mails, ...others } = languageOf(locale)
+    t.same(others, {})
+    t.same(Object.keys(pages).sort(), [...KEYS].sort(), locale)
+    t.same(Object.keys(byEmail).filter((key) => !KEYS.includes(key as MessageKey)), [], locale)
+    t.same(keysOf(mails), english, locale)
   }
 })
 
